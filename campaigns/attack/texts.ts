@@ -1,6 +1,5 @@
 import { syntaxCure } from "../../runtime/cells/mistakes.ts";
 import { LIMITS } from "../../runtime/index.ts";
-import { csvLine } from "../../src/cli/batch/result-table.ts";
 import { jsonParts } from "../../src/cli/render/value.ts";
 import { compileFind, find, textFromString } from "../../src/context/index.ts";
 import { matchGlob } from "../../src/context/load/glob.ts";
@@ -15,6 +14,7 @@ import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform
 import { withoutPasswords } from "../../src/platform/store-place.ts";
 import { inLine } from "../../src/platform/visible.ts";
 import { readJson } from "../../src/platform/written-json.ts";
+import { csvLine } from "../../src/runs/result-table.ts";
 import { endOfFirstCell, literalAnswer, proseIn, reading } from "../../src/session/ask/reply.ts";
 import { openLines } from "../../src/session/machine/lines.ts";
 import { LISTED } from "./patterns.ts";

@@ -1,4 +1,16 @@
-import { closeSync, constants, type Dirent, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  type Dirent,
+  fstatSync,
+  openSync,
+  readSync,
+  type Stats,
+} from "node:fs";
+import { Socket } from "node:net";
+import type { Readable } from "node:stream";
+import { RlmError } from "../../runtime/errors.ts";
 import { errorCode } from "./errors.ts";
 
 /** Bounds for reading a file that is not loaded as a context. */
@@ -79,4 +91,27 @@ export function readAtMost(descriptor: number, length: number): Buffer {
     filled += count;
   }
   return bytes.subarray(0, filled);
+}
+
+/** True for a path that a shell hands to a command: `<(command)` and stdin. */
+export const isHandedOver = (path: string) => /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/.test(path);
+
+/**
+ * Opens a file as a stream. It refuses a FIFO, a socket or a device, since that may never end, unless a shell has handed over
+ * the pipe. It never waits for the other end of a pipe: that would hold up the process.
+ *
+ * @throws RlmError `invalid_argument`; errors of the system
+ */
+export function openFile(path: string): Readable {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = fstatSync(fd);
+  // Reading a folder fails with a code of its own.
+  if (stats.isFile() || stats.isDirectory()) return createReadStream(path, { fd });
+  if (isHandedOver(path) && (stats.isFIFO() || stats.isSocket())) {
+    return new Socket({ fd, readable: true, writable: false });
+  }
+  closeSync(fd);
+  throw new RlmError("invalid_argument", `${path} is a ${kindOf(stats)}, not a regular file`, {
+    suggestion: "What a command prints is read from stdin: COMMAND | belay … -, or with <(COMMAND).",
+  });
 }

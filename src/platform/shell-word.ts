@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { idEnd } from "./ids.ts";
 import { inLine } from "./visible.ts";
 
@@ -16,4 +17,11 @@ export function shellWord(text: string): string {
 export function typedName({ id, name }: { readonly id: string; readonly name: string | null }): string {
   const isRead = name !== null && /^[^-@/][^@/]*$/s.test(name);
   return isRead ? name : ([idEnd(id), id].find((word) => !word.startsWith("-")) ?? "SESSION");
+}
+
+/** The line that saves what an address leads to, and the file that it makes; null: the path is not an address. */
+export function savedAs(path: string): { readonly line: string; readonly name: string } | null {
+  if (!/^https?:\/\//i.test(path)) return null;
+  const name = basename(URL.parse(path)?.pathname ?? "") || "page.html";
+  return { line: `curl -fL ${shellWord(path)} -o ${shellWord(name)}`, name };
 }

@@ -7,7 +7,7 @@ import { collectAnswers, shippingPace } from "../provider-batches/index.ts";
 import type { WorkOptions, WorkProgress } from "./api.ts";
 import { modelsBy } from "./job-session.ts";
 import { onlyThese } from "./session-options.ts";
-import { reasonOf } from "./troubles.ts";
+import { reasonOf } from "./shared-failures.ts";
 
 /** Time between two looks for jobs whose answers have come, ms. Another process may have taken them in. */
 const LOOK_MS = 1000;

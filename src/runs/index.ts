@@ -1,11 +1,57 @@
 export type * from "./api.ts";
-export { limitIn } from "./budget-reason.ts";
 export { isOfAnotherBuild } from "./build.ts";
 export { asksModel, checkModel } from "./check-model.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";
+export { countedRun, countsAndWaits, followRun, leftToOtherBuild, openPoke, untilIdle } from "./follow.ts";
+export { type Forecast, forecastOf } from "./forecast.ts";
 export { openInProcess } from "./in-process.ts";
+export { type Choice, choiceText, hasChoice } from "./inputs/chosen.ts";
+export { BadInput, type Input, jsonLines } from "./inputs/lines.ts";
+export { contextPath, type ReadJobs, readJobs } from "./inputs/read-jobs.ts";
+export { openIds, type Spool, spool } from "./inputs/spool.ts";
+export {
+  jobWarnings,
+  openReasons,
+  openTopReason,
+  type Reason,
+  type Refusal,
+  refusalJson,
+  refusalOf,
+  refusalOfRun,
+  type TopReason,
+  toldOf,
+} from "./job-failures.ts";
 export { openPgBoss } from "./pg-boss/dispatcher.ts";
 export { queueFigures, type TicketCounts } from "./pg-boss/figures.ts";
+export {
+  type DamagedOfRun,
+  FINAL,
+  HELD_UP,
+  jobJson,
+  jobsOf,
+  openReadableJobs,
+  readableRuns,
+} from "./readable-jobs.ts";
+export { dryRuns, recordedFor, spread } from "./recorded.ts";
+export { type FinalJobs, finalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
+export { tableLines, tableRows } from "./result-table.ts";
+export {
+  type CountedRun,
+  type HeldByAll,
+  type HeldJobs,
+  heldByAll,
+  heldJobs,
+  isLeftToProviders,
+  jobsIn,
+  limitIn,
+  overIn,
+  type RunState,
+  runJson,
+  runStateJson,
+  stateOf,
+} from "./run-state.ts";
+export { openDispatcher, runToEnd, startWorking } from "./run-to-end.ts";
 export { openRuns, type Runs } from "./runs.ts";
-export { hashOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
+export { hashOfRun, modelOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
+export { type RunAsked, type SubmittedRun, submit } from "./submit.ts";
 export { work } from "./worker.ts";

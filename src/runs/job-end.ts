@@ -1,9 +1,9 @@
 import type { ErrorCode, Json } from "../../runtime/index.ts";
 import { cutText } from "../platform/visible.ts";
 import type { Back, JobRow, Outcome } from "../store/index.ts";
+import type { Reason } from "./shared-failures.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Suspended } from "./stops.ts";
-import type { Reason } from "./troubles.ts";
 
 /** The end of a job's session in a try. */
 export type JobEnd =

@@ -20,9 +20,9 @@ import { type JobEnd, TRIED_AGAIN } from "./job-end.ts";
 import { openMoney } from "./money.ts";
 import { openRates } from "./rates.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
+import type { Troubles } from "./shared-failures.ts";
 import { type RunSpec, specOfJob } from "./spec.ts";
 import type { Stops } from "./stops.ts";
-import type { Troubles } from "./troubles.ts";
 import type { JobLease, JobSession, Taking } from "./try-parts.ts";
 
 export interface JobSessionsParts {

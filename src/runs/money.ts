@@ -3,7 +3,7 @@ import { failure, type Reservation, type SubCallError, tokensOf } from "../model
 import { nanodollars, type Parked, type Parking, type RunPart } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs } from "../store/index.ts";
 import type { Rates } from "./rates.ts";
-import type { Troubles } from "./troubles.ts";
+import type { Troubles } from "./shared-failures.ts";
 
 export interface MoneyParts {
   readonly jobs: Pick<Jobs, "reserve" | "give">;

@@ -5,8 +5,8 @@ import { isOfAnotherBuild, ownEngine } from "./build.ts";
 import { checkModel } from "./check-model.ts";
 import { openHeldContexts } from "./held-contexts.ts";
 import { type JobSessionsParts, leaseJob, modelsBy } from "./job-session.ts";
+import { openTroubles, reasonOf } from "./shared-failures.ts";
 import type { RunSpec } from "./spec.ts";
-import { openTroubles, reasonOf } from "./troubles.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /** Parts that every try of this process works with. */

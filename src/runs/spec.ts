@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { basename, extname } from "node:path";
 import * as v from "valibot";
 import { type Json, LIMITS, RlmError, SAMPLING, THINKING } from "../../runtime/index.ts";
+import { isRecord } from "../platform/json.ts";
 
 /**
  * The work of each job of a run, as the run's row has it. Whoever can write to the store can write a row, so nothing here is
@@ -120,3 +122,18 @@ export function hashOfRun({ script, model, thinking, sampling, limits, budget, c
 }
 
 const sorted = (fields: object) => Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** The model that a run names, or null. Its row may be damaged. */
+export function modelOfRun({ spec }: { readonly spec: Json }): string | null {
+  return isRecord(spec) && typeof spec.model === "string" ? spec.model : null;
+}
+
+const DIGITS = 8;
+/** Room for the hash behind it, and for `-2` behind that. */
+const BASE_UNITS = 80;
+
+/** `reviews-3f2a91c0`: what a run is called unless `--name` says otherwise. @param hash of what the run does, hex */
+export function runName(script: string, hash: string): string {
+  const base = basename(script, extname(script)).replaceAll(/[^\p{L}\p{N}._-]+/gu, "-");
+  return `${base.replace(/^[^\p{L}\p{N}]+/u, "").slice(0, BASE_UNITS) || "run"}-${hash.slice(0, DIGITS)}`;
+}

@@ -2,9 +2,9 @@ import type { Json } from "../../runtime/index.ts";
 import type { JobOfRun, Jobs, Try } from "../store/index.ts";
 import type { WorkProgress } from "./api.ts";
 import type { JobEnd } from "./job-end.ts";
+import type { Troubles } from "./shared-failures.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Stops } from "./stops.ts";
-import type { Troubles } from "./troubles.ts";
 
 /** The parts of a try. `docs/durability.md` lists what a process that takes over finds after each of its steps. */
 export interface TryParts {

@@ -1,13 +1,13 @@
 import { RlmError } from "../../runtime/index.ts";
 import type { JobOfRun, JobState, RunRow } from "../store/index.ts";
-import { budgetReason } from "./budget-reason.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
 import { type JobEnd, STORE_MS, stepAfter } from "./job-end.ts";
+import { budgetReason } from "./run-state.ts";
+import { reasonOf } from "./shared-failures.ts";
 import { type RunSpec, readSpec, specOfJob } from "./spec.ts";
 import { standingOf } from "./standing.ts";
 import { openStops, type Stops } from "./stops.ts";
-import { reasonOf } from "./troubles.ts";
 import type { JobLease, Taking, TryParts } from "./try-parts.ts";
 
 /** Time that a ticket waits whose session another try has open, ms. */

@@ -1,22 +1,57 @@
 import { hash } from "node:crypto";
 import { availableParallelism, totalmem } from "node:os";
 import { resolve } from "node:path";
+import { samplingIn } from "../../../runtime/index.ts";
+import type { LoadSource } from "../../index.ts";
+import { isHandedOver } from "../../platform/bounded-file.ts";
+import { indexFolder } from "../../platform/home.ts";
+import { given } from "../../platform/json.ts";
 import { targetOf } from "../../platform/result-file.ts";
+import { newSpec, type ProviderRate, type RunAsked, type RunSpec, type WorkerSession } from "../../runs/index.ts";
+import type { Settings } from "../../settings/index.ts";
 import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
-import { type Arguments, givenIn } from "../flags/arguments.ts";
+import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
 import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn, settingsIn } from "../flags/values.ts";
-import { isHandedOver } from "../input/sources.ts";
-import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
+import { type Cell, readCells } from "../input/cells.ts";
+import { contextSource } from "../input/sources.ts";
+import { checkPrice, documentOptions, modelsOf, readSettings, sessionOptions, withModel } from "../session/settings.ts";
 import { type OutPlace, outPlace } from "./results.ts";
+import { type RunStore, runStore } from "./run-command.ts";
 import { checkRunPrice, ratesIn } from "./run-limits.ts";
-import { type RunStore, runStore } from "./run-store.ts";
 
 /** The arguments of `belay batch`: flags and settings, checked as far as they can be without reading a file. */
-export type AskedRun = Awaited<ReturnType<typeof askedRun>>;
+export interface AskedRun extends RunAsked, RunLines {
+  readonly own: BatchFlags;
+  readonly store: RunStore;
+  readonly settings: Settings;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** True if the command has chosen the model, since nothing named one. */
+  readonly isModelChosen: boolean;
+  /** Jobs at once in this process. */
+  readonly concurrency: number;
+  /** Values of the flags that are kept with a session. */
+  readonly options: Given<typeof OPTION_FLAGS>;
+  readonly rates: readonly ProviderRate[];
+  /** The place of the results. */
+  readonly out: OutPlace;
+  /** The part of this process in the sessions of jobs. */
+  readonly session: WorkerSession;
+}
+
+/** Lines to type that go on with a run. */
+interface RunLines {
+  readonly command: string;
+  readonly typed: readonly string[];
+  /** The same line, with a flag more, or with another value of one, which comes last. */
+  line(...more: readonly string[]): string;
+  /** The same line for all inputs. */
+  whole(): string;
+}
 
 const HELP = commandLine(["help", "batch"]);
 
@@ -45,7 +80,12 @@ function filesOf(script: string, jobs: string): RunFiles {
 }
 
 /** @throws UsageError, and RlmError `invalid_config` and the like */
-export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand) {
+export async function askedRun(
+  args: Arguments,
+  own: BatchFlags,
+  of: RunCommand,
+  signal: AbortSignal,
+): Promise<AskedRun> {
   const { command, script, jobs, inputs, files } = of;
   const store = runStore(args);
   const limits = { nanodollars: null, tokens: null, sub_calls: null, ...givenIn(args, RUN_LIMITS) };
@@ -59,7 +99,9 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
   }
   checkWorkers(own, store);
   const json = args.get(JSON_OUTPUT);
+  const lines = linesOf(command, args.typed);
   return {
+    ...lines,
     script,
     jobs,
     inputs,
@@ -69,21 +111,31 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
     limits,
     json,
     files,
-    /** Nothing is taken over from earlier runs. */
-    isFresh: files === undefined || own.fresh === true || own.isNew === true,
-    /** One context for all jobs. */
     contexts,
-    /** The command has chosen the model, since nothing named one. */
     isModelChosen,
+    isFresh: files === undefined || own.fresh === true || own.isNew === true,
     loading: loadingIn(args),
-    queue: own.queue ?? DEFAULT_QUEUE,
+    documents: documentOptions(),
+    sharedSource: () => sharedSource(contexts, signal),
+    queue: store.isServer ? (own.queue ?? DEFAULT_QUEUE) : null,
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),
     rates: ratesIn(own.rate ?? []),
     out: checkedOut(own, json, [jobs, script, ...contexts]),
     quiet: args.get(QUIET),
-    ...linesOf(command, args.typed),
+    session: workerSession(settings, null),
+    cures: {
+      runAll: () => `Run them all: \`${lines.whole()}\`. --new begins another run.`,
+      retryChanged: () =>
+        `Run what has changed again: \`${lines.line("--retry-changed")}\`. ` +
+        "--new begins another run, and --name NAME gives it a name.",
+    },
   };
+}
+
+async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {
+  const [only] = contexts;
+  return only !== undefined && contexts.length === 1 ? contextSource(only, signal) : { paths: contexts };
 }
 
 /** The same, for a run that --new has begun: the lines that are shown go on with this one. */
@@ -93,14 +145,15 @@ export function begunAs(asked: AskedRun, name: string): AskedRun {
   return { ...asked, ...linesOf(asked.command, [...without(typed, "--name"), "--name", name]) };
 }
 
-function linesOf(command: string, typed: readonly string[]) {
+function linesOf(command: string, typed: readonly string[]): RunLines {
   return {
     command,
     typed,
-    /** The same line, with a flag more, or with another value of one, which comes last. */
-    line: (...more: readonly string[]) =>
-      commandLine([command, ...(more.length > 1 ? without(typed, more.at(-2) ?? "") : typed), ...more]),
-    /** The same line for all inputs. */
+    line(...more) {
+      const flag = more.at(-2);
+      const others = more.length > 1 && flag !== undefined ? without(typed, flag) : typed;
+      return commandLine([command, ...others, ...more]);
+    },
     whole: () => commandLine([command, ...PARTS.reduce(without, typed)]),
   };
 }
@@ -153,4 +206,56 @@ const JOB_BYTES = 64 * 2 ** 20;
 
 export function usualConcurrency(): number {
   return Math.max(1, Math.min(2 * availableParallelism(), Math.floor(totalmem() / JOB_BYTES)));
+}
+
+/** Options that this process gives to the sessions of jobs, by its own flags and settings. */
+export function workerSession(settings: Settings, models: readonly string[] | null): WorkerSession {
+  const { model: _, models: also, ...own } = sessionOptions(settings);
+  const indexDir = indexFolder(process.env);
+  return { ...own, cwd: process.cwd(), models, also, ...given({ indexDir }) };
+}
+
+/** The script that each job runs; its name is the file, for tracebacks. @throws UsageError, RlmError `source_too_large` */
+export async function readScript(path: string, signal: AbortSignal): Promise<Cell> {
+  const [cell] = await readCells([{ option: null, value: path }], signal, "batch");
+  return { name: path, source: cell?.source ?? "" };
+}
+
+/** The work of each job of the run. Nothing in it is a key or a place. */
+export function specOf(
+  { settings, own, options, rates, loading }: AskedRun,
+  script: Cell,
+  context: RunSpec["context"],
+): RunSpec {
+  const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
+  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
+  const { encoding, lossy } = loading;
+  const isUsual = encoding === undefined && !lossy;
+  return newSpec({
+    script,
+    model: settings.model ?? null,
+    limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
+    budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
+    context,
+    rates: [...rates],
+    ...(isUsual ? {} : { decoding: given({ encoding, lossy: lossy || undefined }) }),
+    ...given({
+      thinking: settings.thinking,
+      sampling: samplingIn(settings),
+      delivery: settings.delivery,
+      memory_mb: settings.memory_mb,
+      max_session_mb: settings.max_session_mb,
+      call_concurrency: settings.concurrency,
+      max_turns: settings.max_turns,
+      max_depth: settings.max_depth,
+      retries: own.retries,
+      on_budget: own.onBudget,
+      on_restart: options.onRestart,
+      cache: options.cache,
+      keep_steps: options.keepSteps,
+      keep_sessions: own.keepSessions,
+      keep_ms: own.keep,
+      fail_fast: own.failFast,
+    }),
+  });
 }

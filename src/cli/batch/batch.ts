@@ -1,37 +1,51 @@
 import { endSentence } from "../../models/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../runs/index.ts";
+import {
+  asksModel,
+  type CountedRun,
+  checkModel,
+  countedRun,
+  type Dispatcher,
+  forecastOf,
+  hasChoice,
+  leftToOtherBuild,
+  openDispatcher,
+  openReadableJobs,
+  openRuns,
+  openTopReason,
+  overIn,
+  type RunSpec,
+  type Runs,
+  readJobs,
+  runStateJson,
+  runToEnd,
+  type Spool,
+  type SubmittedRun,
+  stateOf,
+  submit,
+} from "../../runs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
 import { jobsLine } from "../jobs/jobs-asked.ts";
-import { openReadableJobs, warningLines } from "../jobs/readable-jobs.ts";
-import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
+import { inFlags } from "../render/wording.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { openStoreIn } from "../store/opened-store.ts";
-import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
-import { hasChoice } from "./chosen.ts";
+import { type AskedRun, askedRun, batchRun, begunAs, readScript, specOf } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
-import { countedRun, leftToOtherBuild } from "./follow.ts";
-import { forecastOf } from "./forecast.ts";
 import { initScript } from "./init.ts";
-import { readJobs } from "./read-jobs.ts";
-import { type Among, endLines, stoppedLine, workLine } from "./run-end.ts";
+import { openResults, type Results } from "./results.ts";
+import { RUN_EXIT, runExitCode, withRun } from "./run-command.ts";
+import { type Among, endLines, stoppedLine, warningLines, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
-import { openRunProgress } from "./run-progress.ts";
-import { type CountedRun, RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
-import { openDispatcher, withRun } from "./run-store.ts";
-import { readScript, specOf } from "./spec.ts";
-import type { Spool } from "./spool.ts";
-import { submit } from "./submit.ts";
-import { type End, toItsEnd } from "./to-its-end.ts";
+import { openRunProgress, type RunProgress } from "./run-progress.ts";
 import { hashLines, tellOfInputs } from "./told-inputs.ts";
 
 /** A run whose jobs have been read and found right. */
@@ -46,9 +60,9 @@ export interface ReadyRun {
 
 /** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
-  return withRun(args, async (stop, terminal) => {
+  return withRun(args, "batch", async (stop, terminal) => {
     if (own.init) return await initScript(args, own, { terminal, signal: stop.signal });
-    const asked = await askedRun(args, own, batchRun(args, own));
+    const asked = await askedRun(args, own, batchRun(args, own), stop.signal);
     const script = await readScript(asked.script, stop.signal);
     using read = await readJobs(asked, stop.signal);
     const spec = specOf(asked, script, read.mode);
@@ -61,7 +75,7 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
 /** A run that the command ends with, and its open store. */
 export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
   readonly store: Store;
-  readonly submitted: Submitted;
+  readonly submitted: SubmittedRun;
   readonly counted: CountedRun;
   /** Lines for people: the last one is the line to type next. */
   readonly lines: string[];
@@ -93,7 +107,7 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   if (spec.delivery === "batch" && submitted.made && batchShare(settings) === 1) {
     progress.say(warningText(`batch_price_unknown: ${spec.model}`));
   }
-  await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
+  await using dispatcher = await openDispatcher(asked.store.place, submitted.run.queue, progress.say);
   const again = submitted.anew + (await openAgain(asked, submitted, runs, store.jobs));
   const by = submitted.model === null ? "" : ` with ${submitted.model}`;
   if (again > 0) progress.say(`${amount(again, "job")} will be tried again${by}`);
@@ -110,10 +124,12 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
     await tell({ asked, terminal, store, submitted, counted, lines, code, among });
     return code;
   }
-  const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
+  const end = await workAndFollow({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
   const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
-  const forecast = first ? await forecastOf({ ...ready, submitted, runs, store }) : null;
+  const forecast = first
+    ? await forecastOf({ ...ready, submitted, runs, store, session: asked.session, signal: stop.signal })
+    : null;
   const isOver = stateOf(end.counted) === "over";
   const warned = isOver ? await warningLines(openReadableJobs(store.jobs, submitted.run).list) : NO_WARNINGS;
   const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
@@ -126,19 +142,14 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
 
 const NO_WARNINGS = { loss: null, replies: null };
 
-function submittedLine({ run, order, added }: Submitted): string {
+function submittedLine({ run, order, added }: SubmittedRun): string {
   const all = order.length;
   const of = added === all ? "" : added === 0 ? ", all known" : `, ${thousands(added)} of them new`;
   return `run ${run.name}: ${amount(all, "job")}${of}`;
 }
 
 /** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
-async function openAgain(
-  { own }: AskedRun,
-  { run, model }: Submitted & { readonly model: string | null },
-  runs: Runs,
-  jobs: Jobs,
-): Promise<number> {
+async function openAgain({ own }: AskedRun, { run, model }: SubmittedRun, runs: Runs, jobs: Jobs): Promise<number> {
   const isAsked = { failed: own.retryFailed, cancelled: own.retryCancelled };
   const states = (["failed", "cancelled"] as const).filter((state) => isAsked[state]);
   await runs.change(run, { to: "resume" }, null);
@@ -148,6 +159,66 @@ async function openAgain(
   await runs.change(run, { to: "retry", ids: null, states, fresh: false, model }, null);
   const after = await jobs.counts(run.id);
   return before.failed + before.cancelled - after.failed - after.cancelled;
+}
+
+/** A run that has been submitted, and the open parts of the command. */
+interface OpenRun extends Pick<ReadyRun, "asked" | "terminal" | "stop"> {
+  readonly store: Store;
+  readonly submitted: SubmittedRun;
+  readonly progress: RunProgress;
+  readonly dispatcher: Dispatcher;
+  readonly offering: Promise<void>;
+}
+
+/** The outcome of working on a run and following it. */
+interface End {
+  readonly counted: CountedRun;
+  readonly results: Results;
+  /** True if jobs are still being suspended. */
+  readonly isLate: boolean;
+}
+
+/** Works, unless others do, and follows the run until it is over or the user stops it. @throws RlmError */
+async function workAndFollow(open: OpenRun): Promise<End> {
+  const { asked, store, submitted, progress, dispatcher, offering, stop } = open;
+  const { own, session, concurrency } = asked;
+  const { run, order } = submitted;
+  // A results file that cannot be opened ends the command before anybody waits for it.
+  offering.catch(() => {});
+  const wanted = { run: run.id, order, jobs: store.jobs, unordered: own.unordered === true };
+  const results = await openResults(asked.out, wanted, open.terminal.stdout);
+  const topReason = openTopReason(store.jobs, run.id);
+  let over = -1;
+  try {
+    const end = await runToEnd({
+      store,
+      run,
+      dispatcher,
+      offering,
+      session,
+      concurrency,
+      place: asked.store.place,
+      works: own.noWork !== true,
+      stop: stop.signal,
+      waitMs: own.wait,
+      resendsDoubtful: own.resendDoubtful === true,
+      unreachable: progress.unreachable,
+      onProgress(event) {
+        if (event.kind === "said") progress.say(inFlags(event.text));
+        if (event.kind === "waiting") progress.waits(event);
+      },
+      async look(now) {
+        progress.show({ ...now, reason: await topReason(now.counts.failed) });
+        if (overIn(now.counts) !== over) await results.follow();
+        over = overIn(now.counts);
+      },
+    });
+    await results.follow();
+    return { ...end, results };
+  } finally {
+    progress.clear();
+    await results.close();
+  }
 }
 
 function endOf({ asked, stop, spooled }: ReadyRun, { counted, results }: End, among: Among) {

@@ -1,13 +1,14 @@
-import type { CallEstimate, DryRun } from "../../index.ts";
+import { existsSync } from "node:fs";
+import { type CallEstimate, type DryRun, RlmError } from "../../index.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
-import { openRuns } from "../../runs/index.ts";
+import { dryRuns, heldByAll, openRuns, recordedFor, spread } from "../../runs/index.ts";
+import type { Amount, Store } from "../../store/index.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
+import { openStoreIn } from "../store/opened-store.ts";
 import type { ReadyRun } from "./batch.ts";
-import { heldByAll } from "./held-jobs.ts";
-import { dryRuns, recordedFor, spread, storeOfLine } from "./recorded.ts";
-import { batchShare } from "./run-limits.ts";
+import { batchShare, heldByAllText } from "./run-limits.ts";
 
 /** The number of jobs that are tried in place of all. */
 const TRIED = 3;
@@ -26,7 +27,19 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
   const runs = openRuns(scratch);
   const tried: DryRun[] = [];
   const leftOut = (why: string) => terminal.stderr.write(`left out: ${inLine(why)}\n`, "dim");
-  for await (const { job, dry } of dryRuns(ready, { runs, spec, recorded, chosen, leftOut })) {
+  const { session } = asked;
+  const { signal } = stop;
+  for await (const { job, dry } of dryRuns({
+    asked,
+    spooled,
+    runs,
+    spec,
+    session,
+    recorded,
+    chosen,
+    leftOut,
+    signal,
+  })) {
     if (stop.exitCode !== undefined) return stop.exitCode;
     tried.push(dry);
     if (!asked.json && tried.length <= most) {
@@ -48,9 +61,22 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
     terminal.stdout.write(`${estimateText(of, all, batchShare(asked.settings))}\n`);
     if (recorded) terminal.stdout.write(`${inLine(recordedText(all.reused, recorded.from))}\n`);
     const held = asked.settings.delivery === "batch" ? heldByAll(asked.limits, amountOf(all)) : null;
-    if (held) terminal.stdout.write(`${held}\n`);
+    if (held) terminal.stdout.write(`${heldByAllText(asked.limits, held)}\n`);
   }
   return failed === 0 ? 0 : 1;
+}
+
+/** The store of the line, if it is there: a dry run makes none. A server that does not answer is told of. */
+async function storeOfLine({ asked, host, terminal }: ReadyRun): Promise<Store | null> {
+  const { place, isServer } = asked.store;
+  if (asked.isFresh || !(isServer || existsSync(place))) return null;
+  try {
+    return await openStoreIn(place, host);
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    terminal.stderr.write(`${inLine(`answers on record are not counted: ${error.message}`)}\n`, "dim");
+    return null;
+  }
 }
 
 interface Estimate extends Pick<CallEstimate, "sub_calls" | "input_tokens" | "max_output_tokens" | "cost_usd"> {
@@ -82,7 +108,7 @@ function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
 }
 
 /** The amount that the first requests of all jobs hold together. */
-const amountOf = ({ sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate) => ({
+const amountOf = ({ sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate): Amount => ({
   nanodollars: Math.ceil(cost_usd * 1e9),
   tokens: input_tokens + max_output_tokens,
   sub_calls,

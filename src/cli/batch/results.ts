@@ -11,13 +11,12 @@ import {
   writeResultFile,
 } from "../../platform/result-file.ts";
 import { visible } from "../../platform/visible.ts";
+import { type FinalJobs, openResultLines, type ResultsAsked, tableLines, tableRows } from "../../runs/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { type Format, formatOf, type OUT } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { dataTable } from "../render/data-table.ts";
 import type { Output } from "../render/terminal.ts";
-import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
-import { tableLines, tableRows } from "./result-table.ts";
 
 /** The place to which the results of a run are written while it goes on. */
 export interface Results {

@@ -1,19 +1,29 @@
 import { firstly, remedy } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
-import { amount } from "../../platform/figures.ts";
-import { limitIn } from "../../runs/index.ts";
-import type { RunRow } from "../../store/index.ts";
+import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
+import {
+  type CountedRun,
+  choiceText,
+  type Forecast,
+  hasChoice,
+  jobsIn,
+  jobsOf,
+  jobWarnings,
+  limitIn,
+  overIn,
+  type TopReason,
+  toldOf,
+} from "../../runs/index.ts";
+import type { JobPage, JobRow, RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
-import type { WarningLines } from "../jobs/readable-jobs.ts";
-import type { TopReason } from "../jobs/reasons.ts";
-import { failureText } from "../jobs/refusals.ts";
+import { failureText } from "../render/failure.ts";
 import { waitLines } from "../render/waits.ts";
+import { hasLoss, isAboutReplies, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
-import { choiceText, hasChoice } from "./chosen.ts";
-import { type Forecast, forecastText } from "./forecast.ts";
-import { type CountedRun, jobsIn, overIn, progressText, RUN_EXIT, reusedText, runExitCode } from "./run-state.ts";
+import { RUN_EXIT, runExitCode } from "./run-command.ts";
+import { progressText, reusedText } from "./run-progress.ts";
 
 /** Which jobs of a run are meant. */
 export interface Among extends WarningLines {
@@ -145,4 +155,43 @@ export function pausedText({ why, limits }: Pick<RunRow, "why" | "limits">): str
   const value = limits[limit];
   const shown = value === null ? "" : ` ${limit === "nanodollars" ? value / 1e9 : value}`;
   return `paused: --${RUN_LIMITS[limit].name}${shown} is spent, or held by requests in flight when a process ended`;
+}
+
+/** `likely $1.90 for 3,000 (from 20), at most $11.25`. Without a price it counts tokens. */
+function forecastText({ jobs, from, likely, at_most }: Forecast): string {
+  const shown = (sum: Forecast["likely"]) =>
+    likely.cost_usd > 0 ? dollars(sum.cost_usd) : `${compact(sum.tokens)} tokens`;
+  const whose = `${thousands(jobs)} (from ${thousands(from)})`;
+  return `likely ${shown(likely)} for ${whose}, at most ${shown(at_most)}`;
+}
+
+/** Lines about the warnings of jobs that are done. */
+export interface WarningLines {
+  /** The line about jobs without a part of what was asked for; null: there are none. */
+  readonly loss: string | null;
+  /** The line about jobs whose models replied otherwise than asked; null: there are none. */
+  readonly replies: string | null;
+}
+
+export async function warningLines(list: (page: JobPage) => Promise<readonly JobRow[]>): Promise<WarningLines> {
+  const losses: string[] = [];
+  const replies: string[] = [];
+  for await (const job of jobsOf((page) => list({ ...page, states: ["done"] }))) {
+    const warnings = jobWarnings(toldOf(job));
+    const note = (noted: string[], warning: string | undefined) => {
+      // The first is shown, and the others are counted.
+      if (warning !== undefined) noted.push(noted.length > 0 ? "" : `${job.id}: ${jobWarningText(warning)}`);
+    };
+    note(
+      losses,
+      warnings.find((warning) => hasLoss([warning], false)),
+    );
+    note(replies, warnings.find(isAboutReplies));
+  }
+  const lack = amount(losses.length, "job lacks", "jobs lack");
+  const warn = amount(replies.length, "job warns", "jobs warn");
+  return {
+    loss: losses.length === 0 ? null : `${lack} a part of what was asked for, such as ${losses[0]}`,
+    replies: replies.length === 0 ? null : `${warn} about replies of models, such as ${replies[0]}`,
+  };
 }

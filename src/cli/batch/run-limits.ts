@@ -1,7 +1,9 @@
 import { RlmError } from "../../index.ts";
 import type { Models } from "../../models/index.ts";
-import type { ProviderRate } from "../../runs/index.ts";
+import { amount, dollars } from "../../platform/figures.ts";
+import type { HeldByAll, HeldJobs, ProviderRate } from "../../runs/index.ts";
 import { readConfig, type Settings } from "../../settings/index.ts";
+import type { RunLimits } from "../../store/index.ts";
 import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { configPlaces, modelsOf, unknownPrice } from "../session/settings.ts";
@@ -69,4 +71,21 @@ export function batchShare(settings: Settings): number | null {
   } catch {
     return null;
   }
+}
+
+const LIMIT_OF = { tokens: "tokens", dollars: "nanodollars", "sub-calls": "sub_calls" } as const;
+const WORD_OF = { tokens: "tokens", nanodollars: "dollars", sub_calls: "sub-calls" } as const;
+
+/** `179 jobs wait for tokens held by 121 calls: raise --run-max-tokens to 1250000`. */
+export function heldJobsText({ jobs, by, of, raise_to }: HeldJobs): string {
+  const wait = `${amount(jobs, "job waits", "jobs wait")} for ${of} held by ${amount(by, "call")}`;
+  return `${wait}: raise --${RUN_LIMITS[LIMIT_OF[of]].name} to ${raise_to}`;
+}
+
+/** The same for calls by batch of all jobs, before any is sent. */
+export function heldByAllText(limits: RunLimits, { of, share, raise_to }: HeldByAll): string {
+  const limit = limits[of] ?? 0;
+  const room = of === "nanodollars" ? dollars(limit / 1e9) : `${limit} ${WORD_OF[of]}`;
+  const wait = `by batch ${room} have room for about ${share} % of the calls at once, and the others wait`;
+  return `${wait} for the first wave: raise --${RUN_LIMITS[of].name} to ${raise_to}`;
 }

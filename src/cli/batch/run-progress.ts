@@ -1,30 +1,45 @@
 import type { RlmError } from "../../index.ts";
-import { bar } from "../../platform/figures.ts";
-import type { WorkProgress } from "../../runs/index.ts";
+import { age, amount, bar, compact, dollars, roughly, thousands } from "../../platform/figures.ts";
+import { type CountedRun, jobsIn, overIn, type RunState, runStateJson, type WorkProgress } from "../../runs/index.ts";
 import { foremost, type Wait, waitText } from "../../session/index.ts";
+import type { ReusedAnswers, RunRow } from "../../store/index.ts";
+import { failureText } from "../render/failure.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
+import { waitsInShort } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
-import { jobsIn, openSpeed, overIn, progressText, type RunState, runStateJson } from "./run-state.ts";
+import { heldJobsText } from "./run-limits.ts";
 
 /** Elsewhere than on a terminal, a line now and then. */
 const IN_LOGS: Pace = { first: 3000, step: 10_000 };
 const MINUTE_MS = 60_000;
 
-/** Progress of a run, on stderr. @param as `json`: each line is an object */
-export function openRunProgress(output: Output, clock: StatusClock, as: "text" | "json" | "quiet") {
+/** Progress of a run, on stderr. */
+export interface RunProgress {
+  /** Notes that jobs of this process wait, or no longer do. */
+  waits(progress: JobWait): void;
+  /** Takes the line away. */
+  clear(): void;
+  /** Prints a sentence that stays. */
+  say(text: string): void;
+  show(now: RunState): void;
+  /** Complains once a minute that the store has not answered for so many ms. */
+  unreachable(error: RlmError, ms: number): void;
+}
+
+type JobWait = Extract<WorkProgress, { kind: "waiting" }>;
+
+/** @param as `json`: each line is an object */
+export function openRunProgress(output: Output, clock: StatusClock, as: "text" | "json" | "quiet"): RunProgress {
   const { show, say, clear } = openStatusLine(output, clock, { as, elsewhere: IN_LOGS });
   const speedOf = openSpeed();
   let complainedAt = Number.NEGATIVE_INFINITY;
   const waits = openJobWaits();
   return {
-    /** Jobs of this process wait, or no longer do. */
     waits: waits.report,
-    /** Takes the line away. */
     clear,
-    /** A sentence, which stays. */
     say,
-    show(now: RunState): void {
+    show(now) {
       const speed = speedOf(now);
       const { callsPerSecond: calls_per_second, leftMs: left_ms } = speed;
       const wait = waits.foremost();
@@ -34,7 +49,7 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
       const waiting = wait ? { waiting: wait } : {};
       show(shown, { kind: "progress", ...runStateJson(now), calls_per_second, left_ms, ...waiting });
     },
-    unreachable(error: RlmError, ms: number): void {
+    unreachable(error, ms) {
       if (clock.now() - complainedAt < MINUTE_MS) return;
       complainedAt = clock.now();
       const since = `since ${Math.round(ms / 1000)} s`;
@@ -47,7 +62,7 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
 function openJobWaits() {
   const waits = new Map<number, Wait>();
   return {
-    report({ key, wait }: Extract<WorkProgress, { kind: "waiting" }>): void {
+    report({ key, wait }: JobWait): void {
       if (wait) waits.set(key.n, wait);
       else waits.delete(key.n);
     },
@@ -96,5 +111,95 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
       status.begin();
       status.say(text());
     },
+  };
+}
+
+/** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min left`. */
+export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): string {
+  const { counts, run, reason } = now;
+  const active = counts.running + counts.cancelling;
+  const parts = [
+    `${counts.done}/${jobsIn(counts)} done`,
+    ...(counts.failed > 0
+      ? [`${counts.failed} failed${reason ? ` (${reason.count} × ${reason.error_code})` : ""}`]
+      : []),
+    ...(counts.cancelled > 0 ? [`${counts.cancelled} cancelled`] : []),
+    ...(counts.parked > 0 && !now.waits?.length ? [`${counts.parked} parked${nextText(now.next ?? 0)}`] : []),
+    ...(active > 0 ? [`${active} running${counts.workers > 1 ? ` on ${counts.workers} workers` : ""}`] : []),
+    ...(now.waits?.length ? [waitsInShort(now.waits, Date.now())] : []),
+    ...(now.held_back ? [heldJobsText(now.held_back)] : []),
+    ...spentParts(run),
+    ...(now.reused?.answers ? [reusedInShort(now.reused, run)] : []),
+    ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
+    ...(speed.leftMs === null ? [] : [`~${roughly(speed.leftMs)} left`]),
+    ...(now.refusal ? [`refused: ${failureText(now.refusal, REFUSAL_UNITS)}`] : []),
+  ];
+  return parts.join(" · ");
+}
+
+/** Characters of a refusal's words in the line. */
+const REFUSAL_UNITS = 120;
+
+/** `37 of 60 answers reused`. What the run has asked for itself counts as it counts for its limits. */
+function reusedInShort({ answers }: ReusedAnswers, { spent }: Pick<RunRow, "spent">): string {
+  return `${thousands(answers)} of ${amount(answers + spent.sub_calls, "answer")} reused`;
+}
+
+const SHOWN_RUNS = 3;
+
+/** `37 of 60 answers reused from label-6e7b36aa; --fresh asks again`; `null` if none were. */
+export function reusedText({ reused, run }: Pick<CountedRun, "reused" | "run">): string | null {
+  if (reused.answers === 0) return null;
+  const more = reused.from.length - SHOWN_RUNS;
+  const names = [...reused.from.slice(0, SHOWN_RUNS), ...(more > 0 ? [amount(more, "more run")] : [])];
+  return `${reusedInShort(reused, run)} from ${names.join(", ")}; --fresh asks again`;
+}
+
+/** `, next in 4 min`: the wait of the first parked job. */
+const nextText = (next: number) => (next > 0 ? `, next in ${age(Math.max(1000, next - Date.now()))}` : "");
+
+const USD = 1e-9;
+
+function spentParts({ spent, held, doubtful, limits }: RunState["run"]): string[] {
+  const notSpent = [
+    ...(held.nanodollars > 0 ? [`held ${dollars(held.nanodollars * USD)}`] : []),
+    ...(doubtful.nanodollars > 0 ? [`in doubt ${dollars(doubtful.nanodollars * USD)}`] : []),
+  ];
+  const heldText = notSpent.length > 0 ? ` (${notSpent.join(", ")})` : "";
+  const limit = limits.nanodollars === null ? "" : ` of ${dollars(limits.nanodollars * USD)}`;
+  const beside = `${limit}${heldText}`;
+  if (spent.nanodollars > 0 || beside !== "") return [`${dollars(spent.nanodollars * USD)}${beside}`];
+  return spent.tokens > 0 ? [`${compact(spent.tokens)} tokens`] : [];
+}
+
+/** The speed of a run. null: not known yet. */
+interface Speed {
+  readonly callsPerSecond: number | null;
+  readonly leftMs: number | null;
+}
+
+const NO_SPEED: Speed = { callsPerSecond: null, leftMs: null };
+
+/** Looks that are older do not count. */
+const WINDOW_MS = 60_000;
+/** A shorter time says little. */
+const LEAST_MS = 2000;
+
+/** Follows a run by looks at it. */
+export function openSpeed(): (now: RunState) => Speed {
+  const looks: RunState[] = [];
+  return (now) => {
+    looks.push(now);
+    while (looks.length > 2 && now.at - (looks[1]?.at ?? now.at) >= WINDOW_MS) looks.shift();
+    const [before = now] = looks;
+    const ms = now.at - before.at;
+    if (ms < LEAST_MS) return NO_SPEED;
+    const calls = now.run.spent.sub_calls - before.run.spent.sub_calls;
+    const over = overIn(now.counts) - overIn(before.counts);
+    const rest = jobsIn(now.counts) - overIn(now.counts);
+    return {
+      callsPerSecond: calls > 0 ? (calls * 1000) / ms : null,
+      leftMs: over > 0 && rest > 0 ? (rest * ms) / over : null,
+    };
   };
 }

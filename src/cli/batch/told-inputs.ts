@@ -1,21 +1,18 @@
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
+import { type Choice, choiceText, hasChoice, type ReadJobs, type Spool } from "../../runs/index.ts";
 import { quoted } from "../flags/usage.ts";
+import { withFlag } from "../render/skipped.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
-import { type Choice, choiceText, hasChoice } from "./chosen.ts";
-import type { Spool } from "./spool.ts";
-
-interface ReadInputs {
-  readonly notes: readonly string[];
-  readonly leftOut: readonly string[];
-  readonly spool: Spool;
-}
 
 const LEFT_OUT_SHOWN = 10;
 
 /** Prints on stderr how inputs were read: what was decoded, left out, chosen, or is a text in place of a number. */
-export function tellOfInputs({ notes, leftOut, spool }: ReadInputs, choice: Choice, { stderr }: Terminal): void {
+export function tellOfInputs(read: ReadJobs, choice: Choice, { stderr }: Terminal): void {
+  const { notes, skipped, ignored, spool } = read;
+  const leftOut = skipped.map(({ path, reason }) => `${path} (${withFlag(reason)})`);
+  if (ignored > 0) leftOut.unshift(`${amount(ignored, "file or folder", "files and folders")} that .gitignore names`);
   for (const note of notes) stderr.write(`${inLine(note)}\n`, "dim");
   const shown = leftOut.slice(0, LEFT_OUT_SHOWN);
   const more = leftOut.length - LEFT_OUT_SHOWN;

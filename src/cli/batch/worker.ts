@@ -1,9 +1,7 @@
-import { setTimeout } from "node:timers/promises";
-import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { aborted } from "../../platform/signals.ts";
+import { openDispatcher, startWorking, untilIdle } from "../../runs/index.ts";
 import { readConfig } from "../../settings/index.ts";
-import { everyRun, type Jobs, type Store } from "../../store/index.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { QUIET } from "../flags/declared.ts";
@@ -15,12 +13,9 @@ import { processClock } from "../render/status-line.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
 import { openStoreIn } from "../store/opened-store.ts";
-import { usualConcurrency } from "./asked.ts";
-import { countsAndWaits, nextParked } from "./follow.ts";
+import { usualConcurrency, workerSession } from "./asked.ts";
+import { RUN_EXIT, runStore, withRun } from "./run-command.ts";
 import { openTally } from "./run-progress.ts";
-import { RUN_EXIT } from "./run-state.ts";
-import { openDispatcher, runStore, withRun } from "./run-store.ts";
-import { startWorking } from "./working.ts";
 
 const HELP = commandLine(["help", "worker"]);
 
@@ -31,7 +26,7 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
     const line = commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]);
     throw new UsageError("a worker needs a server's store: in a folder belay batch works by itself", line);
   }
-  return withRun(args, async (stop, terminal) => {
+  return withRun(args, "worker", async (stop, terminal) => {
     const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
     const names = own.queue ?? [DEFAULT_QUEUE];
     const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
@@ -41,7 +36,7 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
     // If one cannot be opened, those before it are closed.
     await using opened = new AsyncDisposableStack();
     const queues = await Array.fromAsync(names, async (name) => {
-      return { name, dispatcher: opened.use(await openDispatcher(place, name, tally.say)) };
+      return { name, dispatcher: opened.use(await openDispatcher(place.place, name, tally.say)) };
     });
     tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
     const working = startWorking({
@@ -49,8 +44,7 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
       place: place.place,
       queues,
       concurrency,
-      settings,
-      models: own.models ?? null,
+      session: workerSession(settings, own.models ?? null),
       suspend: stop.signal,
       onProgress: tally.told,
     });
@@ -62,51 +56,4 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
     if (isLate) stop.leaving.leave(stop.exitCode ?? 1);
     return stop.exitCode ?? (left === "providers" ? RUN_EXIT.waits : 0);
   });
-}
-
-const LOOK_MS = 1000;
-
-interface Idling {
-  readonly store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "runs" | "counts" | "list"> };
-  readonly queues: readonly string[];
-  /** True if a job runs here. */
-  isBusy(): boolean;
-  readonly signal: AbortSignal;
-  /** ms in which only providers could go on, after which that is no work any more. Default: none is too long. */
-  readonly waitMs?: number | undefined;
-}
-
-/** Work that a queue has left: jobs can go on, or wait for a provider alone. */
-type Left = "jobs" | "providers" | null;
-
-/** Resolves when no open run of the queues has anything left that is waited for, or the signal aborts. Answers what is left. */
-export async function untilIdle({ waitMs = Number.POSITIVE_INFINITY, ...idling }: Idling): Promise<Left> {
-  let waited = 0;
-  while (!idling.signal.aborted) {
-    const left = idling.isBusy() ? "jobs" : await leftIn(idling);
-    if (left === null || (left === "providers" && waited >= waitMs)) return left;
-    await setTimeout(LOOK_MS, undefined, { signal: idling.signal }).catch(() => {});
-    waited = left === "providers" ? waited + LOOK_MS : 0;
-  }
-  return null;
-}
-
-/** A server that does not answer may have work. */
-async function leftIn({ store, queues }: Idling): Promise<Left> {
-  const { jobs } = store;
-  let left: Left = null;
-  try {
-    for await (const { id, queue, state } of everyRun(jobs)) {
-      if (state !== "open" || !queues.includes(queue)) continue;
-      const { counts, waits } = await countsAndWaits(store, id);
-      const { waiting, running, cancelling, parked } = counts;
-      if (waiting + running + cancelling > 0) return "jobs";
-      if (parked > 0 && waits.length > 0) left = "providers";
-      else if (parked > 0 && (await nextParked(jobs, id)) !== null) return "jobs";
-    }
-    return left;
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "store_failed") return "jobs";
-    throw error;
-  }
 }

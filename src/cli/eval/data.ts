@@ -5,14 +5,13 @@ import * as v from "valibot";
 import { openRoots } from "../../context/index.ts";
 import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
 import { LIMITS } from "../../index.ts";
+import { openFile } from "../../platform/bounded-file.ts";
 import { isHeld } from "../../platform/cell-json.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { outputFailed } from "../../platform/result-file.ts";
 import type { WrittenNumber } from "../../platform/written-json.ts";
-import { BadLine, type Input, jsonLines } from "../batch/jsonl.ts";
-import { contextPath } from "../batch/read-jobs.ts";
+import { BadInput, contextPath, type Input, jsonLines } from "../../runs/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { openFile } from "../input/sources.ts";
 
 /** A question with the path of its context, relative to the folder in which the command was typed. */
 export interface Placed extends Item {
@@ -39,7 +38,7 @@ const Line = v.object({
 /**
  * Questions of a file, with the contexts that it has as texts in `folder`. Its paths may lead there, as those of items.jsonl do,
  * into its own folder, and into `roots`.
- * @throws UsageError; BadLine for the first line that is wrong
+ * @throws UsageError; BadInput for the first line that is wrong
  */
 export async function dataItems(data: string, most: number | undefined, roots: readonly string[], folder: string) {
   const items: Placed[] = [];
@@ -56,7 +55,7 @@ export async function dataItems(data: string, most: number | undefined, roots: r
     const { score = usual } = line;
     if (score === "count" && typeof expected !== "number") {
       const problem = 'has the score "count" and an answer that is no number';
-      throw new BadLine(input.at, problem, "docs/eval.md has the scores.");
+      throw new BadInput(input.at, problem, "docs/eval.md has the scores.");
     }
     items.push({ id, suite, size, question, expected, score, file });
     if (items.length === most) break;
@@ -65,12 +64,12 @@ export async function dataItems(data: string, most: number | undefined, roots: r
   return items;
 }
 
-/** @throws BadLine */
+/** @throws BadInput */
 function questionIn({ at, value }: Input): v.InferOutput<typeof Line> {
   const read = v.safeParse(Line, value);
   if (read.success && (read.output.context ?? read.output.file) !== undefined) return read.output;
   const place = read.success ? "context or file" : (v.getDotPath(read.issues[0]) ?? "the line");
-  throw new BadLine(at, `is no question: ${place} is missing or wrong`, "docs/eval.md has the fields.");
+  throw new BadInput(at, `is no question: ${place} is missing or wrong`, "docs/eval.md has the fields.");
 }
 
 export const HELP = commandLine(["help", "eval"]);

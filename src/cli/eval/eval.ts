@@ -5,15 +5,12 @@ import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
-import { checkModel } from "../../runs/index.ts";
+import { checkModel, openIds, spool } from "../../runs/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../settings/index.ts";
-import { askedRun } from "../batch/asked.ts";
+import { askedRun, specOf } from "../batch/asked.ts";
 import { runBatch } from "../batch/batch.ts";
 import { dryRunBatch } from "../batch/dry-run.ts";
-import { BadLine } from "../batch/jsonl.ts";
-import { withRun } from "../batch/run-store.ts";
-import { specOf } from "../batch/spec.ts";
-import { openIds, spool } from "../batch/spool.ts";
+import { withRun } from "../batch/run-command.ts";
 import type { EvalFlags } from "../commands/eval.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { UsageError } from "../flags/usage.ts";
@@ -26,13 +23,13 @@ const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] 
 
 /** `belay eval`: asks questions with known answers, by a run of jobs, and reports. Gives the exit code. */
 export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promise<number> {
-  return withRun(args, async (stop, terminal) => {
+  return withRun(args, "eval", async (stop, terminal) => {
     const { data, items: amount = ITEMS } = own;
     const suites = suitesIn(args.positionals);
     const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
     const script = ["eval", ...names].join("-");
     const inputs = names.join(", ") || "all suites";
-    const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs });
+    const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs }, stop.signal);
     // The child that answers for the ask may have as many levels below it as an ask of the command has.
     const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1);
     const asked = { ...found, settings: { ...found.settings, max_depth } };
@@ -44,24 +41,19 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     using scratch = own.dryRun ? temporaryFolder("belay-eval-") : null;
     const { folder = FOLDER } = own;
     const contexts = join(scratch?.path ?? folder, CONTEXTS);
-    try {
-      const evaluation = await evaluationOf({ ...own, folder, contexts }, suites, asked.settings, stop.signal);
-      using spooled = await spooledJobs(evaluation);
-      const ready = { asked, spec, spooled, host, terminal, stop };
-      if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
-      // One question of each suite and size stands for all of them.
-      const most = data === undefined ? spooled.count : 3 * evaluation.methods.length;
-      const code = await dryRunBatch(ready, data === undefined ? spooled.count * amount : spooled.count, most);
-      if (!asked.json) terminal.stdout.write(`${boundText(asked.settings)}\n`);
-      return code;
-    } catch (error) {
-      if (!(error instanceof BadLine)) throw error;
-      throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);
-    }
+    const evaluation = await evaluationOf({ ...own, folder, contexts }, suites, asked.settings, stop.signal);
+    using spooled = await spooledJobs(evaluation);
+    const ready = { asked, spec, spooled, host, terminal, stop };
+    if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
+    // One question of each suite and size stands for all of them.
+    const most = data === undefined ? spooled.count : 3 * evaluation.methods.length;
+    const code = await dryRunBatch(ready, data === undefined ? spooled.count * amount : spooled.count, most);
+    if (!asked.json) terminal.stdout.write(`${boundText(asked.settings)}\n`);
+    return code;
   });
 }
 
-/** The questions, with their contexts on disk. @throws UsageError, BadLine */
+/** The questions, with their contexts on disk. @throws UsageError, BadInput */
 async function evaluationOf(
   own: EvalFlags & { readonly folder: string; readonly contexts: string },
   typed: readonly SuiteName[],

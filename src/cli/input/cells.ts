@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { Script } from "node:vm";
 import { LIMITS, RlmError } from "../../index.ts";
+import { openFile } from "../../platform/bounded-file.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { Argument } from "../flags/arguments.ts";
 import { commandLine, quoted, UsageError } from "../flags/usage.ts";
-import { openFile, readStream } from "./sources.ts";
+import { readStream } from "./sources.ts";
 
 /** A cell to run: its source, and what it is called in messages. */
 export interface Cell {

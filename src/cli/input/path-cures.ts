@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { HEAD_BYTES, kindOf, packedBy, tooLarge } from "../../context/index.ts";
 import { LIMITS, RlmError } from "../../index.ts";
 import { firstBytes } from "../../platform/bounded-file.ts";
+import { savedAs } from "../../platform/shell-word.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, quoted } from "../flags/usage.ts";
@@ -39,13 +40,6 @@ function checkContext(path: string, flags: Typed): void {
   const { message } = tooLarge(path, { files: 1, bytes: stats.size });
   const suggestion = `Its last 100 MB: ${piped(`tail -c ${LIMITS.contextBytes} ${quoted(path)}`, path, flags)}`;
   throw new RlmError("context_too_large", message, { suggestion });
-}
-
-/** The line that saves what an address leads to, and the file that it makes; null: the path is not an address. */
-export function savedAs(path: string): { readonly line: string; readonly name: string } | null {
-  if (!/^https?:\/\//i.test(path)) return null;
-  const name = basename(URL.parse(path)?.pathname ?? "") || "page.html";
-  return { line: `curl -fL ${quoted(path)} -o ${quoted(name)}`, name };
 }
 
 export function address(url: string, suggestion: string): RlmError {

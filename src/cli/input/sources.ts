@@ -1,5 +1,4 @@
-import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
-import { Socket } from "node:net";
+import { existsSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { type Context, type LoadOptions, load, type Source } from "../../context/index.ts";
@@ -7,11 +6,12 @@ import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.t
 import { boundedBytes } from "../../platform/bounded-json.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
+import { savedAs } from "../../platform/shell-word.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { CONTEXT } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { address, savedAs } from "./path-cures.ts";
+import { address } from "./path-cures.ts";
 
 /**
  * Checks before anything is loaded that each path leads to a file or folder.
@@ -58,30 +58,6 @@ export async function contextSource(path: string, signal: AbortSignal): Promise<
 /** All of a stream, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */
 export async function readStream(stream: Readable, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
   return boundedBytes(addAbortSignal(signal, stream), limit);
-}
-
-/** A path that a shell hands to a command: `<(command)` and stdin. */
-export const isHandedOver = (path: string) => /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/.test(path);
-
-/**
- * A file as a stream. A FIFO, a socket or a device is refused, since it may never end, unless a shell has handed the pipe over. No
- * open waits: that would hold up the process.
- *
- * @throws RlmError `invalid_argument`; errors of the system
- */
-export function openFile(path: string): Readable {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const stats = fstatSync(fd);
-  // Reading a folder fails with a code of its own.
-  if (stats.isFile() || stats.isDirectory()) return createReadStream(path, { fd });
-  if (isHandedOver(path) && (stats.isFIFO() || stats.isSocket())) {
-    return new Socket({ fd, readable: true, writable: false });
-  }
-  closeSync(fd);
-  const kind = stats.isFIFO() ? "FIFO" : stats.isSocket() ? "socket" : "device";
-  throw new RlmError("invalid_argument", `${path} is a ${kind}, not a regular file`, {
-    suggestion: "What a command prints is read from stdin: COMMAND | belay … -, or with <(COMMAND).",
-  });
 }
 
 /** The words of a search, and its paths as they were typed. */

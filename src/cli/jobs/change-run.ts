@@ -1,6 +1,6 @@
 import { amount } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { openRuns } from "../../runs/index.ts";
+import { FINAL, HELD_UP, jobsOf, modelOfRun, openDispatcher, openRuns, runJson } from "../../runs/index.ts";
 import {
   type Change,
   type Counts,
@@ -10,15 +10,11 @@ import {
   type RunRow,
   readablePart,
 } from "../../store/index.ts";
-import { FINAL } from "../batch/result-lines.ts";
 import { checkRunPrice, modelsOfHost } from "../batch/run-limits.ts";
-import { runJson } from "../batch/run-state.ts";
-import { openDispatcher } from "../batch/run-store.ts";
 import { givenIn } from "../flags/arguments.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
-import { HELD_UP, type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
-import { jobsOf } from "./readable-jobs.ts";
+import { type JobsAsked, jobNamed, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
 
 /** Cancels, retries, pauses, resumes or drops a run, or jobs of it (no ids: all). Gives the exit code. @throws RlmError */
 export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {
@@ -28,14 +24,14 @@ export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, na
   const named: JobRow[] = [];
   for (const id of ids) named.push(await jobNamed(asked, run, id, "; nothing was changed"));
   const limits = givenIn(asked.args, RUN_LIMITS);
-  checkRunPrice(limits.nanodollars ?? null, modelIn(run), modelsOfHost());
+  checkRunPrice(limits.nanodollars ?? null, modelOfRun(run), modelsOfHost());
   const isRaised = Object.keys(limits).length > 0;
   if (isRaised) await store.jobs.limit(run.id, { ...run.limits, ...limits });
   // Running jobs that nobody holds wait from now on, so that they can be given up.
   if (verb === "retry" && asked.own.fresh) await store.jobs.lapse(run.id);
   const before = await store.jobs.counts(run.id);
   const begun = await begunIn(asked, run, verb, named);
-  await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
+  await using dispatcher = place.isServer ? await openDispatcher(place.place, run.queue, () => {}) : null;
   await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher);
   if (verb === "cancel") await cancelBatches(store, terminal);
   const after = await runNamed(store, run.id, place);

@@ -1,11 +1,10 @@
 import { RlmError } from "../../index.ts";
 import { age } from "../../platform/figures.ts";
-import { isRecord } from "../../platform/json.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { jsonText } from "../../platform/visible.ts";
-import { isOfAnotherBuild } from "../../runs/index.ts";
-import { type JobRow, type JobState, type RunRow, readablePart, type Store } from "../../store/index.ts";
-import type { RunStore } from "../batch/run-store.ts";
+import { HELD_UP, isOfAnotherBuild, readableRuns } from "../../runs/index.ts";
+import type { JobRow, RunRow, Store } from "../../store/index.ts";
+import type { RunStore } from "../batch/run-command.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -39,12 +38,6 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, plac
   });
 }
 
-/** The newest runs, without those whose rows are damaged: these are told. */
-export function readableRuns(jobs: Store["jobs"], limit: number) {
-  const damaged = () => jobs.damagedRuns();
-  return readablePart((without) => jobs.runs({ after: null, limit, without }), damaged);
-}
-
 /** @param then what follows if there is none, for the message @throws RlmError `invalid_argument` */
 export async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string, then = ""): Promise<JobRow> {
   const job = await asked.store.jobs.find(run, id);
@@ -52,11 +45,6 @@ export async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: 
   throw new RlmError("invalid_argument", `job ${JSON.stringify(id)} not found in run ${name}${then}`, {
     suggestion: `\`${jobsLine(asked, name)}\` lists its jobs.`,
   });
-}
-
-/** The model that a run names, or null. */
-export function modelIn({ spec }: Pick<RunRow, "spec">): string | null {
-  return isRecord(spec) && typeof spec.model === "string" ? spec.model : null;
 }
 
 /** A line of this command about the store that was named. */
@@ -72,9 +60,6 @@ export function waitText({ state, why, run_at, engine }: JobRow): string | null 
   const build = isOther ? ["waits for the build of Belay that began it"] : [];
   return [...(why === null ? [] : [why]), ...until, ...build].join(", ") || null;
 }
-
-/** States of jobs that nobody tries, and that may have been begun. */
-export const HELD_UP: readonly JobState[] = ["waiting", "parked"];
 
 /** One JSON object on stdout. */
 export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {

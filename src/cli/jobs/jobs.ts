@@ -1,8 +1,8 @@
 import { amount } from "../../platform/figures.ts";
+import { jobsIn, openReadableJobs, overIn } from "../../runs/index.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
-import { jobsIn, overIn } from "../batch/run-state.ts";
-import { runStore, withRun } from "../batch/run-store.ts";
+import { runStore, withRun } from "../batch/run-command.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -12,16 +12,16 @@ import type { Host } from "../host.ts";
 import type { Output } from "../render/terminal.ts";
 import { openStoreToLook } from "../store/opened-store.ts";
 import { changeRun } from "./change-run.ts";
+import { showFound } from "./damage.ts";
 import { type JobsAsked, runNamed } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
-import { openReadableJobs, showFound } from "./readable-jobs.ts";
 import { showJob } from "./show-job.ts";
 import { showRun, watchRun } from "./show-run.ts";
 
 /** `belay jobs`: shows runs and jobs, and changes them. Gives the exit code. */
 export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promise<number> {
   const work = workOf(args, own);
-  return withRun(args, async (stop, terminal) => {
+  return withRun(args, "jobs", async (stop, terminal) => {
     const place = runStore(args);
     await using store = await openStoreToLook(place.place, host);
     return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });

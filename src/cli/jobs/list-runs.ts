@@ -1,12 +1,24 @@
 import { age, amount, compact, dollars } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
+import {
+  type CountedRun,
+  type DamagedOfRun,
+  jobsIn,
+  jobsOf,
+  modelOfRun,
+  openReadableJobs,
+  overIn,
+  readableRuns,
+  refusalOfRun,
+  runJson,
+  stateOf,
+} from "../../runs/index.ts";
 import { type Amount, everyRun, type JobRow, type RunRow } from "../../store/index.ts";
-import { type CountedRun, jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { commandLine } from "../flags/usage.ts";
+import { failureText, oneLine } from "../render/failure.ts";
 import { showTable } from "../render/table.ts";
-import { type JobsAsked, modelIn, readableRuns } from "./jobs-asked.ts";
-import { type DamagedOfRun, jobsOf, openReadableJobs, showFound } from "./readable-jobs.ts";
-import { failureText, oneLine, refusalOfRun, WHY_UNITS } from "./refusals.ts";
+import { showFound } from "./damage.ts";
+import type { JobsAsked } from "./jobs-asked.ts";
 
 type Listed = Pick<CountedRun, "run" | "counts" | "refusal">;
 
@@ -51,7 +63,7 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
   showTable(["run", "state", "over", "failed", "cost", "begun"], cells, COLUMNS, stdout);
   for (const { run, counts, refusal } of runs) {
     const why = stateOf({ run, counts }) === "paused" ? run.why : refusal && `refused: ${failureText(refusal)}`;
-    if (why) stdout.write(`${inLine(`${run.name}: ${oneLine(why, WHY_UNITS)}`)}\n`, "yellow");
+    if (why) stdout.write(`${inLine(`${run.name}: ${oneLine(why)}`)}\n`, "yellow");
   }
   if (isCut) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
 }
@@ -87,7 +99,7 @@ export async function showCosts(asked: JobsAsked): Promise<number> {
 function add(costs: Map<string, Cost>, run: RunRow, { spent, ended_at, begun_at, model: own }: JobRow): void {
   if (spent.sub_calls === 0 && spent.nanodollars === 0 && spent.tokens === 0) return;
   const day = new Date(ended_at ?? begun_at ?? run.created_at).toISOString().slice(0, 10);
-  const model = own ?? modelIn(run);
+  const model = own ?? modelOfRun(run);
   const key = JSON.stringify([day, model]);
   const cost = costs.get(key) ?? { jobs: 0, sub_calls: 0, tokens: 0, nanodollars: 0 };
   const of = (name: keyof Amount) => cost[name] + spent[name];

@@ -3,17 +3,16 @@ import { ago, amount, dollars } from "../../platform/figures.ts";
 import { parseJson } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
 import { readJson, type WrittenJson } from "../../platform/written-json.ts";
+import { jobJson, jobWarnings, refusalOf, toldOf } from "../../runs/index.ts";
 import { type ProviderWait, waitsFor } from "../../session/index.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
-import { RUN_EXIT } from "../batch/run-state.ts";
+import { RUN_EXIT } from "../batch/run-command.ts";
 import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/value.ts";
 import { waitText as batchText } from "../render/waits.ts";
-import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
+import { hasLoss, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { jobJson } from "./readable-jobs.ts";
-import { refusalOf, toldOf } from "./refusals.ts";
 
 /** One job: what it was given, how it ended, what it took. Gives the exit code, as that of a run. */
 export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {

@@ -1,21 +1,36 @@
 import { nullIf } from "../../platform/errors.ts";
 import { age, amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import {
+  type CountedRun,
+  followRun,
+  type HeldJobs,
+  heldJobs,
+  jobJson,
+  jobsOf,
+  openPoke,
+  openReadableJobs,
+  openReasons,
+  openTopReason,
+  type Reason,
+  refusalOf,
+  refusalOfRun,
+  runJson,
+  stateOf,
+  toldOf,
+} from "../../runs/index.ts";
 import { waitsFor } from "../../session/index.ts";
 import type { JobPage, JobRow, Jobs } from "../../store/index.ts";
-import { followRun, openPoke } from "../batch/follow.ts";
-import { type HeldJobs, heldJobs } from "../batch/held-jobs.ts";
+import { runExitCode } from "../batch/run-command.ts";
 import { pausedText } from "../batch/run-end.ts";
-import { openRunProgress } from "../batch/run-progress.ts";
-import { type CountedRun, progressText, reusedText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
+import { openRunProgress, progressText, reusedText } from "../batch/run-progress.ts";
 import { QUIET } from "../flags/declared.ts";
+import { failureText, oneLine } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
+import { damageJson, showDamage } from "./damage.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
-import { openReasons, openTopReason, type Reason } from "./reasons.ts";
-import { failureText, oneLine, refusalOf, refusalOfRun, toldOf, WHY_UNITS } from "./refusals.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -107,11 +122,11 @@ const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green
 /** The reason why a job failed or waits, on one line. */
 function whyOf(job: JobRow): string {
   const { error } = toldOf(job);
-  if (typeof error === "string") return oneLine(error, WHY_UNITS);
+  if (typeof error === "string") return oneLine(error);
   const refusal = refusalOf(job);
   const wait = waitText(job);
   const parts = [wait === refusal?.error_code ? null : wait, refusal && failureText(refusal)];
-  return oneLine(parts.filter((part) => part !== null).join(": ") || "-", WHY_UNITS);
+  return oneLine(parts.filter((part) => part !== null).join(": ") || "-");
 }
 
 const INPUT_UNITS = 48;
@@ -146,7 +161,6 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   const counted = await followRun({
     store,
     run: run.id,
-    clock: processClock,
     wait: openPoke(stop.signal).wait,
     signal: stop.signal,
     look: async (now) => progress.show({ ...now, reason: await topReason(now.counts.failed) }),

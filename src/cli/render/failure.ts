@@ -3,7 +3,7 @@ import { type ExecFailure, RlmError } from "../../index.ts";
 import { NOTHING_RUN } from "../../nothing-run.ts";
 import { amount } from "../../platform/figures.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { cutText, inLine, jsonText } from "../../platform/visible.ts";
 import type { CallTotals } from "./progress.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";
@@ -75,3 +75,19 @@ const SHOWN = 10;
 
 /** The outcome of such a command, for programs. */
 export const outcomeOf = (damage: RlmError | null) => (damage ? failureFields(damage) : { success: true });
+
+/** `rate_limited: openai/gpt-6-sol: 429 You exceeded your current quota`, on one line. @param units of the words at most */
+export function failureText(
+  failure: { readonly error_code: string; readonly error: string },
+  units = WHY_UNITS,
+): string {
+  const { error_code, error } = failure;
+  return error === "" ? error_code : `${error_code}: ${oneLine(error, units)}`;
+}
+
+/** A text on one line; one of more units ends with `…`. */
+export function oneLine(text: string, units = WHY_UNITS): string {
+  return cutText(text.replaceAll(/\s+/g, " "), units);
+}
+
+const WHY_UNITS = 200;

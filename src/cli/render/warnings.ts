@@ -32,9 +32,6 @@ export function warningText(warning: string, limits: Partial<ExecLimits> = {}, c
   return warningSentence(warning, limits, cures) ?? warning;
 }
 
-/** The warnings among the fields that a job told, which may be anything. */
-export const jobWarnings = ({ warnings }: { readonly warnings?: unknown }) => [warnings ?? []].flat().map(String);
-
 /** As `warningText`, of a job: its result is a part of the results. */
 export const jobWarningText = (warning: string) =>
   warningText(warning, {}, { ...CURES, largeResult: "--max-result-bytes N lets it in" });

@@ -4,7 +4,7 @@ import { displayName } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
 import { canBeChosen, describeExecs, readableRows, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import { runStore } from "../batch/run-store.ts";
+import { runStore } from "../batch/run-command.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

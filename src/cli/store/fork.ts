@@ -4,7 +4,7 @@ import { typedName } from "../../platform/shell-word.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { forkSession, sessionNamed } from "../../session/index.ts";
-import { runStore } from "../batch/run-store.ts";
+import { runStore } from "../batch/run-command.ts";
 import type { ForkFlags } from "../commands/fork.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

@@ -5,7 +5,7 @@ import { LAST_SESSION } from "../../platform/session-name.ts";
 import { isServer } from "../../platform/store-place.ts";
 import { sessionNamed } from "../../session/index.ts";
 import type { JobRow, SessionRow, Store } from "../../store/index.ts";
-import type { RunStore } from "../batch/run-store.ts";
+import type { RunStore } from "../batch/run-command.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

@@ -7,7 +7,7 @@ import { openSigner } from "../../platform/signed-settings.ts";
 import { type ExecDescription, readLoadInput, type SessionDescription } from "../../session/index.ts";
 import { readConfig } from "../../settings/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import { runStore } from "../batch/run-store.ts";
+import { runStore } from "../batch/run-command.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";

@@ -2,7 +2,7 @@ import { size } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Removing, sessionToRemove } from "../../session/index.ts";
-import { runStore } from "../batch/run-store.ts";
+import { runStore } from "../batch/run-command.ts";
 import type { RmFlags } from "../commands/rm.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

@@ -2,7 +2,7 @@ import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
 import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
-import { runStore } from "../batch/run-store.ts";
+import { runStore } from "../batch/run-command.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

@@ -4,7 +4,7 @@ import { displayName } from "../../platform/ids.ts";
 import { redacted, redactedIn } from "../../platform/redact.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { type Compared, type ComparedCall, compareSessions, damagedIn, describeWhole } from "../../session/index.ts";
-import { runStore } from "../batch/run-store.ts";
+import { runStore } from "../batch/run-command.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

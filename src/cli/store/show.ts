@@ -5,6 +5,7 @@ import { displayName, idEnd } from "../../platform/ids.ts";
 import { redactedIn } from "../../platform/redact.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import { type Refusal, refusalJson, refusalOf } from "../../runs/index.ts";
 import {
   type CheckpointDescription,
   coverageLine,
@@ -15,14 +16,13 @@ import {
   type TextBounds,
   withBoundedTexts,
 } from "../../session/index.ts";
-import { runStore } from "../batch/run-store.ts";
+import { runStore } from "../batch/run-command.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { failureText, type Refusal, refusalJson, refusalOf } from "../jobs/refusals.ts";
 import { fromCache } from "../render/calls.ts";
-import { damageError, outcomeOf } from "../render/failure.ts";
+import { damageError, failureText, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { waitText } from "../render/waits.ts";

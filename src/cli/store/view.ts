@@ -2,6 +2,7 @@ import { RlmError } from "../../index.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
+import { jobsIn, jobsOf, openReadableJobs, stateOf } from "../../runs/index.ts";
 import type { RunRow, Store } from "../../store/index.ts";
 import {
   type ListedJob,
@@ -13,15 +14,13 @@ import {
   sessionSubject,
   traceOfRun,
 } from "../../view/index.ts";
-import { jobsIn, stateOf } from "../batch/run-state.ts";
-import { type RunStore, runStore } from "../batch/run-store.ts";
+import { type RunStore, runStore } from "../batch/run-command.ts";
 import type { ViewFlags } from "../commands/view.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { jobsLine, runNamed } from "../jobs/jobs-asked.ts";
-import { jobsOf, openReadableJobs } from "../jobs/readable-jobs.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import type { Clock, Json } from "../../../runtime/index.ts";
-import { countsAndWaits } from "../../../src/cli/batch/follow.ts";
+import { countsAndWaits } from "../../../src/runs/follow.ts";
 import {
   type Dispatcher,
   newSpec,

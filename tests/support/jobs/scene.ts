@@ -1,8 +1,8 @@
 import { RlmError } from "../../../runtime/index.ts";
 import type { Tried } from "../../../src/runs/dispatcher.ts";
 import type { JobEnd } from "../../../src/runs/job-end.ts";
+import { openTroubles } from "../../../src/runs/shared-failures.ts";
 import { newSpec } from "../../../src/runs/spec.ts";
-import { openTroubles } from "../../../src/runs/troubles.ts";
 import type { JobSession, TryParts } from "../../../src/runs/try-parts.ts";
 import type { JobOfRun, JobRow, RunRow } from "../../../src/store/index.ts";
 

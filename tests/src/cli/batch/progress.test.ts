@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { openRunProgress, openTally } from "../../../../src/cli/batch/run-progress.ts";
-import { openSpeed, progressText, type RunState, runExitCode } from "../../../../src/cli/batch/run-state.ts";
+import { runExitCode } from "../../../../src/cli/batch/run-command.ts";
+import { openRunProgress, openSpeed, openTally, progressText } from "../../../../src/cli/batch/run-progress.ts";
+import type { RunState } from "../../../../src/runs/index.ts";
 import type { Counts } from "../../../../src/store/index.ts";
 import { recorded } from "../recorded.ts";
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openResultLines, resultLine } from "../../../../src/cli/batch/result-lines.ts";
 import { openResultFile } from "../../../../src/cli/batch/results.ts";
+import { openResultLines, resultLine } from "../../../../src/runs/result-lines.ts";
 import type { JobPage, JobRow, JobState } from "../../../../src/store/index.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith } from "../../../support/tree.ts";

@@ -1,0 +1,192 @@
+import { setTimeout } from "node:timers/promises";
+import { RlmError } from "../../runtime/index.ts";
+import { hasWaited, waitsFor } from "../session/index.ts";
+import { everyRun, type JobPage, type Jobs, type Store } from "../store/index.ts";
+import { isOfAnotherBuild } from "./build.ts";
+import { refusalOfRun } from "./job-failures.ts";
+import { jobsOf } from "./readable-jobs.ts";
+import { type CountedRun, type HeldJobs, heldJobs, isLeftToProviders, jobsIn, overIn } from "./run-state.ts";
+
+/** Follows a run in the store, whoever works on it. */
+export interface Following {
+  readonly store: FollowedStore;
+  /** The run's id. */
+  readonly run: string;
+  /** Monotonic, ms. Default: that of the process. */
+  readonly clock?: { now(): number };
+  /** Resolves after `ms`, or when something has happened here, or the signal aborts. */
+  wait(ms: number): Promise<void>;
+  readonly signal: AbortSignal;
+  /** Receives each look at the run. */
+  look(now: Look & { readonly at: number }): Promise<void>;
+  /** Nobody else works on this store: a run is over too when only jobs are left that another build has begun. */
+  readonly isAlone?: boolean;
+  /** So long it waits for providers if nothing else can go on, ms. Default: to the end. */
+  waitMs?(): number | undefined;
+  /** A server does not answer, since so many ms. Without it the first failure ends the following. */
+  readonly unreachable?: ((error: RlmError, ms: number) => void) | undefined;
+}
+
+/** `next`: the instant at which the first parked job goes on by itself, as far as that is known. */
+type Look = CountedRun & { readonly next: number | null; readonly held_back: HeldJobs | null };
+
+const LOOK_MS = 1000;
+const SLOWEST_MS = 30_000;
+
+type FollowedStore = Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list" | "reused"> };
+
+/** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
+export async function followRun(following: Following): Promise<CountedRun | null> {
+  const { clock = performance, signal, wait } = following;
+  let counted: CountedRun | null = null;
+  let goneSince: number | null = null;
+  let pause = LOOK_MS;
+  let leftSince: number | null = null;
+  for (;;) {
+    try {
+      const found = await countedRun(following.store, following.run);
+      const { counts, waits } = found;
+      const refusal = await refusalOfRun((page) => following.store.jobs.list(following.run, page), counts);
+      counted = { ...found, refusal };
+      const next =
+        counts.parked > 0 && waits.length === 0 ? await nextParked(following.store.jobs, following.run) : null;
+      const held_back = await heldJobs(following.store.jobs, counted.run, counts.parked);
+      await following.look({ at: clock.now(), ...counted, next, held_back });
+      goneSince = null;
+      pause = LOOK_MS;
+      leftSince = isLeftToProviders(counted) ? (leftSince ?? clock.now()) : null;
+      const waitMs = following.waitMs?.() ?? Number.POSITIVE_INFINITY;
+      if (leftSince !== null && hasWaited(waits, clock.now() - leftSince - waitMs)) return counted;
+      if (await isOver(following, { ...counted, next, held_back })) return counted;
+    } catch (error) {
+      if (!(error instanceof RlmError) || error.code !== "store_failed" || !following.unreachable) throw error;
+      goneSince ??= clock.now();
+      following.unreachable(error, clock.now() - goneSince);
+      pause = Math.min(2 * pause, SLOWEST_MS);
+    }
+    if (signal.aborted) return counted;
+    await wait(pause);
+    if (signal.aborted) return counted;
+  }
+}
+
+/** A run and its counts now. @throws RlmError if there is none */
+export async function countedRun(store: FollowedStore, id: string): Promise<CountedRun> {
+  const run = await store.jobs.run(id);
+  if (run) return { run, ...(await countsAndWaits(store, id)), reused: await store.jobs.reused(id) };
+  throw new RlmError("invalid_argument", "the run was removed while it was followed", {
+    suggestion: "Submit it again.",
+  });
+}
+
+/**
+ * Counts of a run, and the batches that its jobs wait for. An answer that arrives between the two reads would leave parked jobs
+ * that wait for nothing, so counts are read until they are the same after as before.
+ */
+export async function countsAndWaits(
+  store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "counts"> },
+  id: string,
+): Promise<Pick<CountedRun, "counts" | "waits">> {
+  for (let counts = await store.jobs.counts(id); ; ) {
+    const waits = overIn(counts) < jobsIn(counts) ? await waitsFor(store, { run: id }) : [];
+    if (counts.parked === 0 || waits.length > 0) return { counts, waits };
+    const after = await store.jobs.counts(id);
+    if (after.parked === counts.parked) return { counts: after, waits };
+    counts = after;
+  }
+}
+
+/** True if no job runs, and none will by itself. */
+async function isOver({ store: { jobs }, run: id, isAlone }: Following, counted: Look): Promise<boolean> {
+  const { run, counts, waits, next } = counted;
+  const isPaused = run.state === "paused";
+  // Rows of jobs that could not be put back say that they run: nobody holds their sessions.
+  if (isPaused && isAlone === true && counts.workers === 0) return true;
+  if (counts.running + counts.cancelling > 0) return false;
+  if (isPaused) return true;
+  if (waits.length > 0) return false;
+  if (counts.waiting === 0 && next === null) return true;
+  return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
+}
+
+/** The instant at which the first of its parked jobs goes on by itself, such as when its provider may be asked again; null: none does. */
+async function nextParked(jobs: Pick<Jobs, "list">, run: string): Promise<number | null> {
+  const parked = await jobs.list(run, { states: ["parked"], from: 0, limit: 1000 });
+  const instants = parked.flatMap(({ run_at }) => run_at ?? []);
+  return instants.length > 0 ? Math.min(...instants) : null;
+}
+
+/**
+ * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0 if this build can go on with
+ * others, or if no job waits.
+ */
+export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
+  let left = 0;
+  const list = (page: JobPage) => jobs.list(run, { ...page, states: ["waiting", "parked"] });
+  for await (const { state, run_at, engine } of jobsOf(list)) {
+    // Parked without an instant: it goes on when its run is resumed.
+    if (state === "parked" && run_at === null) continue;
+    if (!isOfAnotherBuild(engine)) return 0;
+    left += 1;
+  }
+  return left;
+}
+
+/** Waits that end when something happens. */
+export function openPoke(signal: AbortSignal) {
+  let happening = new AbortController();
+  return {
+    /** Something has happened. If nobody waits, the next wait ends at once. */
+    now: () => happening.abort(),
+    /** Resolves after `ms`, when something has happened, or when the signal aborts. */
+    async wait(ms: number): Promise<void> {
+      await setTimeout(ms, undefined, { signal: AbortSignal.any([signal, happening.signal]) }).catch(() => {});
+      happening = new AbortController();
+    },
+  };
+}
+
+interface Idling {
+  readonly store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "runs" | "counts" | "list"> };
+  readonly queues: readonly string[];
+  /** True if a job runs here. */
+  isBusy(): boolean;
+  readonly signal: AbortSignal;
+  /** ms in which only providers could go on, after which that is no work any more. Default: none is too long. */
+  readonly waitMs?: number | undefined;
+}
+
+/** Work that a queue has left: jobs can go on, or wait for a provider alone. */
+type Left = "jobs" | "providers" | null;
+
+/** Resolves when no open run of the queues has anything left that is waited for, or the signal aborts. Answers what is left. */
+export async function untilIdle({ waitMs = Number.POSITIVE_INFINITY, ...idling }: Idling): Promise<Left> {
+  let waited = 0;
+  while (!idling.signal.aborted) {
+    const left = idling.isBusy() ? "jobs" : await leftIn(idling);
+    if (left === null || (left === "providers" && waited >= waitMs)) return left;
+    await setTimeout(LOOK_MS, undefined, { signal: idling.signal }).catch(() => {});
+    waited = left === "providers" ? waited + LOOK_MS : 0;
+  }
+  return null;
+}
+
+/** A server that does not answer may have work. */
+async function leftIn({ store, queues }: Idling): Promise<Left> {
+  const { jobs } = store;
+  let left: Left = null;
+  try {
+    for await (const { id, queue, state } of everyRun(jobs)) {
+      if (state !== "open" || !queues.includes(queue)) continue;
+      const { counts, waits } = await countsAndWaits(store, id);
+      const { waiting, running, cancelling, parked } = counts;
+      if (waiting + running + cancelling > 0) return "jobs";
+      if (parked > 0 && waits.length > 0) left = "providers";
+      else if (parked > 0 && (await nextParked(jobs, id)) !== null) return "jobs";
+    }
+    return left;
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "store_failed") return "jobs";
+    throw error;
+  }
+}

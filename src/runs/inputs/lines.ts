@@ -1,0 +1,199 @@
+import { isUtf8 } from "node:buffer";
+import { decodedChunks, shownEncoding } from "../../context/index.ts";
+import { canonicalJson } from "../../platform/canonical-json.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { amount } from "../../platform/figures.ts";
+import { shellWord } from "../../platform/shell-word.ts";
+import { readJson, type WrittenJson } from "../../platform/written-json.ts";
+
+/** A job's input, and where the user gave it. */
+export interface Input {
+  readonly at: string;
+  readonly value: WrittenJson;
+  /** The number of a table's row, from 1. */
+  readonly row?: number;
+}
+
+/** A JSON value on each line; blank lines are passed over. @throws BadInput */
+export async function* jsonLines(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  most = LINE_BYTES,
+  decoding?: LineDecoding,
+) {
+  for await (const { number, text } of linesOf(chunks, name, most, decoding)) {
+    if (text.trim() === "") continue;
+    const at = placeOf(number, name);
+    yield { at, value: readValue(text, at) };
+  }
+}
+
+export function readValue(text: string, at: string): WrittenJson {
+  let value: WrittenJson;
+  try {
+    value = readJson(text);
+  } catch (error) {
+    if (error instanceof RangeError) throw tooDeep(at);
+    // V8 quotes the text, which may be long and have control characters.
+    const reason = messageOf(error).replace(/,? ?(\.\.\.)?".*$/s, "");
+    throw new BadInput(at, `is not valid JSON: ${reason.slice(0, 100)}`, "Each line is one JSON value.");
+  }
+  if (canonicalJson(value) !== null) return value;
+  throw tooDeep(at);
+}
+
+const tooDeep = (at: string) => new BadInput(at, "is nested too deeply");
+
+/** A problem with the inputs that a user named. */
+export class BadInput extends Error {
+  /** Place of one input, such as `line 3 of jobs.jsonl`; `null` if the problem concerns all of them. */
+  readonly at: string | null;
+  /** A sentence about the remedy. */
+  readonly cure: string | null;
+  /** A line to type that gets further. */
+  readonly tryThis: string | null;
+
+  constructor(at: string | null, problem: string, cure: string | null = null, tryThis: string | null = null) {
+    super(problem);
+    this.at = at;
+    this.cure = cure;
+    this.tryThis = tryThis;
+  }
+
+  /** Place, problem and remedy. */
+  get sentence(): string {
+    const problem = this.at === null ? this.message : `${this.at} ${this.message}`;
+    return this.cure === null ? problem : `${problem}. ${this.cure}`;
+  }
+}
+
+/** Bytes of one job's input. */
+export const LINE_BYTES = 2 ** 20;
+
+/** The way in which the bytes of a table become text, if the user can say so. */
+export interface LineDecoding {
+  /** The encoding of a table without a byte order mark; absent: UTF-8. */
+  readonly encoding?: string | undefined;
+  /** Reads bytes that are not of the encoding as U+FFFD. */
+  readonly lossy: boolean;
+  /** Told once with the encoding of the table. */
+  encodingIs(label: string): void;
+  /** Told of each line with bytes that became U+FFFD. */
+  lostIn(line: number): void;
+}
+
+/**
+ * The lines of a text without their ends, one at a time, so that a file of any size takes bounded memory. Numbers are from 1.
+ * @param decoding absent: the text is UTF-8
+ * @throws BadInput
+ */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  most = LINE_BYTES,
+  decoding?: LineDecoding,
+) {
+  let label = "utf-8";
+  let held: Uint8Array[] = [];
+  let bytes = 0;
+  let number = 1;
+  const take = (part: Uint8Array): void => {
+    bytes += part.length;
+    if (bytes > most) {
+      const problem = `is longer than ${most / 2 ** 20} MB`;
+      throw new BadInput(placeOf(number, name), problem, "Put long texts into files: --context-field F.");
+    }
+    held.push(part);
+  };
+  const finish = () => {
+    const line = { number, text: textOf(Buffer.concat(held), { number, name, label, decoding }) };
+    held = [];
+    bytes = 0;
+    number += 1;
+    return line;
+  };
+  const told = (encoding: string) => {
+    label = encoding;
+    decoding?.encodingIs(encoding);
+  };
+  for await (const chunk of decodedChunks(chunks, decoding?.encoding, told)) {
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      take(chunk.subarray(from, end));
+      yield finish();
+      from = end + 1;
+    }
+    take(chunk.subarray(from));
+  }
+  if (bytes > 0) yield finish();
+}
+
+const NEWLINE = 10;
+
+export const placeOf = (number: number, name: string) => `line ${number} of ${name}`;
+
+interface LinePlace {
+  readonly number: number;
+  readonly name: string;
+  readonly label: string;
+  readonly decoding: LineDecoding | undefined;
+}
+
+const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
+const REPLACED = "\ufffd";
+
+/** The text of a line, which is UTF-8 by now. A byte order mark stands at the beginning of a file alone. */
+function textOf(bytes: Uint8Array, { number, name, label, decoding }: LinePlace): string {
+  const isWhole = label === "utf-8" ? isUtf8(bytes) : !DECODER.decode(bytes).includes(REPLACED);
+  if (!isWhole && !decoding?.lossy) {
+    const cure = decoding ? FLAGS : `iconv -f ENCODING -t UTF-8 ${shellWord(name)}`;
+    throw new BadInput(placeOf(number, name), `is not ${shownEncoding(label)} text`, cure);
+  }
+  if (!isWhole) decoding?.lostIn(number);
+  const text = DECODER.decode(bytes);
+  return number === 1 ? text.replace(/^\ufeff/, "") : text;
+}
+
+const FLAGS = "Name its encoding, such as --encoding latin1, or read such bytes as U+FFFD with --lossy.";
+
+/** The decoding of a table, and what is to be told of it. */
+export interface TableDecoding extends LineDecoding {
+  /** Adds a sentence for the user. */
+  note(sentence: string): void;
+  /** Sentences for the user, once the table is read: its encoding if that is not UTF-8, its bad bytes, and those that were added. */
+  notes(): readonly string[];
+}
+
+const LISTED = 10;
+
+/** @param name the table, as the user typed it */
+export function tableDecoding(
+  name: string,
+  { encoding, lossy }: Pick<LineDecoding, "encoding" | "lossy">,
+): TableDecoding {
+  let label = "utf-8";
+  let count = 0;
+  const first: number[] = [];
+  const added: string[] = [];
+  return {
+    encoding,
+    lossy,
+    encodingIs(found) {
+      label = found;
+    },
+    lostIn(line) {
+      count += 1;
+      if (first.length < LISTED) first.push(line);
+    },
+    note(sentence) {
+      added.push(sentence);
+    },
+    notes() {
+      const read = [...added, ...(label === "utf-8" ? [] : [`${name} is read as ${shownEncoding(label)}`])];
+      if (count === 0) return read;
+      const lines = `${first.join(", ")}${count > first.length ? ", …" : ""}`;
+      const have = amount(count, "line has", "lines have");
+      return [...read, `${name}: ${have} bytes that are not ${shownEncoding(label)}, read as U+FFFD: ${lines}`];
+    },
+  };
+}

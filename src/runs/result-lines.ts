@@ -1,0 +1,95 @@
+import { escapedJson, jsonText } from "../platform/visible.ts";
+import type { JobRow, Jobs } from "../store/index.ts";
+import { toldOf } from "./job-failures.ts";
+import { attemptsOf, FINAL, isOver, jobsOf } from "./readable-jobs.ts";
+
+/** Which jobs are meant. */
+export interface FinalJobs {
+  /** The run's id. */
+  readonly run: string;
+  readonly jobs: Pick<Jobs, "input" | "list" | "result">;
+  /** The numbers of the jobs, in the order of their results; null: all jobs of the run, in their order. */
+  readonly order: readonly number[] | null;
+}
+
+export interface ResultsAsked extends FinalJobs {
+  /** True if results come as jobs end, not in their order. */
+  readonly unordered: boolean;
+}
+
+const PAGE = 100;
+
+/** Results of a run as lines, of jobs that are over. */
+export function openResultLines(asked: ResultsAsked) {
+  /** The first line that was not given; those of `beyond` were. */
+  let first = 0;
+  const beyond = new Set<number>();
+  return {
+    /** Lines that have not been given yet. */
+    async *next(): AsyncIterable<string> {
+      for await (const { at, job } of placedJobs(asked, first)) {
+        if (!isOver(job.state)) return;
+        if (at >= first && !beyond.has(at)) {
+          yield `${resultLine(job, job.state === "done" ? await asked.jobs.result(job) : null)}\n`;
+          beyond.add(at);
+        }
+        while (beyond.delete(first)) first += 1;
+      }
+    },
+  };
+}
+
+/** Jobs that are over now, in their order. */
+export async function* finalJobs(asked: FinalJobs): AsyncIterable<JobRow> {
+  for await (const { job } of placedJobs({ ...asked, unordered: true }, 0)) yield job;
+}
+
+/** Jobs from this place on, each with its place among the results. */
+async function* placedJobs({ run, jobs, order, unordered }: ResultsAsked, first: number) {
+  const states = unordered ? { states: FINAL } : {};
+  if (order === null) {
+    for await (const job of jobsOf((page) => jobs.list(run, { ...page, ...states }), first)) yield { at: job.n, job };
+    return;
+  }
+  for (let from = first; from < order.length; ) {
+    const among = risingIn(order, from);
+    const page = await jobs.list(run, { from: among[0] ?? 0, limit: PAGE, among, ...states });
+    yield* page.map((job) => ({ at: from + among.indexOf(job.n), job }));
+    // A page may end before its limit: then what follows is on the next one.
+    const last = page.at(-1);
+    from += last ? among.indexOf(last.n) + 1 : among.length;
+  }
+}
+
+/** The numbers from this place on, up to a page, as far as they rise. Lists are in the order of numbers. */
+function risingIn(order: readonly number[], from: number): readonly number[] {
+  let to = from + 1;
+  while (to < order.length && to - from < PAGE && (order[to] ?? 0) > (order[to - 1] ?? 0)) to += 1;
+  return order.slice(from, to);
+}
+
+/** The line of a job that is over, without its end. @param result JSON of what its cell gave; null: it gave nothing */
+export function resultLine(job: JobRow, result: string | null): string {
+  const told = toldOf(job);
+  const before = { job: job.id, n: job.n, status: job.state };
+  const after = {
+    // They are left out where they are undefined.
+    error_code: told.error_code,
+    error: told.error,
+    suggestion: told.suggestion,
+    warnings: told.warnings,
+    output: told.output ?? "",
+    model: job.model ?? undefined,
+    sub_calls: told.sub_calls ?? 0,
+    reused: told.reused,
+    tokens: told.tokens ?? 0,
+    cost_usd: told.cost_usd ?? 0,
+    ms: told.ms ?? 0,
+    attempts: attemptsOf(job),
+    resumed: told.resumed ?? 0,
+    session: job.session,
+  };
+  // Between the tokens of JSON a line's end means nothing, and within a string it cannot stand.
+  const value = escapedJson((result ?? "null").replaceAll(/[\r\n]/g, " "));
+  return `${jsonText(before).slice(0, -1)},"result":${value},${jsonText(after).slice(1)}`;
+}
