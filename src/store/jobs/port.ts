@@ -79,7 +79,8 @@ export interface Jobs {
   remove(run: string, options?: Discarding): Promise<void>;
   /**
    * Jobs that somebody should try, by rank, of runs that are open and have this queue: waiting ones, and those that are parked until
-   * an instant, whose time has come by `overdueMs`; running or cancelling ones whose session nobody has held for as long.
+   * an instant, whose time has come by `overdueMs`; running or cancelling ones whose session nobody has held for as long. Jobs parked
+   * as `held` are due at their instant and not before: a ticket that waits for it would keep them from being tried sooner.
    */
   due(page: DuePage): Promise<readonly DueJob[]>;
   /** Jobs of this process's folder that nobody holds although they are `running`: their lapses are counted. */

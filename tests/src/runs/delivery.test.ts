@@ -112,6 +112,20 @@ test("a limit that is enough for 2 of 5 ships 2, and the others at once when mon
   expect([spent, held, doubtful]).toEqual([journals, NOTHING, NOTHING]);
 });
 
+test("a job that waits for held money goes on as soon as that is free, also if the jobs were offered meanwhile", async () => {
+  const answers = gate();
+  const fate = () => ({ wait: answers.promise });
+  const { runs, submit, works, states } = await scene(ASK, { fate }, { limits: { tokens: 2200 } });
+  const { run } = await submit(inputs(3));
+  await works({
+    run,
+    on(told, _stop, dispatcher) {
+      if (told.kind === "left" && told.why === "held") void runs.offer(run, dispatcher).then(answers.resolve);
+    },
+  });
+  expect(await states(run)).toEqual(["done", "done", "done"]);
+});
+
 test("a run whose limit is spent while jobs wait for held money pauses at once", async () => {
   const usage = { prompt: 500, completion: 500 };
   const { submit, works, states, store } = await scene(

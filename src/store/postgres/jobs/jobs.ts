@@ -7,12 +7,14 @@ import { NOW } from "../functions.ts";
 export async function dueJobs(sql: Sql, { queue, after, limit, overdueMs }: DuePage): Promise<readonly DueJob[]> {
   const rows = await sql.all(
     `(${dueIn("j.state IN ('waiting', 'running', 'cancelling')")})
-      UNION ALL (${dueIn("j.state = 'parked' AND j.run_at IS NOT NULL")}) ORDER BY rank, run, n LIMIT $6`,
+      UNION ALL (${dueIn(PARKED)}) ORDER BY rank, run, n LIMIT $6`,
     ...[queue, overdueMs, after?.rank ?? null, after?.run ?? "", after?.n ?? -1, atMost(limit)],
   );
   const due = { run: text, n: number, rank: number, lapses: number };
   return rows.map((row) => ({ ...columnsOf(row, due), afterMs: number(row, "after_ms") }));
 }
+
+const PARKED = `j.state = 'parked' AND j.run_at IS NOT NULL AND (j.why IS DISTINCT FROM 'held' OR j.run_at <= ${NOW})`;
 
 /** Each part by an index of its own. */
 const dueIn = (jobs: string) =>

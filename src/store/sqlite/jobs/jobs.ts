@@ -12,7 +12,7 @@ export function dueJobs(database: Database, leases: Leases, page: DuePage, now: 
   while (due.length < limit) {
     const rank = after?.rank ?? null;
     const given = [page.queue, page.overdueMs, now - page.overdueMs, rank, rank, after?.run ?? "", after?.n ?? -1];
-    const rows = database.all(DUE, ...given, ...given, limit);
+    const rows = database.all(DUE, ...given, now, ...given, limit);
     for (const row of rows) {
       const job = columnsOf(row, { run: text, n: number, rank: number, lapses: number });
       after = { ...job, afterMs: Math.max(0, number(row, "due_at") - now) };
@@ -33,5 +33,6 @@ const dueIn = (
     AND (? IS NULL OR (j.rank, j.run, j.n) > (?, ?, ?))`;
 
 const DUE = `${dueIn("jobs j JOIN runs r ON r.id = j.run WHERE j.state IN ('waiting', 'running', 'cancelling')")}
-  UNION ALL ${dueIn("runs r CROSS JOIN jobs j ON j.run = r.id WHERE j.state = 'parked' AND j.run_at IS NOT NULL")}
+  UNION ALL ${dueIn(`runs r CROSS JOIN jobs j ON j.run = r.id WHERE j.state = 'parked' AND j.run_at IS NOT NULL
+    AND (j.why IS DISTINCT FROM 'held' OR j.run_at <= ?)`)}
   ORDER BY 3, 1, 2 LIMIT ?`;

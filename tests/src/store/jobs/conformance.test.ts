@@ -294,6 +294,16 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
     },
   );
 
+  stored("a job that waits for money which others hold is due at its instant, and not before", async ({ jobs }) => {
+    await jobs.open(runOf("R1"));
+    await jobs.add("R1", jobsOf("R1", 2));
+    for (const [n, afterMs] of [60_000, 1].entries()) {
+      await jobs.begin({ run: "R1", n }, tryOf(`t${n}`));
+      await jobs.put({ run: "R1", n }, 0, { state: "parked", why: "held", afterMs, counts: false });
+    }
+    await expect.poll(() => jobs.due(PAGE)).toMatchObject([{ n: 1, afterMs: 0 }]);
+  });
+
   stored("cancel, pause, resume and retry change what waits, and name what is being tried", async ({ jobs }) => {
     await jobs.open(runOf("R1"));
     await jobs.add("R1", jobsOf("R1", 4));
