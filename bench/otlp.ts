@@ -1,4 +1,4 @@
-import { linesOf, spansOf } from "../src/history/index.ts";
+import { linesOf, spansOf } from "../src/history/telemetry/index.ts";
 import { openJournal, printed } from "../tests/support/ask/journal.ts";
 import { described } from "../tests/support/otlp.ts";
 import { filler } from "../tests/support/pi/conversation.ts";

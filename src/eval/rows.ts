@@ -1,4 +1,4 @@
-import { type CallDescription, describeWhole, type SessionDescription } from "../session/index.ts";
+import { type CallDescription, describeWhole, type SessionDescription } from "../history/index.ts";
 import type { Store } from "../store/index.ts";
 import { scoreOf } from "./scores.ts";
 import type { Item } from "./suites.ts";

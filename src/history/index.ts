@@ -1,4 +1,8 @@
-export { sendLines } from "./send.ts";
-export { sendingStore } from "./sending-store.ts";
-export { linesOf } from "./span.ts";
-export { type Exporting, exportingOf, spansOf } from "./spans.ts";
+export type { AskDescription, TurnDescription } from "../session/journal/ask-records.ts";
+export type * from "./api.ts";
+export { type TextBounds, withBoundedTexts } from "./bounded-texts.ts";
+export { type Compared, compareSessions } from "./compare.ts";
+export type { ComparedCall } from "./compared-calls.ts";
+export { damagedIn, describeSession, describeWhole } from "./describe.ts";
+export { describeExecs } from "./execs.ts";
+export { openStore, type SessionStore } from "./session-store.ts";

@@ -1,5 +1,5 @@
+import { describeSession } from "../history/index.ts";
 import { jsonText } from "../platform/visible.ts";
-import { describeSession } from "../session/index.ts";
 import { fitted } from "../tools/index.ts";
 import type { Calls } from "./calls.ts";
 import { SESSION_RESOURCE } from "./listed-resources.ts";

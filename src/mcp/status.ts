@@ -1,13 +1,7 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
 import { toldSkips } from "../context/index.ts";
-import {
-  coverageSentence,
-  describeSession,
-  type RecordedAnswer,
-  recordedAnswer,
-  type Session,
-  summaryOf,
-} from "../session/index.ts";
+import { describeSession } from "../history/index.ts";
+import { coverageSentence, type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
 import { changedSentence, unfinishedOf } from "../tools/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Runs } from "./running.ts";

@@ -1,8 +1,8 @@
 export type * from "./api.ts";
 export type { AskEnvelope, AskOptions, Citation } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
-export type { AskDescription, TurnDescription } from "./ask/description.ts";
 export { askEnvelope } from "./ask/envelope.ts";
+export { refuseBundled } from "./bundled.ts";
 export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
 export type { RecordedAnswers } from "./env.ts";
@@ -11,6 +11,7 @@ export type { TurnProgress } from "./events.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export { leftOfQuestion } from "./journal/budgets.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
+export { coverageLine, coverageSentence, coveredContext, SkippedSchema } from "./journal/coverage.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,
@@ -31,31 +32,26 @@ export {
   type ToolCall,
   type ToolResult,
 } from "./journal/records.ts";
-export { keyedCallsOf } from "./keyed-calls.ts";
+export { keyedCallsOf, type RecordedAnswer, recordedAnswer } from "./keyed-calls.ts";
 export { warmMachine } from "./machine/machines.ts";
+export { openPassages, PLACE_UNITS } from "./machine/passages.ts";
+export type { Range } from "./machine/ranges.ts";
 export type * from "./option-types.ts";
-export { checkOptions, OBJECT, optionProblem, TOOLS_OPTIONS } from "./options.ts";
+export {
+  COLLECT_OPTIONS,
+  checkOptions,
+  DESCRIBE_OPTIONS,
+  FORK_OPTIONS,
+  OBJECT,
+  optionProblem,
+  TEXT,
+  TOOLS_OPTIONS,
+} from "./options.ts";
 export { openParking, type Parked, type Parking } from "./parking.ts";
 export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";
-export { type Compared, compareSessions } from "./stored/against.ts";
-export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
-export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
-export type { ComparedCall } from "./stored/compared-calls.ts";
-export { coverageLine, coverageSentence, coveredContext, SkippedSchema } from "./stored/coverage.ts";
-export {
-  type CheckpointDescription,
-  damagedIn,
-  describeSession,
-  describeWhole,
-  type SessionCoverage,
-  type SessionDescription,
-  type WholeDescription,
-} from "./stored/description.ts";
-export { describeExecs, type ExecDescription, type ResumeDescription } from "./stored/exec-description.ts";
-export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
+export { childName } from "./stored/children.ts";
 export { keepSettings, REMARK_NAMES, type RemarkOptions, remarksOf } from "./stored/remarks.ts";
-export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {
   canBeChosen,
   forkSession,
@@ -63,6 +59,7 @@ export {
   type ReadableSessions,
   type Removing,
   readableRows,
+  removeSession,
   type SessionSummary,
   sessionNamed,
   sessionToRemove,

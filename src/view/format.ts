@@ -1,4 +1,4 @@
-import type { Compared, ExecDescription, ResumeDescription, SessionDescription } from "../session/index.ts";
+import type { Compared, ExecDescription, ResumeDescription, SessionDescription } from "../history/index.ts";
 
 // The form of a trace, which its writers and the page share. A trace is a session, or a run whose jobs stand in the place of calls.
 

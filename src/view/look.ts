@@ -1,7 +1,8 @@
 import type { Context } from "../context/index.ts";
+import { type Compared, compareSessions, damagedIn, describeWhole } from "../history/index.ts";
 import { nullIf } from "../platform/errors.ts";
 import { keysIn, LONGEST_KEY, redacted } from "../platform/redact.ts";
-import { type Compared, compareSessions, damagedIn, describeWhole, storedContext } from "../session/index.ts";
+import { storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Trace, Tracing } from "./assembled.ts";
 import { type Beside, traceOf } from "./trace.ts";

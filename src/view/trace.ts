@@ -1,15 +1,11 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import { isUnread, type ToldSkips } from "../context/index.ts";
+import type { CallDescription, ExecDescription, SessionDescription, WholeDescription } from "../history/index.ts";
+import { damagedIn } from "../history/index.ts";
 import { isRecord } from "../platform/json.ts";
-import type {
-  CallDescription,
-  Citation,
-  ExecDescription,
-  SessionDescription,
-  WholeDescription,
-} from "../session/index.ts";
-import { coverageLine, coverageSentence, damagedIn } from "../session/index.ts";
+import type { Citation } from "../session/index.ts";
+import { coverageLine, coverageSentence } from "../session/index.ts";
 import { limitName, partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
 import { assembled, openNames, openWords, type Trace, type Tracing, type Words } from "./assembled.ts";
 import type {

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { describeExecs } from "../../src/session/stored/exec-description.ts";
+import { describeExecs } from "../../src/history/index.ts";
 import { pageSource, traceOfRun } from "../../src/view/index.ts";
 import { type Subject, serveView, sessionSubject } from "../../src/view/serve.ts";
 import { finished, json, startBelay } from "../src/cli/belay.ts";

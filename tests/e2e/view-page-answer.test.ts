@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ExecDescription } from "../../src/index.ts";
-import { sumCoverage } from "../../src/session/stored/coverage.ts";
+import { sumCoverage } from "../../src/session/journal/coverage.ts";
 import { asked } from "../support/ask/described.ts";
 import { open, written } from "../support/view/browser.ts";
 import { CHROMIUM, launch } from "../support/view/chromium.ts";

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Compared } from "../../src/session/index.ts";
+import type { Compared } from "../../src/history/index.ts";
 import { detailsOf, open, written } from "../support/view/browser.ts";
 import { CHROMIUM, launch } from "../support/view/chromium.ts";
 import { syntheticSession } from "../support/view/synthetic.ts";

@@ -2,8 +2,9 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import * as v from "valibot";
-import { type Exporting, linesOf, spansOf } from "../../src/history/index.ts";
-import { describeExecs, type JournalRecord, type SessionDescription } from "../../src/session/index.ts";
+import { describeExecs, type SessionDescription } from "../../src/history/index.ts";
+import { type Exporting, linesOf, spansOf } from "../../src/history/telemetry/index.ts";
+import type { JournalRecord } from "../../src/session/index.ts";
 
 // A collector that believes nothing: each field is judged, and a field that OTLP does not have is refused.
 

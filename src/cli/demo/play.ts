@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { describeExecs } from "../../history/index.ts";
 import type { ExecDescription } from "../../index.ts";
 import { amount, duration } from "../../platform/figures.ts";
-import { describeExecs } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
 import { openScriptedModel, type ScriptedModel } from "./model.ts";

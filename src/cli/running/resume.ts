@@ -1,8 +1,9 @@
+import { describeExecs } from "../../history/index.ts";
 import { type ExecDescription, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
-import { canBeChosen, describeExecs, readableRows, sessionNamed, summaryOf } from "../../session/index.ts";
+import { canBeChosen, readableRows, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { Arguments } from "../flags/arguments.ts";

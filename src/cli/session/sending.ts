@@ -17,7 +17,7 @@ export async function withSpansSent(store: Store, otlp: string | undefined, say:
     say(`otlp_failed: ${ENDPOINT} is no address of a collector`);
     return store;
   }
-  const { sendingStore } = await import("../../history/index.ts");
+  const { sendingStore } = await import("../../history/telemetry/index.ts");
   const warn = (problem: string) =>
     say(`otlp_failed: ${problem}; \`belay show SESSION --otlp FILE|URL\` exports them again`);
   return sendingStore(store, { collector: { url, env: { ...process.env } }, version: version(), warn });

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { ulid } from "ulid";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
+import { describeWhole } from "../../history/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isStoreToRead } from "../../platform/home.ts";
@@ -13,7 +14,6 @@ import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
 import {
   contextParts,
-  describeWhole,
   type HostedOptions,
   openSessionWith,
   sessionNamed,

@@ -1,8 +1,8 @@
+import type { CallDescription, ExecDescription, SessionDescription } from "../../history/index.ts";
 import { ago, amount, compact, duration, priced } from "../../platform/figures.ts";
 import { idEnd } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
-import type { CallDescription, ExecDescription, SessionDescription } from "../../session/index.ts";
 import { commandLine } from "../flags/usage.ts";
 import { callLines, firstWords } from "../render/calls.ts";
 import { type Column, cut, table } from "../render/table.ts";

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import type { ExecDescription, SessionDescription } from "../../history/index.ts";
 import { RlmError } from "../../index.ts";
 import { nextName } from "../../platform/session-name.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
-import { type ExecDescription, readLoadInput, type SessionDescription } from "../../session/index.ts";
+import { readLoadInput } from "../../session/index.ts";
 import { readConfig } from "../../settings/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { runStore } from "../batch/run-command.ts";

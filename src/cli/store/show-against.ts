@@ -1,9 +1,9 @@
+import { type Compared, type ComparedCall, compareSessions, damagedIn, describeWhole } from "../../history/index.ts";
 import type { RlmError } from "../../index.ts";
 import { amount, priced } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { redacted, redactedIn } from "../../platform/redact.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import { type Compared, type ComparedCall, compareSessions, damagedIn, describeWhole } from "../../session/index.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";

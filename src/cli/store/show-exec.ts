@@ -1,3 +1,4 @@
+import type { AskDescription, TurnDescription } from "../../history/index.ts";
 import {
   type CallDescription,
   type ExecDescription,
@@ -9,7 +10,6 @@ import { ago, amount, compact, duration, priced } from "../../platform/figures.t
 import { displayName, idEnd } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
-import type { AskDescription, TurnDescription } from "../../session/index.ts";
 import { limitName } from "../../warnings.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { commandLine } from "../flags/usage.ts";

@@ -1,4 +1,4 @@
-import type { Exporting } from "../../history/index.ts";
+import type { Exporting } from "../../history/telemetry/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
@@ -28,7 +28,7 @@ export async function showSpans(
   flags: readonly string[],
   { stdout, stderr }: Terminal,
 ) {
-  const { linesOf, sendLines, spansOf } = await import("../../history/index.ts");
+  const { linesOf, sendLines, spansOf } = await import("../../history/telemetry/index.ts");
   const lines = linesOf(spansOf(exporting), version());
   if (target === "stdout") {
     for (const { text } of lines) stdout.writeRaw(`${text}\n`);

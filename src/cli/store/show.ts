@@ -1,4 +1,12 @@
 import { isUnread, type ToldSkips, unreadSentence } from "../../context/index.ts";
+import {
+  type CheckpointDescription,
+  damagedIn,
+  describeWhole,
+  type SessionDescription,
+  type TextBounds,
+  withBoundedTexts,
+} from "../../history/index.ts";
 import { RlmError } from "../../index.ts";
 import { ago, amount, compact, priced, size } from "../../platform/figures.ts";
 import { displayName, idEnd } from "../../platform/ids.ts";
@@ -6,16 +14,7 @@ import { redactedIn } from "../../platform/redact.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { type Refusal, refusalJson, refusalOf } from "../../runs/index.ts";
-import {
-  type CheckpointDescription,
-  coverageLine,
-  damagedIn,
-  describeWhole,
-  REMARK_NAMES,
-  type SessionDescription,
-  type TextBounds,
-  withBoundedTexts,
-} from "../../session/index.ts";
+import { coverageLine, REMARK_NAMES } from "../../session/index.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -49,7 +48,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       const meant = await sessionAsked(store, name, place, stderr);
       const { id } = meant;
       if (target) {
-        const { exportingOf } = await import("../../history/index.ts");
+        const { exportingOf } = await import("../../history/telemetry/index.ts");
         return { ...(await exportingOf(store, id, process.env)), target };
       }
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;

@@ -1,6 +1,6 @@
+import type { CallDescription, ExecDescription, SessionDescription } from "../../history/index.ts";
 import { amount, compact, duration, priced } from "../../platform/figures.ts";
 import { idEnd } from "../../platform/ids.ts";
-import type { CallDescription, ExecDescription, SessionDescription } from "../../session/index.ts";
 import { type Item, item } from "./item.ts";
 import { jsonText } from "./json-text.ts";
 

@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
 import { type Context, objectOf } from "../../context/index.ts";
+import { describeSession, type SessionDescription } from "../../history/index.ts";
 import { version } from "../../platform/version.ts";
-import { describeSession, listReadableSessions, readRecord, type SessionDescription } from "../../session/index.ts";
+import { listReadableSessions, readRecord } from "../../session/index.ts";
 import { piOrigins } from "../../settings/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import { completeEntry } from "../branch/mirror.ts";

@@ -1,6 +1,7 @@
+import type { SessionDescription } from "../../history/index.ts";
 import { ago, amount, compact, elapsed, priced } from "../../platform/figures.ts";
 import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
-import type { ReadableSessions, SessionDescription } from "../../session/index.ts";
+import type { ReadableSessions } from "../../session/index.ts";
 import type { PiOrigins } from "../../settings/index.ts";
 import type { State } from "../runs/board.ts";
 import { columns } from "./item.ts";

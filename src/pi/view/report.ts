@@ -1,7 +1,7 @@
 import { RlmError } from "../../../runtime/index.ts";
+import { describeSession, type ExecDescription, type SessionDescription } from "../../history/index.ts";
 import { ago, amount, compact } from "../../platform/figures.ts";
 import { idEnd } from "../../platform/ids.ts";
-import { describeSession, type ExecDescription, type SessionDescription } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { BranchView } from "../branch/entries.ts";
 import type { NextSize, Overview, PastCompaction, PastEpoch, SaidObject } from "../outside/index.ts";

@@ -1,4 +1,4 @@
-import type { ExecDescription, SessionDescription } from "../../session/index.ts";
+import type { ExecDescription, SessionDescription } from "../../history/index.ts";
 import type { BranchReport } from "./report.ts";
 
 /** A line of the file of `/rlm trace`: a conversation, an epoch, a compaction, a session, an exec or a call. */

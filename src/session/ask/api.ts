@@ -1,11 +1,11 @@
 import type { Json, Thinking } from "../../../runtime/index.ts";
 import type { ToldSkips } from "../../context/index.ts";
 import type { Usage } from "../../models/index.ts";
+import type { CoverageTotals } from "../journal/coverage.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";
 import type { AskLimit, ChildRecord } from "../journal/records.ts";
 import type { WaitOptions } from "../option-types.ts";
-import type { CoverageTotals } from "../stored/coverage.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {

@@ -13,7 +13,7 @@ import { observationOf } from "./observe.ts";
 import type { RecordedReply } from "./reply.ts";
 
 /** Any JSON value of a record. */
-export const json = v.custom<Json>((value) => value !== undefined);
+const json = v.custom<Json>((value) => value !== undefined);
 
 /** The settings of an ask. They never change within the ask, whatever process continues it. */
 export const AskSettings = v.object({

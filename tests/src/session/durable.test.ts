@@ -4,13 +4,12 @@ import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type PendingCall, RlmError, type Settlement } from "../../../runtime/index.ts";
 import { load } from "../../../src/context/index.ts";
+import { describeSession } from "../../../src/history/index.ts";
 import type { Session } from "../../../src/session/api.ts";
 import type { CheckpointNotice } from "../../../src/session/events.ts";
 import { type JournalRecord, readRecord } from "../../../src/session/journal/records.ts";
 import type { SessionOptions } from "../../../src/session/option-types.ts";
-
 import { openSessionWith } from "../../../src/session/session.ts";
-import { describeSession } from "../../../src/session/stored/description.ts";
 import type { Step, Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { openAsyncSession } from "../../support/async-session.ts";

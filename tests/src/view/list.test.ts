@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeExecs } from "../../../src/session/stored/exec-description.ts";
+import { describeExecs } from "../../../src/history/index.ts";
 import { lastOf, rowsOf, type Wanted } from "../../../src/view/page/list.ts";
 import type { Fold, Model } from "../../../src/view/page/model.ts";
 import { foldKey } from "../../../src/view/page/view.ts";

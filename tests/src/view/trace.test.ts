@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { coverageLine, sumCoverage } from "../../../src/session/stored/coverage.ts";
-import { describeExecs } from "../../../src/session/stored/exec-description.ts";
+import { describeExecs } from "../../../src/history/index.ts";
+import { coverageLine, sumCoverage } from "../../../src/session/journal/coverage.ts";
 import { KINDS } from "../../../src/view/format.ts";
 import { asked, sessionOf } from "../../support/ask/described.ts";
 import { openJournal } from "../../support/ask/journal.ts";

@@ -1,5 +1,5 @@
+import { describeExecs } from "../../../src/history/index.ts";
 import type { ExecDescription, SessionDescription } from "../../../src/index.ts";
-import { describeExecs } from "../../../src/session/stored/exec-description.ts";
 import { askJournal, childJournal } from "./journal.ts";
 
 /** A session of these execs. */

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
+import type { SessionDescription } from "../../../../src/history/index.ts";
 import type { Cleared, Switched } from "../../../../src/pi/outside/index.ts";
 import { openStateBoard, type State } from "../../../../src/pi/runs/board.ts";
 import { completions, runCommand } from "../../../../src/pi/view/commands.ts";
 import type { Control } from "../../../../src/pi/view/control.ts";
 import type { BranchReport } from "../../../../src/pi/view/report.ts";
-import type { SessionDescription } from "../../../../src/session/stored/description.ts";
 import type { ReadableSessions } from "../../../../src/session/stored/sessions.ts";
 
 const SUMMARY = {

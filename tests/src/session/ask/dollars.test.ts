@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { describeSession, type SessionDescription } from "../../../../src/history/index.ts";
 import { openModels } from "../../../../src/models/index.ts";
-import { describeSession, type SessionDescription } from "../../../../src/session/index.ts";
 import { replyWith, type Scripts, treeScene } from "../../../support/ask/tree.ts";
 import type { ScriptedAnswer, SeenRequest } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { describeSession } from "../../../../src/history/index.ts";
+import { recordedAnswer } from "../../../../src/session/keyed-calls.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import { describeSession } from "../../../../src/session/stored/description.ts";
-import { recordedAnswer } from "../../../../src/session/stored/recorded.ts";
 import { forkSession } from "../../../../src/session/stored/sessions.ts";
 import { contextKey } from "../../../support/context-key.ts";
 import { openScripted, using } from "../../../support/scripted-session.ts";

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { describeExecs } from "../../../../src/history/index.ts";
 import { NO_USAGE } from "../../../../src/models/index.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow, interruptedIn } from "../../../../src/session/journal/account.ts";
 import { EMPTY_LEDGER, spend, treeOf } from "../../../../src/session/journal/ledger.ts";
@@ -10,7 +11,6 @@ import {
   type ToolCall,
   type ToolResult,
 } from "../../../../src/session/journal/records.ts";
-import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
 import { journals, resultOf } from "../../../support/journals.ts";
 
 const accountOf = (records: readonly JournalRecord[]) => records.reduce(follow, EMPTY_ACCOUNT);

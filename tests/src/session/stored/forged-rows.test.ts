@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { type Json, RlmError } from "../../../../runtime/index.ts";
-import { describeSession } from "../../../../src/session/index.ts";
+import { describeSession } from "../../../../src/history/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { findingsIn, shareStore } from "../../../../src/store/index.ts";
 import { unpackText } from "../../../../src/store/rows/pack.ts";

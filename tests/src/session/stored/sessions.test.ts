@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
+import { describeSession } from "../../../../src/history/index.ts";
 import { RlmError } from "../../../../src/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import { describeSession } from "../../../../src/session/stored/description.ts";
 import {
   forkSession,
   listReadableSessions,

@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { callLines } from "../../../../src/cli/render/calls.ts";
+import { describeExecs } from "../../../../src/history/index.ts";
 import type { SessionEvent } from "../../../../src/session/events.ts";
 import { readJournal } from "../../../../src/session/journal/records.ts";
 import type { SessionFunction, SessionOptions } from "../../../../src/session/option-types.ts";
 import { openSession } from "../../../../src/session/session.ts";
-import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
 import { openStore } from "../../../../src/store/index.ts";
 import { openScripted } from "../../../support/scripted-session.ts";
 import { folderWith } from "../../../support/tree.ts";

@@ -1,61 +1,14 @@
 import * as v from "valibot";
-import type { Json } from "../../../runtime/index.ts";
-import { type ToldSkips, toldSkips } from "../../context/index.ts";
-import type { CheckpointRow, SessionRow, Store } from "../../store/index.ts";
-import type { Describing } from "../api.ts";
-import { coverageIn, toldCoverage } from "../journal/coverage.ts";
-import { contextKeyIn, readRecord, readStepExtras } from "../journal/records.ts";
-import { type ProviderWait, waitsFor } from "../provider-wait.ts";
-import type { CallDescription } from "./call-description.ts";
-import { childName } from "./children.ts";
-import { type CoverageTotals, coveredContext, sumCoverage } from "./coverage.ts";
-import { describeExecs, type ExecDescription } from "./exec-description.ts";
-import { type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";
-
-/** The store's description of a session: its execs with their calls, and its checkpoints. */
-export interface SessionDescription extends Omit<SessionSummary, "execs"> {
-  /** The checkpoint at which it stands; null before the first. */
-  readonly head: string | null;
-  /** The settings of its beginning (model, limits …), never a key; null if nothing is recorded. */
-  readonly settings: Json;
-  /** In journal order. */
-  readonly execs: readonly ExecDescription[];
-  /**
-   * The parts of the context that its execs have looked at since the last load. null without a context, and if it is lost;
-   * absent of a session that answers a call of the one described.
-   */
-  readonly coverage?: SessionCoverage | null;
-  /** Files of its sources that are not in the context, the first 1,000 of them; null and absent as `coverage` is. */
-  readonly skipped?: ToldSkips | null;
-  /** Providers' batches that its unfinished exec waits for; only if there are any. */
-  readonly waits?: readonly ProviderWait[];
-  /** The oldest first; `parent` makes a tree of them. */
-  readonly checkpoints: readonly CheckpointDescription[];
-  /** The missing or damaged parts, named line by line; only if the session is described `partly`. */
-  readonly damaged?: readonly string[];
-}
-
-/** The coverage of a session. */
-export interface SessionCoverage extends CoverageTotals {
-  /** Ids of documents, the largest first, at most 1,000. */
-  readonly never_opened: readonly string[];
-}
+import type { Json } from "../../runtime/index.ts";
+import { toldSkips } from "../context/index.ts";
+import { childName, type Describing, sessionNamed, summaryOf, waitsFor } from "../session/index.ts";
+import { coverageIn, coveredContext, sumCoverage, toldCoverage } from "../session/journal/coverage.ts";
+import { contextKeyIn, readRecord, readStepExtras } from "../session/journal/records.ts";
+import type { CheckpointRow, Readable, SessionRow, Store } from "../store/index.ts";
+import type { CallDescription, ExecDescription, SessionDescription, WholeDescription } from "./api.ts";
+import { describeExecs } from "./execs.ts";
 
 const MOST_IDS = 1000;
-
-export interface CheckpointDescription {
-  readonly id: string;
-  readonly parent: string | null;
-  readonly exec_id: string;
-  readonly kind: "step" | "end";
-  /** ms since the epoch. */
-  readonly at: number;
-  /** Pages of 4 KiB that changed, and what they take on disk, bytes. */
-  readonly pages: number;
-  readonly bytes: number;
-  /** The session stands here. */
-  readonly head: boolean;
-}
 
 /** Sessions that may still be described, and how. */
 interface Left {
@@ -67,13 +20,17 @@ interface Left {
 export async function describeSession(
   store: Store,
   nameOrId: string,
-  describing: Describing = {},
+  options: Describing = {},
 ): Promise<SessionDescription> {
-  return (await describeWhole(store, nameOrId, describing)).session;
+  return (await describeWhole(store, nameOrId, options)).session;
 }
 
 /** The session with the key of its context, and its coverage by ranges and documents. @throws RlmError as above */
-export async function describeWhole(store: Store, nameOrId: string, { children = 0, partly = false }: Describing = {}) {
+export async function describeWhole(
+  store: Store,
+  nameOrId: string,
+  { children = 0, partly = false }: Describing = {},
+): Promise<WholeDescription> {
   const left = { children, partly };
   const row = await sessionNamed(store, nameOrId);
   const waits = await waitsFor(store, { root: row.id });
@@ -86,8 +43,6 @@ export async function describeWhole(store: Store, nameOrId: string, { children =
   const described = { ...(await withChildren(store, session, left)), coverage, skipped };
   return { session: waits.length > 0 ? { ...described, waits } : described, key, covered };
 }
-
-export type WholeDescription = Awaited<ReturnType<typeof describeWhole>>;
 
 /** Damage of the session, and of those that answer its calls: a line for each part. */
 export function damagedIn({ damaged = [], execs }: SessionDescription): string[] {
@@ -131,7 +86,7 @@ async function describeRow(
   return { session, key: complete?.record === "rlm_complete" ? contextKeyIn(complete) : null };
 }
 
-async function wholeOf(store: Store, id: string): Promise<Awaited<ReturnType<Store["readable"]>>> {
+async function wholeOf(store: Store, id: string): Promise<Readable> {
   const [records, checkpoints] = await Promise.all([store.journal(id), store.checkpoints(id)]);
   return { records, checkpoints, damaged: [] };
 }

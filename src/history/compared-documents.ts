@@ -1,12 +1,10 @@
 import { hash } from "node:crypto";
-import { type Context, type Document, pauses } from "../../context/index.ts";
-import { nullIf } from "../../platform/errors.ts";
-import { firstWhere } from "../../platform/first-where.ts";
-import type { Store } from "../../store/index.ts";
-import { storedContext } from "../contexts/contexts.ts";
-import { openPassages, PLACE_UNITS } from "../machine/passages.ts";
-import type { Range } from "../machine/ranges.ts";
-import { coveredContext } from "./coverage.ts";
+import { type Context, type Document, pauses } from "../context/index.ts";
+import { nullIf } from "../platform/errors.ts";
+import { firstWhere } from "../platform/first-where.ts";
+import { openPassages, PLACE_UNITS, type Range, storedContext } from "../session/index.ts";
+import { coveredContext } from "../session/journal/coverage.ts";
+import type { Store } from "../store/index.ts";
 
 export interface Comparing {
   /** Calls and documents of each kind that are listed at most. */

@@ -1,7 +1,5 @@
-import type { Json } from "../../../runtime/index.ts";
-import type { CallDescription } from "./call-description.ts";
-import type { SessionDescription } from "./description.ts";
-import type { ExecDescription } from "./exec-description.ts";
+import type { Json } from "../../runtime/index.ts";
+import type { CallDescription, ExecDescription, SessionDescription } from "./api.ts";
 
 /** Lengths that texts may have, UTF-16 units. */
 export interface TextBounds {

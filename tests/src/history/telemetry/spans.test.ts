@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { NO_USAGE } from "../../../src/models/index.ts";
-import type { SessionDescription } from "../../../src/session/index.ts";
-import type { JournalRecord } from "../../../src/session/journal/records.ts";
-import { askJournal, childJournal, openJournal, printed } from "../../support/ask/journal.ts";
-import { journals } from "../../support/journals.ts";
-import { described, exportedLines, type JudgedSpan, judgedWhole, valuesOf } from "../../support/otlp.ts";
+import type { SessionDescription } from "../../../../src/history/index.ts";
+import { NO_USAGE } from "../../../../src/models/index.ts";
+import type { JournalRecord } from "../../../../src/session/journal/records.ts";
+import { askJournal, childJournal, openJournal, printed } from "../../../support/ask/journal.ts";
+import { journals } from "../../../support/journals.ts";
+import { described, exportedLines, type JudgedSpan, judgedWhole, valuesOf } from "../../../support/otlp.ts";
 
 const exported = (...session: Parameters<typeof exportedLines>) => judgedWhole(exportedLines(...session));
 

@@ -1,14 +1,24 @@
 import { ulid } from "ulid";
-import { systemClock } from "../../../runtime/index.ts";
-import { openSigner } from "../../platform/signed-settings.ts";
-import { placeOf } from "../../platform/store-place.ts";
-import { type Collected, type DamagedRow, findingsIn, shareStore } from "../../store/index.ts";
-import type { CollectOptions, Describing } from "../api.ts";
-import { refuseBundled } from "../bundled.ts";
-import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS, TEXT } from "../options.ts";
-import { describeSession, type SessionDescription } from "./description.ts";
-
-import { forkSession, listReadableSessions, removeSession, type SessionSummary } from "./sessions.ts";
+import { systemClock } from "../../runtime/index.ts";
+import { openSigner } from "../platform/signed-settings.ts";
+import { placeOf } from "../platform/store-place.ts";
+import {
+  COLLECT_OPTIONS,
+  type CollectOptions,
+  checkOptions,
+  DESCRIBE_OPTIONS,
+  type Describing,
+  FORK_OPTIONS,
+  forkSession,
+  listReadableSessions,
+  refuseBundled,
+  removeSession,
+  type SessionSummary,
+  TEXT,
+} from "../session/index.ts";
+import { type Collected, type DamagedRow, findingsIn, shareStore } from "../store/index.ts";
+import type { SessionDescription } from "./api.ts";
+import { describeSession } from "./describe.ts";
 
 /**
  * The sessions that a folder keeps. A session is known by its name, its id, or the end of its id. Every method may

@@ -1,13 +1,8 @@
-import {
-  type CallDescription,
-  describeSession,
-  type ExecDescription,
-  type SessionDescription,
-} from "../session/index.ts";
-import type { Store } from "../store/index.ts";
-import { AGENT, CAPTURE, CHAT, NAMES, TOOL } from "./names.ts";
+import type { Store } from "../../store/index.ts";
+import type { CallDescription, ExecDescription, SessionDescription } from "../api.ts";
+import { describeSession } from "../describe.ts";
+import { attributes, fraction, message, nano, type SpanPlace, spanId, traceId, type Value } from "./otlp.ts";
 import type { Collector } from "./send.ts";
-import { attributes, fraction, message, nano, type SpanPlace, spanId, traceId, type Value } from "./span.ts";
 
 /** A session whose spans are wanted. */
 export interface Exporting {
@@ -206,3 +201,29 @@ const outcome = (values: Readonly<Record<string, Value>>, error: string | null) 
   attributes: attributes({ ...values, [NAMES.error]: error }),
   ...(error === null ? {} : { status: { code: 2, message: error } }),
 });
+
+/** Names of OpenTelemetry's semantic conventions for generative AI, version 1.40.0, whose status is "Development". */
+const NAMES = {
+  operation: "gen_ai.operation.name",
+  conversation: "gen_ai.conversation.id",
+  agent: "gen_ai.agent.name",
+  tool: "gen_ai.tool.name",
+  toolType: "gen_ai.tool.type",
+  provider: "gen_ai.provider.name",
+  model: "gen_ai.request.model",
+  input: "gen_ai.usage.input_tokens",
+  output: "gen_ai.usage.output_tokens",
+  cacheRead: "gen_ai.usage.cache_read.input_tokens",
+  cacheWrite: "gen_ai.usage.cache_creation.input_tokens",
+  asked: "gen_ai.input.messages",
+  answered: "gen_ai.output.messages",
+  error: "error.type",
+} as const;
+
+/** The operations among those that the conventions name. */
+const CHAT = "chat";
+const AGENT = "invoke_agent";
+const TOOL = "execute_tool";
+
+/** The variable that lets texts into spans. */
+const CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
-import type { Complete, Start, ToolResult } from "../journal/records.ts";
-import { json } from "./records.ts";
+import type { Complete, Start, ToolResult } from "./records.ts";
 
 /** The question of an ask, and its answer. */
 export interface AskDescription {
@@ -53,6 +52,9 @@ export function describeTurn({ input }: Pick<Start, "input">, result: Pick<ToolR
   const added = messages.map((message) => message.text);
   return { number: turn, closing, protocol, messages: added, text } satisfies TurnDescription;
 }
+
+/** Any JSON value of a record. */
+const json = v.custom<Json>((value) => value !== undefined);
 
 /** Another user may have written the store: what cannot be read is told as nothing, and the rest all the same. */
 const Asked = v.fallback(v.object({ question: v.string() }), { question: "" });

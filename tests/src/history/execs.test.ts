@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { describeExecs, type ExecDescription } from "../../../../src/session/stored/exec-description.ts";
-import { askJournal, openJournal } from "../../../support/ask/journal.ts";
-import { journals } from "../../../support/journals.ts";
+import { describeExecs, type ExecDescription } from "../../../src/history/index.ts";
+import { askJournal, openJournal } from "../../support/ask/journal.ts";
+import { journals } from "../../support/journals.ts";
 
 const byId = (execs: readonly ExecDescription[]) => new Map(execs.map((exec) => [exec.exec_id, exec]));
 const parents = (execs: readonly ExecDescription[]) =>

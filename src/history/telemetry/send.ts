@@ -1,11 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { boundedJson } from "../platform/bounded-json.ts";
-import { errorCode } from "../platform/errors.ts";
-import { fetchOut, OutboundError } from "../platform/outbound.ts";
-import { HEADERS } from "./names.ts";
-import type { linesOf } from "./span.ts";
+import { boundedJson } from "../../platform/bounded-json.ts";
+import { errorCode } from "../../platform/errors.ts";
+import { fetchOut, OutboundError } from "../../platform/outbound.ts";
+import type { SpanLine } from "./otlp.ts";
+
+/** The variable that has the headers of requests, with keys. */
+const HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
 
 /** The collector that spans are sent to. */
 export interface Collector {
@@ -15,13 +17,24 @@ export interface Collector {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** The outcome of a sending. */
+export interface Sent {
+  readonly spans: number;
+  readonly requests: number;
+  /** Spans among those sent that the collector did not take. */
+  readonly rejected: number;
+  /**
+   * Why the rest was not sent: a status of HTTP, or a code. It quotes nothing of the collector. null: all was sent.
+   */
+  readonly problem: string | null;
+}
+
 /**
- * Sends each line as a request; one that fails ends it. `rejected` counts spans among those sent that the collector did not take.
- * `problem` says why the rest was not sent: a status of HTTP, or a code. It quotes nothing of the collector. null: all was sent.
+ * Sends each line as a request. The first that fails is the last.
  *
  * @param whole ends all of it; null: each request has 30 s
  */
-export async function sendLines(lines: ReturnType<typeof linesOf>, to: Collector, whole: AbortSignal | null) {
+export async function sendLines(lines: Iterable<SpanLine>, to: Collector, whole: AbortSignal | null): Promise<Sent> {
   const headers = headersIn(to.env[HEADERS] ?? "");
   let sent = { spans: 0, requests: 0, rejected: 0 };
   if (!headers) return { ...sent, problem: HEADERS };

@@ -1,75 +1,13 @@
-import type { Json } from "../../../runtime/index.ts";
-import type { StoredRecord } from "../../store/index.ts";
-import { type AskDescription, describeAsk, describeTurn, type TurnDescription } from "../ask/description.ts";
-import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
-import { type ToldCoverage, toldCoverage } from "../journal/coverage.ts";
-import { withFiles } from "../journal/envelope.ts";
-import { begun, type ExecRecords, grown } from "../journal/exec-records.ts";
-import { type Complete, type ExecKind, readRecord } from "../journal/records.ts";
-import { type CallDescription, describeCall } from "./call-description.ts";
-
-/** The journal's facts about one exec. Times are ms since the epoch. */
-export interface ExecDescription {
-  readonly exec_id: string;
-  /** From 1, in the session's whole life. */
-  readonly number: number;
-  readonly kind: ExecKind;
-  /** The number of the exec above it: of a turn its ask, of a cell of an ask the turn that asked for it; null for others. */
-  readonly parent: number | null;
-  /** First line of the cell, question or path. */
-  readonly input: string;
-  /** The whole cell or question; of other kinds what the host asked for. */
-  readonly source: Json;
-  /** The file that the cell is from, or null. */
-  readonly file: string | null;
-  readonly status: "ok" | "failed" | "unfinished";
-  readonly error_code: string | null;
-  readonly began_at: number;
-  /** null: it is not over. */
-  readonly ended_at: number | null;
-  /** Wall time, without that in which no process ran it, ms; of an ask that of its turns and cells. null: it is not over. */
-  readonly time_ms: number | null;
-  /** The number of times that it was continued in a new process, and each time. */
-  readonly resumed: number;
-  readonly resumes: readonly ResumeDescription[];
-  /** Tokens of its calls; for an ask, of its turns and cells. */
-  readonly tokens: number;
-  readonly cost_usd: number;
-  /** The request of a turn is a call of the turn. An ask makes none itself. */
-  readonly calls: readonly CallDescription[];
-  /** Its output; if it is unfinished, until its newest checkpoint. */
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly warnings: readonly string[];
-  readonly result_json: Json;
-  /** The traceback, or why an exec failed that ran no cell; null if it did not fail. */
-  readonly error: string | null;
-  /** Cells that are to be run after it, by name. */
-  readonly rest: readonly string[];
-  /** The checkpoint of the state after it; null if it left none, or if that is dropped. */
-  readonly checkpoint_id: string | null;
-  /** The parts of the context that it looked at; null if that is not recorded. */
-  readonly coverage: ToldCoverage | null;
-  /** Only of an ask. */
-  readonly ask: AskDescription | null;
-  /** Only of a turn. */
-  readonly turn: TurnDescription | null;
-  /** Texts that are not whole here, by field: how many characters each has. */
-  readonly cut?: Readonly<Record<string, number>>;
-}
-
-/** A process that took an exec over. */
-export interface ResumeDescription {
-  readonly at: number;
-  /** Since the last record before it: no process ran the exec, or one that recorded nothing, ms. */
-  readonly gap_ms: number;
-  /** The checkpoint that it went on from; null: the exec's start. */
-  readonly checkpoint_id: string | null;
-  /** Recorded answers that were given again, calls that were sent again, and calls that were let fail. */
-  readonly replayed: number;
-  readonly resent: number;
-  readonly failed: number;
-}
+import * as v from "valibot";
+import { NO_USAGE, tokensOf } from "../models/index.ts";
+import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../session/journal/account.ts";
+import { describeAsk, describeTurn } from "../session/journal/ask-records.ts";
+import { toldCoverage } from "../session/journal/coverage.ts";
+import { withFiles } from "../session/journal/envelope.ts";
+import { begun, type ExecRecords, grown } from "../session/journal/exec-records.ts";
+import { type Complete, readRecord, type ToolCall, type ToolResult } from "../session/journal/records.ts";
+import type { StoredRecord } from "../store/index.ts";
+import type { CallDescription, ExecDescription, ResumeDescription } from "./api.ts";
 
 interface Gathered {
   records: ExecRecords;
@@ -186,3 +124,53 @@ function whyFailed({ end, error_code, error_message }: Complete, files: Gathered
   if (end?.kind === "error") return withFiles(end.error.traceback, files);
   return error_message ?? error_code ?? "failed";
 }
+
+/** @param resent when resumes sent it again, as far as the journal tells: ms since the epoch */
+function describeCall(
+  call: ToolCall,
+  number: number,
+  result: ToolResult | null,
+  resent: readonly number[] = [],
+): CallDescription {
+  const { call_id, name, args, at } = call;
+  const [prompt] = args;
+  const { usage = NO_USAGE, attempts = [] } = result ?? {};
+  return {
+    call_id,
+    number,
+    name,
+    batch: v.parse(Batch, args[2]).id,
+    prompt: typeof prompt === "string" ? prompt : null,
+    args,
+    sampling: call.sampling ?? null,
+    effects: call.effects ?? null,
+    model: result?.model ?? "",
+    status: result ? (result.success ? "ok" : "failed") : "pending",
+    error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
+    answer: result?.value ?? null,
+    misfit: result?.misfit ?? null,
+    ignored: result?.ignored ?? [],
+    mended: result?.mended ?? [],
+    asked_at: at,
+    sent_at: result?.sent_at ?? null,
+    ended_at: result?.at ?? null,
+    time_ms: result ? Math.max(0, result.at - (result.delivery ? at : (resent.at(-1) ?? at))) : null,
+    tokens: tokensOf(usage),
+    cost_usd: usage.cost_usd,
+    usage,
+    cached: result?.cached ?? false,
+    ...(result?.reused ? { reused: result.reused } : {}),
+    refused: result?.refused ?? false,
+    attempts: attempts.length,
+    retries: attempts,
+    // A call by batch is made anew in each wave, and sent once. A function that must not run twice only waited before.
+    resent: result?.delivery || call.effects === "once" ? 0 : resent.length,
+    delivery: result?.delivery ?? null,
+    turns: result?.turns ?? null,
+    child: result?.child ? { ...result.child, description: null } : null,
+  };
+}
+
+/** The error that a cell got, as its record has it. */
+const Failure = v.fallback(v.object({ code: v.nullable(v.string()) }), { code: null });
+const Batch = v.fallback(v.object({ id: v.nullable(v.number()) }), { id: null });

@@ -1,8 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { describeSession, describeWhole } from "../../../../src/session/index.ts";
-import { type CoverageSet, SETS, type ToldCoverage } from "../../../../src/session/journal/coverage.ts";
-import { coverageLine, coverageSentence, sumCoverage } from "../../../../src/session/stored/coverage.ts";
+import { describeSession, describeWhole } from "../../../../src/history/index.ts";
+import {
+  type CoverageSet,
+  coverageLine,
+  coverageSentence,
+  SETS,
+  sumCoverage,
+  type ToldCoverage,
+} from "../../../../src/session/journal/coverage.ts";
 import { forkSession } from "../../../../src/session/stored/sessions.ts";
 import { openScripted } from "../../../support/scripted-session.ts";
 

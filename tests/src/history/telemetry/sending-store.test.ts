@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { sendingStore } from "../../../src/history/index.ts";
-import { openSessionWith } from "../../../src/session/index.ts";
-import { openStore } from "../../../src/store/index.ts";
-import { startCollector } from "../../support/otlp.ts";
+import { sendingStore } from "../../../../src/history/telemetry/index.ts";
+import { openSessionWith } from "../../../../src/session/index.ts";
+import { openStore } from "../../../../src/store/index.ts";
+import { startCollector } from "../../../support/otlp.ts";
 
 const of = (url: string, warnings: string[] = []) => ({
   ...{ collector: { url, env: {} }, version: "1.0.0" },

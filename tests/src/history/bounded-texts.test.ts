@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { withBoundedTexts } from "../../../../src/session/stored/bounded-texts.ts";
-import type { SessionDescription } from "../../../../src/session/stored/description.ts";
-import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
-import { openJournal, printed } from "../../../support/ask/journal.ts";
+import { withBoundedTexts } from "../../../src/history/bounded-texts.ts";
+import { describeExecs } from "../../../src/history/execs.ts";
+import type { SessionDescription } from "../../../src/history/index.ts";
+import { openJournal, printed } from "../../support/ask/journal.ts";
 
 const FACTS = {
   ...{ id: "01X", name: "s", label: null, origin: "command", status: "idle", created_at: 0, changed_at: 0, bytes: 0 },

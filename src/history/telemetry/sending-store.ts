@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
-import { errorCode } from "../platform/errors.ts";
-import { amount } from "../platform/figures.ts";
-import type { Store } from "../store/index.ts";
+import { errorCode } from "../../platform/errors.ts";
+import { amount } from "../../platform/figures.ts";
+import type { Store } from "../../store/index.ts";
+import { linesOf } from "./otlp.ts";
 import { type Collector, sendLines } from "./send.ts";
-import { linesOf } from "./span.ts";
 import { exportingOf, spansOf } from "./spans.ts";
 
 export interface Telemetry {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { redacted, redactedIn } from "../platform/redact.ts";
+import { redacted, redactedIn } from "../../platform/redact.ts";
 
 // Spans are the JSON of OTLP: ids are hex, nanoseconds and whole numbers are text.
 
@@ -44,8 +44,15 @@ function inOtlp(value: Value): object | null {
 /** A number that is a fraction also where it is whole, such as dollars. */
 export const fraction = (value: number) => (Number.isFinite(value) ? { doubleValue: value } : null);
 
+/** A request of OTLP as a line of JSON. */
+export interface SpanLine {
+  readonly text: string;
+  /** Spans in it. */
+  readonly spans: number;
+}
+
 /** Requests of OTLP as lines of JSON, as few as there can be, of 4 MB at most each. @param version of Belay */
-export function* linesOf(spans: Iterable<object>, version: string) {
+export function* linesOf(spans: Iterable<object>, version: string): Generator<SpanLine> {
   const resource = { attributes: attributes({ "service.name": "belay", "service.version": version }) };
   const scope = JSON.stringify({ name: "belay", version });
   const before = `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":[`;

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openSession, openStore } from "../../../../src/index.ts";
-import { openStore as openRawStore } from "../../../../src/store/index.ts";
-import { folderWith } from "../../../support/tree.ts";
+import { openSession, openStore } from "../../../src/index.ts";
+import { openStore as openRawStore } from "../../../src/store/index.ts";
+import { folderWith } from "../../support/tree.ts";
 
 test("the library lists, describes, forks and drops the sessions of a folder", async () => {
   const folder = join(folderWith(), "store");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ModelAnswer, ModelRequest } from "../../../../src/models/port.ts";
-import { describeSession } from "../../../../src/session/index.ts";
-import { openScripted, promptOf, using } from "../../../support/scripted-session.ts";
+import { describeSession } from "../../../src/history/index.ts";
+import type { ModelAnswer, ModelRequest } from "../../../src/models/port.ts";
+import { openScripted, promptOf, using } from "../../support/scripted-session.ts";
 
 const cell = (code: string) => using("rlm_exec", { code });
 

@@ -1,9 +1,9 @@
-import type { Json } from "../../../runtime/index.ts";
-import { amount, priced, thousands } from "../../platform/figures.ts";
-import type { Store } from "../../store/index.ts";
+import type { Json } from "../../runtime/index.ts";
+import { amount, priced, thousands } from "../platform/figures.ts";
+import type { Store } from "../store/index.ts";
+import type { SessionDescription, WholeDescription } from "./api.ts";
 import { type ComparedCalls, compareCalls } from "./compared-calls.ts";
 import { type ComparedDocuments, type Comparing, compareDocuments } from "./compared-documents.ts";
-import type { SessionDescription, WholeDescription } from "./description.ts";
 
 /** The end of a session against that of another one. */
 export interface ComparedText {
@@ -89,7 +89,7 @@ async function compareTexts(
   }
   if (now === before) return { is: "same", ...none };
   if (Math.max(now.length, before.length) > LONGEST) return { is: "changed", ...none };
-  const { patchOf } = await import("../../platform/patch.ts");
+  const { patchOf } = await import("../platform/patch.ts");
   // A line feed at the end spares the diff its words on a missing one.
   const patch = patchOf(`${clean(before)}\n`, `${clean(now)}\n`);
   return { is: "changed", lines: patch?.changed ?? null, hunks: patch?.hunks ?? null };
