@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { Context, ContextPart, Document, Pause } from "./context.ts";
 import { NOTHING_SKIPPED } from "./skipped.ts";
 import { sharedBytes, textFromPartsInSlices } from "./text/text.ts";
@@ -65,10 +65,23 @@ export function growingHistory(): typeof historyContext {
   };
 }
 
-type Grown = ReturnType<typeof nothingYet>;
+interface Grown {
+  readonly messages: HistoryMessage[];
+  readonly parts: ContextPart[];
+  readonly documents: Document[];
+  /** Shared memory, with room behind what is used. */
+  bytes: Uint8Array<ArrayBufferLike>;
+  /** Bytes. */
+  used: number;
+  /** UTF-16 units. */
+  units: number;
+  newlines: number;
+  /** SHA-256 of all bytes. */
+  readonly digest: Hash;
+}
 
 /** A conversation up to some message. Contexts that were made of it keep their bytes: others are only put behind them. */
-function nothingYet() {
+function nothingYet(): Grown {
   const messages: HistoryMessage[] = [];
   const parts: ContextPart[] = [];
   const documents: Document[] = [];
@@ -76,13 +89,10 @@ function nothingYet() {
     messages,
     parts,
     documents,
-    /** Shared memory, with room behind what is used. */
     bytes: sharedBytes(0),
     used: 0,
-    /** UTF-16 units. */
     units: 0,
     newlines: 0,
-    /** SHA-256 of all bytes. */
     digest: createHash("sha256"),
   };
 }

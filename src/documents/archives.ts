@@ -75,10 +75,21 @@ function unpack(
 }
 
 /** A zip whose members may be the parts of one document. */
-export type Parts = Awaited<ReturnType<typeof openParts>>;
+export interface Parts {
+  readonly members: Member[];
+  readonly names: Set<string>;
+  /** The names of the parts that nobody has asked for yet. */
+  unopened(): string[];
+  /** The name of a part as the zip has it; `name` itself if it is absent. */
+  nameOf(name: string): string;
+  /** The content of a part. */
+  bytes(name: string): Buffer<ArrayBufferLike> | undefined;
+  /** The part as a text; "" if it is absent. */
+  text(name: string): string;
+}
 
 /** The members of a zip, in the order of its directory. Nothing is unpacked yet. @param lose told of parts that are not of their encoding @throws Unreadable */
-export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {}) {
+export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {}): Promise<Parts> {
   const members: Member[] = [];
   const left = { bytes: UNPACKED_BYTES };
   let packed = 0;
@@ -109,13 +120,9 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
   return {
     members,
     names: new Set(named.keys()),
-    /** The names of the parts that nobody has asked for yet. */
     unopened: () => [...named.keys()].filter((name) => !opened.has(name)),
-    /** The name of a part as the zip has it; `name` itself if it is absent. */
     nameOf,
-    /** The content of a part. */
     bytes: read,
-    /** The part as a text; "" if it is absent. */
     text(name: string): string {
       const isFirst = !opened.has(nameOf(name));
       const content = read(name);

@@ -62,10 +62,27 @@ export const GUESSED_ENCODING = "guessed encoding";
 const UNREAD = "unread element";
 
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
-export type Growing = ReturnType<typeof growing>;
+export interface Growing {
+  progress(place: string): void;
+  add(given: string): void;
+  /** Ends the line, if one has begun. */
+  line(): void;
+  /** Leaves a line empty, unless one is. */
+  gap(): void;
+  /** Begins a part with a line of its own, `[label]`. Some of them are told as progress. */
+  part(label: string, firstRow?: number): void;
+  lose(kind: string, where?: string | number): void;
+  /** Loses the text of an element that no rule of a reader takes or leaves out. */
+  unread(element: string): void;
+  /** True if it has no words yet. */
+  isBlank(): boolean;
+  /** The text as it is until now. */
+  soFar(): string;
+  end(): { text: string; places: Place[]; lost: { count: number; where: (string | number)[]; kind: string }[] };
+}
 
 /** @param progress told to which place the text has come */
-export function growing(room: number, progress: (place: string) => void = () => {}) {
+export function growing(room: number, progress: (place: string) => void = () => {}): Growing {
   const pieces: string[] = [];
   const places: Place[] = [];
   const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
@@ -85,16 +102,13 @@ export function growing(room: number, progress: (place: string) => void = () => 
       isBlank &&= text.trim() === "";
       if (bytes > room) throw textTooLarge(room);
     },
-    /** Ends the line, if one has begun. */
     line(): void {
       if (units > 0 && !tail.endsWith("\n")) grown.add("\n");
     },
-    /** Leaves a line empty, unless one is. */
     gap(): void {
       grown.line();
       if (units > 0 && tail !== "\n\n") grown.add("\n");
     },
-    /** Begins a part with a line of its own, `[label]`. Some of them are told as progress. */
     part(label: string, firstRow?: number): void {
       grown.gap();
       const name = oneLine(label);
@@ -115,11 +129,8 @@ export function growing(room: number, progress: (place: string) => void = () => 
       if (isNew) loss.where.push(where);
       losses.set(kind, loss);
     },
-    /** Loses the text of an element that no rule of a reader takes or leaves out. */
     unread: (element: string) => grown.lose(UNREAD, element),
-    /** True if it has no words yet. */
     isBlank: () => isBlank,
-    /** The text as it is until now. */
     soFar: () => pieces.join(""),
     end() {
       if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));

@@ -33,7 +33,17 @@ export interface Request {
 }
 
 /** The state that calls of all tools share. It is made with the first call. */
-export type Calls = ReturnType<typeof openCalls>;
+export interface Calls {
+  readonly connection: Connection;
+  readonly runs: Runs;
+  /** Never rejects: what goes wrong is an answer that says so. */
+  call(
+    name: string,
+    args: unknown,
+    options: Request,
+  ): Promise<{ content: { type: "text"; text: string }[]; isError: boolean }>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
 export interface CallsParts extends Omit<ConnectionParts, "onProgress"> {
   readonly tools: ToolSet;
@@ -50,7 +60,7 @@ export interface AnswerLimits {
   readonly answerBytes: number | null;
 }
 
-export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts) {
+export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts): Calls {
   const { clock } = parts;
   const runs = openRuns({
     clock,

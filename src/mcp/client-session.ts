@@ -17,7 +17,15 @@ export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limi
 }
 
 /** The session of Belay's in which a client works. */
-export type ClientSession = ReturnType<typeof openClientSession>;
+export interface ClientSession {
+  readonly suspend: AbortSignal;
+  /** @param server through which the first call came */
+  calls(server: Server): Promise<Calls>;
+  /** null: no call has come. */
+  current(): Calls | null;
+  /** Stops what runs where it is, and closes the session. Never rejects. */
+  end(): Promise<void>;
+}
 
 /**
  * Opens nothing before the first call.
@@ -28,7 +36,7 @@ export function openClientSession(
   parts: ServerParts,
   asked: AskedSession,
   rootsOf: (server: Server) => ReturnType<ConnectionParts["askRoots"]> = async () => null,
-) {
+): ClientSession {
   const { source, tools, limits, leaving, clock = systemClock } = parts;
   const leave = new AbortController();
   const left = joinSignals(leaving.suspend, leave.signal);
@@ -36,7 +44,6 @@ export function openClientSession(
   let current: Calls | null = null;
   return {
     suspend: left.signal,
-    /** @param server through which the first call came */
     calls(server: Server): Promise<Calls> {
       const askRoots = () => rootsOf(server);
       opened ??= import("./calls.ts").then(({ openCalls }) => {
@@ -45,9 +52,7 @@ export function openClientSession(
       });
       return opened;
     },
-    /** null: no call has come. */
     current: (): Calls | null => current,
-    /** Stops what runs where it is, and closes the session. Never rejects. */
     async end(): Promise<void> {
       leave.abort();
       left[Symbol.dispose]();

@@ -3,14 +3,34 @@ import { type Clock, RlmError } from "../../runtime/index.ts";
 import { openedOnce } from "../platform/opened-once.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
-import type { SessionRow, Store } from "../store/index.ts";
+import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
 import { openServerRoots } from "./roots.ts";
 import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
 import type { SessionSource } from "./session-source.ts";
 
 /** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
-export type Connection = ReturnType<typeof openConnection>;
+export interface Connection {
+  /** The session for a call that works in it: opened with the roots that hold now. @throws RlmError */
+  open(): Promise<Session>;
+  /** The session as it is, for a call that only looks; opened if there is none. Calls at once open it once. @throws RlmError */
+  look(): Promise<Session>;
+  current(): Session | null;
+  /** Goes over to another session of this folder, made if it is missing. @throws RlmError `policy_violation` */
+  goTo(name: string): Promise<void>;
+  /** Sessions of this folder, the one changed last first, and rows of the store that tell no folder. @throws RlmError */
+  ofFolder(): Promise<{ rows: SessionRow[]; damaged: readonly DamagedRow[] }>;
+  store(): Promise<Store>;
+  readonly roots: {
+    now: () => Promise<readonly string[]>;
+    first: () => Promise<string>;
+    owner(): Promise<string>;
+    changed(): void;
+  };
+  /** Warnings about the session, which every answer has. */
+  warnings(): readonly string[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
 /** The session that a client wants, and what is known of others. */
 export interface AskedSession {
@@ -34,7 +54,7 @@ interface Opened extends FreeSession {
   readonly roots: readonly string[];
 }
 
-export function openConnection(parts: ConnectionParts) {
+export function openConnection(parts: ConnectionParts): Connection {
   const { source, clock, onProgress, askRoots } = parts;
   const roots = openServerRoots(source, askRoots);
   const { opened: store, begun } = openedOnce(() => source.openStore());
@@ -81,7 +101,6 @@ export function openConnection(parts: ConnectionParts) {
   }
 
   return {
-    /** The session for a call that works in it: opened with the roots that hold now. @throws RlmError */
     async open(): Promise<Session> {
       const before = opened;
       if (!before || isDeepStrictEqual(before.roots, await roots.now())) return look();
@@ -94,7 +113,6 @@ export function openConnection(parts: ConnectionParts) {
     },
     look,
     current: (): Session | null => opened?.session ?? null,
-    /** Goes over to another session of this folder, made if it is missing. @throws RlmError `policy_violation` */
     async goTo(name: string): Promise<void> {
       const row = await (await store()).find(name);
       if (row && row.id === opened?.session.id) return;
@@ -102,11 +120,9 @@ export function openConnection(parts: ConnectionParts) {
       opening = close().then(() => next);
       await look();
     },
-    /** Sessions of this folder, the one changed last first, and rows of the store that tell no folder. @throws RlmError */
     ofFolder,
     store,
     roots,
-    /** Warnings about the session, which every answer has. */
     warnings: (): readonly string[] =>
       [opened?.warning, parts.shared?.(opened?.session.name ?? null)].filter((warning) => warning != null),
     async [Symbol.asyncDispose](): Promise<void> {

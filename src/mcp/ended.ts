@@ -2,9 +2,21 @@ import type { ToolEnvelope } from "../tools/index.ts";
 import type { RunningState } from "./run.ts";
 
 /** Runs that were answered before they were over, and are over now. */
-export type Ended = ReturnType<typeof openEnded>;
+export interface Ended {
+  keep(state: RunningState, envelope: ToolEnvelope): void;
+  /** Nobody has its answer. */
+  tell(state: RunningState): undefined;
+  /** Another run has begun: without its id the last one is not meant any more. */
+  passed(): void;
+  /** The answer of the last one, if it is the one that is asked for; it needs no telling then. */
+  answer(exec_id: string | null): ToolEnvelope | null;
+  /** Somebody has its answer. */
+  forget(state: RunningState): void;
+  /** The execs of which no answer has told yet. */
+  take(): string[];
+}
 
-export function openEnded() {
+export function openEnded(): Ended {
   let last: { readonly name: string; readonly envelope: ToolEnvelope } | null = null;
   let isNewest = false;
   let untold: string[] = [];
@@ -16,21 +28,16 @@ export function openEnded() {
       last = { name: nameOf(state), envelope };
       isNewest = true;
     },
-    /** Nobody has its answer. */
     tell: (state: RunningState) => void untold.push(nameOf(state)),
-    /** Another run has begun: without its id the last one is not meant any more. */
     passed(): void {
       isNewest = false;
     },
-    /** The answer of the last one, if it is the one that is asked for; it needs no telling then. */
     answer(exec_id: string | null): ToolEnvelope | null {
       if (!last || (exec_id === null ? !isNewest : exec_id !== last.name)) return null;
       forget(last.name);
       return last.envelope;
     },
-    /** Somebody has its answer. */
     forget: (state: RunningState) => forget(nameOf(state)),
-    /** The execs of which no answer has told yet. */
     take(): string[] {
       const told = untold;
       untold = [];

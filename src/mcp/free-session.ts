@@ -5,7 +5,10 @@ import type { SessionRow, Store } from "../store/index.ts";
 import { namesOf } from "./session-name.ts";
 
 /** A session that no other process has, and the warning of every answer if it is not the wanted one, else null. */
-export type FreeSession = Awaited<ReturnType<typeof openFree>>;
+export interface FreeSession {
+  readonly session: Session;
+  readonly warning: string | null;
+}
 
 /**
  * The session of this name, or the first of `NAME~2` to `NAME~9` that no other process has open. The wanted one is waited
@@ -19,7 +22,7 @@ export async function openFree(
   clock: Clock,
   wanted: string,
   open: (name: string, row: SessionRow | null) => Promise<Session>,
-) {
+): Promise<FreeSession> {
   const until = clock.monotonic() + PREDECESSOR_MS;
   let holder: SessionRow | null = null;
   for (const name of namesOf(wanted)) {

@@ -1,5 +1,12 @@
 /** The end of the server. What runs stops where it is, and a later process finishes it. */
-export type Leaving = ReturnType<typeof openLeaving>;
+export interface Leaving {
+  /** Aborted first of all when the client goes away or the system asks the process to end. */
+  readonly suspend: AbortSignal;
+  /** Ends the process: waits a little for what is written, then exits with code 0. */
+  leave(): void;
+  /** Registers a part that is closed before the process ends. */
+  after(close: () => Promise<void>): undefined;
+}
 
 /** Parts that a test replaces. */
 export interface LeavingParts {
@@ -13,7 +20,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const LEAVE_MS = 300;
 
 /** Listens for signals from now on: before the client's end is told to requests, `suspend` must have been aborted. */
-export function openLeaving(parts: LeavingParts) {
+export function openLeaving(parts: LeavingParts): Leaving {
   const suspend = new AbortController();
   const closing: (() => Promise<void>)[] = [];
   /** Ends the process: waits a little for what is written, then exits with code 0. */
@@ -26,10 +33,8 @@ export function openLeaving(parts: LeavingParts) {
   }
   for (const signal of SIGNALS) parts.on(signal, leave);
   return {
-    /** Aborted first of all when the client goes away or the system asks the process to end. */
     suspend: suspend.signal,
     leave,
-    /** Registers a part that is closed before the process ends. */
     after: (close: () => Promise<void>) => void closing.push(close),
   };
 }

@@ -19,7 +19,27 @@ export interface RunParts {
 }
 
 /** One call of a tool that works in the session. */
-export type Run = ReturnType<typeof beginRun>;
+export interface Run {
+  /** Its answer, when it is over. */
+  readonly done: Promise<ToolEnvelope>;
+  /** Ends it as cancelled. */
+  cancel(): void;
+  /** The client has given it up: it stops at once. If the client stays, it ends as cancelled; else it stays unfinished. */
+  giveUp(): void;
+  /** The client is still there. */
+  stays(value: void | PromiseLike<void>): void;
+  isDetached(): boolean;
+  isOver(): boolean;
+  /** True if somebody waits for its answer, and will get it. */
+  isAwaited(): boolean;
+  /** Counts those who wait. */
+  count(change: 1 | -1): void;
+  /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
+  detach(): void;
+  progress(event: SessionEvent): void;
+  tally(): Tally;
+  state(): { done: number; tokens: number; turn?: number; exec_id: string | null; tool: string; elapsed_ms: number };
+}
 
 /** The time that a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
 const STAYS_MS = 1_000;
@@ -28,7 +48,7 @@ type Seen = Pick<Tally, "turn" | "calls" | "load" | "notice">;
 
 const NOTHING_SEEN: Seen = { turn: null, calls: null, load: null, notice: null };
 
-export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) => Promise<ToolEnvelope>) {
+export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) => Promise<ToolEnvelope>): Run {
   const { clock, suspend, execId } = parts;
   const startedAt = clock.monotonic();
   const cancel = new AbortController();
@@ -55,18 +75,15 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
   }
 
   return {
-    /** Its answer, when it is over. */
     done: Promise.resolve()
       .then(worked)
       .finally(() => {
         isOver = true;
       }),
-    /** Ends it as cancelled. */
     cancel(): void {
       cancel.abort();
       staying.resolve();
     },
-    /** The client has given it up: it stops at once. If the client stays, it ends as cancelled; else it stays unfinished. */
     giveUp(): void {
       const callOff = clock.after(STAYS_MS, staying.resolve);
       void staying.promise.then(callOff);
@@ -74,17 +91,13 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
       givenUp.abort();
       cancel.abort();
     },
-    /** The client is still there. */
     stays: staying.resolve,
     isDetached: () => isDetached,
     isOver: () => isOver,
-    /** True if somebody waits for its answer, and will get it. */
     isAwaited: () => waiters > 0,
-    /** Counts those who wait. */
     count(change: 1 | -1): void {
       waiters += change;
     },
-    /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
     detach(): void {
       look();
       isDetached = true;

@@ -17,21 +17,37 @@ export interface Called {
 }
 
 /** Runs calls one at a time. One that takes too long is answered before it is over, and goes on. */
-export type Runs = ReturnType<typeof openRuns>;
+export interface Runs {
+  /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
+  run(called: Called, work: Working): Promise<ToolEnvelope>;
+  /** The answer of what runs, or of the newest that was answered before it was over; null: neither is meant. */
+  wait(options: Called, exec_id: string | null): Promise<ToolEnvelope | null>;
+  current(): RunningState | null;
+  /** Ends what runs as cancelled, and waits for its end. False if nothing runs. */
+  cancel(): Promise<boolean>;
+  /** Execs that have ended since they were answered as running; they are told of once. */
+  takeEnded(): string[];
+  /** Settles when nothing runs any more. */
+  idle(): Promise<void>;
+  progress(event: SessionEvent): void;
+  /** The state of the running call; null if nothing runs. */
+  tally(): Tally | null;
+  /** Calls `listener` when something has happened, until disposed of. */
+  follow(listener: () => void): Disposable;
+}
 
 /** A call that has begun, or the answer of one that has not. */
 type Turn = { readonly own: Run } | { readonly refused: ToolEnvelope };
 
 type Working = (signals: Signals) => Promise<ToolEnvelope>;
 
-export function openRuns(parts: RunParts) {
+export function openRuns(parts: RunParts): Runs {
   const { clock } = parts;
   const ended = openEnded();
   const turns = openTurns(parts, ended);
   const listeners = new Set<() => void>();
 
   return {
-    /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
     async run(called: Called, work: Working): Promise<ToolEnvelope> {
       const deadline = clock.monotonic() + called.answerMs;
       const turn = await turns.take(called, deadline, work);
@@ -40,7 +56,6 @@ export function openRuns(parts: RunParts) {
       const patience = { clock, signal: NEVER, ms: deadline - clock.monotonic(), late: () => turns.detach(own) };
       return answerOf(own, patience);
     },
-    /** The answer of what runs, or of the newest that was answered before it was over; null: neither is meant. */
     async wait({ signal, answerMs }: Called, exec_id: string | null): Promise<ToolEnvelope | null> {
       const own = turns.running();
       if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
@@ -51,7 +66,6 @@ export function openRuns(parts: RunParts) {
       return null;
     },
     current: (): RunningState | null => turns.running()?.state() ?? null,
-    /** Ends what runs as cancelled, and waits for its end. False if nothing runs. */
     async cancel(): Promise<boolean> {
       const own = turns.running();
       if (!own) return false;
@@ -60,9 +74,7 @@ export function openRuns(parts: RunParts) {
       ended.forget(own.state());
       return true;
     },
-    /** Execs that have ended since they were answered as running; they are told of once. */
     takeEnded: ended.take,
-    /** Settles when nothing runs any more. */
     async idle(): Promise<void> {
       await turns.running()?.done.catch(() => {});
     },
@@ -72,9 +84,7 @@ export function openRuns(parts: RunParts) {
       turns.running()?.progress(event);
       for (const listener of listeners) listener();
     },
-    /** The state of the running call; null if nothing runs. */
     tally: (): Tally | null => turns.running()?.tally() ?? null,
-    /** Calls `listener` when something has happened, until disposed of. */
     follow(listener: () => void): Disposable {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };

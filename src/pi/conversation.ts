@@ -34,9 +34,16 @@ export interface ConversationParts {
 }
 
 /** The conversation of the branch. Each time it is made of the entries that Pi has then. */
-export type Conversations = ReturnType<typeof openConversations>;
+export interface Conversations {
+  /** That in which a call is made. @param isAgain an earlier process began the call */
+  at(tool_call_id: string, isAgain?: boolean): Conversation;
+  /** The branch's P; null if it has none, or if it cannot be read. */
+  context(): Promise<{ readonly P: Context | null; readonly problem: string | null }>;
+  /** The messages before an exec began. */
+  before(exec_id: string): Promise<Context>;
+}
 
-export function openConversations(parts: ConversationParts) {
+export function openConversations(parts: ConversationParts): Conversations {
   const { context, answers, board, reading, outside } = parts;
   const openP = openContextOfBranch(parts);
 
@@ -91,11 +98,8 @@ export function openConversations(parts: ConversationParts) {
     },
   });
   return {
-    /** That in which a call is made. @param isAgain an earlier process began the call */
     at,
-    /** The branch's P; null if it has none, or if it cannot be read. */
     context: openP,
-    /** The messages before an exec began. */
     before(exec_id: string): Promise<Context> {
       const entries = context().sessionManager.getBranch();
       const said = messages(entries.slice(0, startOf(entries, exec_id))).map((message) => message.said);

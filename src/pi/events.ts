@@ -2,7 +2,12 @@ import type { RunningState } from "./runs/board.ts";
 import type { ToolDetails } from "./runs/details.ts";
 
 /** Events that other extensions of Pi can listen for: `pi.events.on("rlm:externalize", …)`. */
-export type Announcements = ReturnType<typeof announcementsOn>;
+export interface Announcements {
+  epoch(epoch: Epoch): void;
+  /** A call of a tool that asks models. */
+  queryStarted(query: QueryStart): void;
+  queryEnded(query: QueryStart, options: ToolDetails): void;
+}
 
 /** Old texts went outside. */
 export interface Epoch {
@@ -24,7 +29,7 @@ export interface EventBus {
 const ASKING: readonly string[] = ["rlm_query", "rlm_ask", "rlm_batch", "rlm_extract"];
 
 /** Announces on Pi's bus. Nothing here throws: what others do with it must not end a call. */
-export function announcementsOn(bus: EventBus) {
+export function announcementsOn(bus: EventBus): Announcements {
   const emit = (channel: string, data: object) => {
     try {
       bus.emit(channel, data);
@@ -34,7 +39,6 @@ export function announcementsOn(bus: EventBus) {
   };
   return {
     epoch: (epoch: Epoch) => emit("rlm:externalize", epoch),
-    /** A call of a tool that asks models. */
     queryStarted(query: QueryStart): void {
       if (ASKING.includes(query.tool)) emit("rlm:query:start", query);
     },

@@ -1,27 +1,50 @@
+import type { Clock } from "../../runtime/index.ts";
 import { agentDirOf } from "../models/index.ts";
 import { nullIfFailed } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
 import type { Session } from "../session/index.ts";
+import type { PiSettings } from "../settings/index.ts";
 import { INGEST_DEFAULTS } from "../settings/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
+import type { BranchView } from "./branch/entries.ts";
 import { readBranch, type StartEntry } from "./branch/entries.ts";
+import type { Conversations } from "./conversation.ts";
 import { openConversations } from "./conversation.ts";
 import { announcementsOn } from "./events.ts";
 import { type PiActions, type PiContext, quitsByAbort, reserveOf, type ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
-import { openOutside } from "./outside/index.ts";
+import { type Outside, openOutside } from "./outside/index.ts";
 import { openReading } from "./reading.ts";
+import type { StateBoard } from "./runs/board.ts";
 import { openStateBoard } from "./runs/board.ts";
 import { openDeparture } from "./runs/departure.ts";
+import type { Runs } from "./runs/runs.ts";
 import { type Called, openRuns, type RunOutcome, type Work } from "./runs/runs.ts";
 import { showBranch, showConversation, showSession } from "./runs/show-branch.ts";
 
 /** The branch that Pi stands on, as calls and recovery use it. */
-export type OnBranch = ReturnType<typeof openBranch>;
+export interface OnBranch {
+  begun(): Promise<Opened> | undefined;
+  readonly conversations: Conversations;
+  goTo(from: PiContext): void;
+  readonly outside: Outside;
+  refresh(): Promise<void>;
+  rested(): void;
+  readonly runs: Runs;
+  readonly actions: PiActions;
+  /** Results of recovered calls, by the keys of the calls. */
+  readonly answers: Map<string, ToolResultMessage>;
+  readonly board: StateBoard;
+  readonly clock: Clock;
+  context(): PiContext;
+  opened(): Promise<Opened>;
+  settings(cwd: string): PiSettings;
+  view(): BranchView;
+}
 
-export function openBranch(parts: OpenedParts, actions: PiActions) {
+export function openBranch(parts: OpenedParts, actions: PiActions): OnBranch {
   const { clock, env } = parts;
   const board = openStateBoard();
   const announced = announcementsOn(actions.events);

@@ -6,5 +6,4 @@ export { canName, isThere, readPath } from "./path.ts";
 export { prove, type ReadResult } from "./proof.ts";
 export { FULL, scopeOf } from "./scope.ts";
 export { type Served, serve } from "./serve.ts";
-export { badRange, suffixOf } from "./suffix.ts";
-export { openTexts, type Texts } from "./texts.ts";
+export { badRange, openTexts, suffixOf, type Texts } from "./texts.ts";

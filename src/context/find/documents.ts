@@ -7,7 +7,11 @@ export interface SearchedText {
   readonly ranges: readonly (readonly [start: number, end: number])[];
 }
 
-export type DocumentHits = ReturnType<typeof findInDocuments>;
+export interface DocumentHits {
+  readonly hits: DocumentHit[];
+  readonly total: number;
+  readonly documents: number;
+}
 
 interface DocumentHit {
   /** Which text, and which of its ranges. */
@@ -26,7 +30,12 @@ export const HITS_COUNTED = 10_000;
  *
  * @throws RlmError as `compileFind` does
  */
-export function findInDocuments(texts: readonly SearchedText[], pattern: string, flags: string, limit: number) {
+export function findInDocuments(
+  texts: readonly SearchedText[],
+  pattern: string,
+  flags: string,
+  limit: number,
+): DocumentHits {
   const compiled = compileFind(pattern, flags);
   const hits: DocumentHit[] = [];
   let total = 0;

@@ -100,14 +100,20 @@ function* linesThatMatch(block: Block, pattern: FindPattern): Generator<MatchedL
   if (line !== null) yield line;
 }
 
-type Block = ReturnType<typeof openBlock>;
+interface Block {
+  readonly bytes: Buffer<ArrayBufferLike>;
+  linesBefore(byte: number): number;
+  lineEnd(byte: number): number;
+  lineStart(byte: number): number;
+  line(found: MatchedLine): FoundLine;
+}
 
 /** Most bytes of a line whose text is given whole. */
 const MOST_LINE_BYTES = 64 * 2 ** 20;
 /** Bytes before the first match of a longer one. */
 const LEAD_BYTES = 2 ** 20;
 
-function openBlock(bytes: Uint8Array, linesSoFar: number) {
+function openBlock(bytes: Uint8Array, linesSoFar: number): Block {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   /** The line feeds before this byte are counted. */
   let counted = { byte: 0, lines: linesSoFar };

@@ -3,7 +3,7 @@ import { findFrom } from "./engine.ts";
 import { boundary, next } from "./window.ts";
 
 /** A run of a character with which matches begin. */
-export interface Run {
+interface Run {
   /** By code. */
   readonly characters: readonly boolean[];
   /** The fewest characters of it. */
@@ -26,12 +26,23 @@ const ITEM = new RegExp(String.raw`${CLASS}|\(\?:${CLASS}\)\{([1-4]),(\d*)\}(?!\
 const MOST_ITEMS = 16;
 const NOT_ASCII = /\\x\{(?:[89a-f]\w|\w{3,})\}/;
 
+/** A pattern that native RegExp searches for. */
+export interface NativePattern {
+  /** In text that is not ASCII, it would miss matches. */
+  readonly asksForAscii: boolean;
+  /** By code: characters that matches consist of. */
+  readonly inside: readonly boolean[];
+  /** For matches or, if they begin with a run, for what follows it. */
+  readonly regex: RegExp;
+  readonly run: Run | undefined;
+}
+
 /**
  * The pattern for native RegExp, if it is a sequence of repeated characters, with `\b` or nothing at its end, on which RegExp is quick.
  *
  * @param printed by `printExpression`
  */
-export function nativePattern(printed: string) {
+export function nativePattern(printed: string): NativePattern | undefined {
   const [, sequence = "", look = ""] = /^(.*?)(\\b)?$/s.exec(printed) ?? [];
   const found = Array.from(sequence.matchAll(ITEM));
   if (sequence.replace(ITEM, "") !== "" || found.length === 0 || found.length > MOST_ITEMS) return undefined;
@@ -50,11 +61,8 @@ export function nativePattern(printed: string) {
     first && hasRun ? { characters: codesIn(first.set), least: Number(first.min), endsWord } : undefined;
   const begin = first && hasRun ? `(?<=${spelled(first.set)}{${first.min}})` : start;
   return {
-    /** In text that is not ASCII, it would miss matches. */
     asksForAscii,
-    /** By code: characters that matches consist of. */
     inside,
-    /** For matches or, if they begin with a run, for what follows it. */
     regex: new RegExp([begin, ...rest, look].join(""), "g"),
     run,
   };
@@ -86,7 +94,7 @@ const codesIn = (set: readonly string[]) => ASCII.map((character) => set.include
 const spelled = (set: readonly string[]) => `[${set.join("").replace(/[\\\]^-]/g, "\\$&")}]`;
 
 /** Searches from a place to `end`, behind a character that no match has; undefined if that is too near, or too little of it is ASCII. */
-export function openNative(haystack: Buffer, native: ReturnType<typeof nativePattern>, largest: number) {
+export function openNative(haystack: Buffer, native: NativePattern | undefined, largest: number) {
   let paused = 0;
   return (from: number) => {
     if (!native || from < paused) return undefined;

@@ -2,13 +2,31 @@ import { argumentError, type RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { fromJavaScript, unsupportedIn } from "./dialect.ts";
 import { parse } from "./engine.ts";
-import { longestFinish, longestMatch, looksOf, readHir, requiredIn, spansLines } from "./hir.ts";
-import { nativePattern } from "./native.ts";
+import { longestFinish, longestMatch, looksOf, type Required, readHir, requiredIn, spansLines } from "./hir.ts";
+import { type NativePattern, nativePattern } from "./native.ts";
 import { printCut, printExpression } from "./print.ts";
 import { recent } from "./recent.ts";
 
 /** A compiled pattern, for `find` only. */
-export type FindPattern = ReturnType<typeof analyse>;
+export interface FindPattern {
+  /** The pattern in Rust's syntax. */
+  readonly source: string;
+  /** No match contains a line feed, and nothing in the pattern asks where the text begins or ends. */
+  readonly lineLocal: boolean;
+  /** It contains assertions, so matches depend on the character before them. */
+  readonly looks: boolean;
+  readonly asksForStart: boolean;
+  /** Longest possible match, bytes of UTF-8; may be Infinity. */
+  readonly maxBytes: number;
+  readonly required: Required | undefined;
+  readonly native: NativePattern | undefined;
+  /** The most characters that a match already begun can still need: the length of the run that stands for the rest. */
+  readonly finish: number;
+  /** The Rust pattern that, before a run of `stop`, finds the first match that can still be open at its beginning. */
+  openAtEnd(key: string): string;
+  /** The Rust pattern that finds the matches of a piece of the text. */
+  spelling(options: Piece): string;
+}
 
 /** Facts about a piece of the text that matter for a search. */
 export interface Piece {
@@ -47,7 +65,7 @@ export function compileFind(pattern: string, flags: string): FindPattern {
   throw explain(failure, prefix, pattern);
 }
 
-function analyse(source: string) {
+function analyse(source: string): FindPattern {
   const expression = readHir(parse(source));
   const looks = looksOf(expression);
   const whole = recent(1, () => printExpression(expression));
@@ -55,22 +73,15 @@ function analyse(source: string) {
   const openAtEnd = recent(1, (stop) => `(?:${cut(stop)})${stop}*\\z`);
   const afterContext = recent(2, (body) => `\\A(?s:.)|${body}`);
   return {
-    /** The pattern in Rust's syntax. */
     source,
-    /** No match contains a line feed, and nothing in the pattern asks where the text begins or ends. */
     lineLocal: !spansLines(expression) && !looks.some((look) => TEXT_LOOKS.includes(look)),
-    /** It contains assertions, so matches depend on the character before them. */
     looks: looks.length > 0,
     asksForStart: looks.includes("Start"),
-    /** Longest possible match, bytes of UTF-8; may be Infinity. */
     maxBytes: longestMatch(expression),
     required: requiredIn(expression),
     native: nativePattern(whole("")),
-    /** The most characters that a match already begun can still need: the length of the run that stands for the rest. */
     finish: longestFinish(expression),
-    /** The Rust pattern that, before a run of `stop`, finds the first match that can still be open at its beginning. */
     openAtEnd,
-    /** The Rust pattern that finds the matches of a piece of the text. */
     spelling({ stop, context }: Piece): string {
       if (stop !== undefined) return context ? afterContext(cut(stop)) : cut(stop);
       return context ? afterContext(whole("")) : source;

@@ -4,7 +4,16 @@ import type { Hir, Match } from "rregex";
 export type Haystack = readonly Uint8Array[];
 
 /** One WebAssembly instance of Rust's regex crate. */
-export type Engine = ReturnType<typeof openEngine>;
+export interface Engine {
+  /** Throws a plain Error if Rust refuses the pattern. */
+  compile(source: string): Compiled;
+  /** All matches, in bytes. The whole list is kept, with a copy of each match: mind the number. */
+  findAll(regex: Compiled, haystack: Haystack): readonly Match[];
+  /** The first match at or after a byte offset; what precedes the offset is seen by assertions. */
+  findFrom(regex: Compiled, haystack: Haystack, byte: number): Match | undefined;
+  /** Size of the instance's memory. It never shrinks. */
+  bytes(): number;
+}
 
 export interface Compiled {
   readonly __wbg_ptr: number;
@@ -34,21 +43,17 @@ interface Binding {
 type Answer = readonly [result: number, error: number, failed: number];
 
 /** Throws an Error if the binding is not the pinned one. */
-export function openEngine({ RRegex, __wasm: wasm }: Binding) {
+export function openEngine({ RRegex, __wasm: wasm }: Binding): Engine {
   const engine = {
-    /** Throws a plain Error if Rust refuses the pattern. */
     compile: (source: string) => new RRegex(source),
-    /** All matches, in bytes. The whole list is kept, with a copy of each match: mind the number. */
     findAll(regex: Compiled, haystack: Haystack): readonly Match[] {
       const { at, bytes } = write(haystack);
       return take(wasm.rregex_findAll(regex.__wbg_ptr, at, bytes));
     },
-    /** The first match at or after a byte offset; what precedes the offset is seen by assertions. */
     findFrom(regex: Compiled, haystack: Haystack, byte: number): Match | undefined {
       const { at, bytes } = write(haystack);
       return take(wasm.rregex_findAt(regex.__wbg_ptr, at, bytes, byte));
     },
-    /** Size of the instance's memory. It never shrinks. */
     bytes: () => wasm.memory.buffer.byteLength,
   };
   expectSearch(engine);

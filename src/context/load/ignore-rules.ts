@@ -2,7 +2,12 @@ import { hash } from "node:crypto";
 import ignore from "ignore";
 
 /** The ignore rules that hold in a folder. Patterns and paths are compared as UTF-8 bytes, as git does. */
-export type IgnoreRules = ReturnType<typeof noRules>;
+export interface IgnoreRules {
+  readonly top: string;
+  readonly matcher: ignore.Ignore;
+  readonly cost: number;
+  readonly id: string;
+}
 
 const OPTIONS = { ignorecase: false, allowRelativePaths: true };
 
@@ -28,7 +33,7 @@ const MAX_RULE_BYTES = 4096;
  *
  * @param top folder that paths are matched relative to: the repository's top, or the loaded folder outside of one
  */
-export function noRules(top: string) {
+export function noRules(top: string): IgnoreRules {
   return { top, matcher: ignore(OPTIONS), cost: 0, id: "" };
 }
 

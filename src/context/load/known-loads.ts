@@ -11,7 +11,11 @@ export interface KnownLoad {
   readonly key: string;
 }
 
-export type KnownLoads = ReturnType<typeof openKnownLoads>;
+export interface KnownLoads {
+  /** @param seen what was loaded, on top of what; `print`: what its files look like; `readersNow`: ids, asked for if documents were read */
+  find(seen: string, print: string, readersNow: () => Promise<string>): Promise<KnownLoad | undefined>;
+  keep(seen: string, print: string, load: KnownLoad, readers: string): Promise<void>;
+}
 
 const FORMAT = 3;
 const MAX_BYTES = 4096;
@@ -34,10 +38,9 @@ const RecordSchema = v.object({
  * It is made when something is kept. It is derived data: it holds no text and grants nothing, and a record that is missing or
  * damaged only means that the files are read again.
  */
-export function openKnownLoads(dir: string) {
+export function openKnownLoads(dir: string): KnownLoads {
   const pathOf = (seen: string) => join(dir, `load-${seen}.json`);
   return {
-    /** @param seen what was loaded, on top of what; `print`: what its files look like; `readersNow`: ids, asked for if documents were read */
     async find(seen: string, print: string, readersNow: () => Promise<string>): Promise<KnownLoad | undefined> {
       const read = readBoundedFile(pathOf(seen), { maxBytes: MAX_BYTES, followsLink: false });
       const record = v.safeParse(RecordSchema, read && "text" in read ? parseJson(read.text) : undefined);

@@ -113,25 +113,35 @@ async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
   return (await import("../../documents/read.ts")).readersOf(documents);
 }
 
-type Reading = ReturnType<typeof readingOf>;
+interface Reading {
+  /** Absolute path, or the text's name. */
+  readonly name: string;
+  /** The caller's words, for messages. */
+  readonly given: string;
+  /** The size of the context, counted up while reading. */
+  readonly size: ContextSize;
+  /** Stands before the first file. */
+  readonly separator: string;
+  /** True for a file of the context that has not changed. */
+  isThere(path: string, bytes: Uint8Array<ArrayBufferLike>): boolean;
+  pause(bytes: number): Promise<void>;
+  readonly options: LoadOptions;
+  isWhole: boolean;
+  hasDocuments: boolean;
+}
 
 function readingOf(
   source: Exclude<Source, PathsSource>,
   size: ContextSize,
   previous: Context | undefined,
   options: LoadOptions,
-) {
+): Reading {
   const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
   return {
-    /** Absolute path, or the text's name. */
     name,
-    /** The caller's words, for messages. */
     given: source.kind === "path" ? source.path : source.name,
-    /** The size of the context, counted up while reading. */
     size,
-    /** Stands before the first file. */
     separator: previous ? appendedLine(name) : "",
-    /** True for a file of the context that has not changed. */
     isThere: unchangedIn(previous),
     pause: pauseFor(options, size),
     options,

@@ -28,7 +28,12 @@ export interface MemberRules {
 }
 
 /** The result of a walk: files and skipped entries by code unit of their relative path. */
-export type Walk = Awaited<ReturnType<typeof walk>>;
+export interface Walk {
+  readonly files: WalkedFile[];
+  readonly skipped: SkippedFile[];
+  /** Files and folders left out because of ignore rules; those in an ignored folder are not counted. */
+  readonly ignored: number;
+}
 
 /** Levels below the root of the file system; with it the time to match a path is bounded. */
 const MAX_DEPTH = 128;
@@ -46,14 +51,25 @@ export interface WalkOptions {
   readonly secrets?: boolean | undefined;
 }
 
-type State = ReturnType<typeof begun>;
+interface State {
+  readonly secrets: boolean | undefined;
+  readonly roots: Roots;
+  readonly base: string;
+  readonly files: WalkedFile[];
+  readonly skipped: SkippedFile[];
+  /** Symlinks with the folder that holds them; followed when all real folders are known. */
+  readonly links: { readonly link: WalkedFile; readonly folder: Folder }[];
+  /** Symlinks to files, each with the path of its file. They count once all folders are known. */
+  readonly linkedFiles: WalkedFile[];
+  readonly seen: Set<string>;
+  ignored: number;
+  entries: number;
+}
 
-function begun(roots: Roots, base: string, { secrets }: WalkOptions) {
+function begun(roots: Roots, base: string, { secrets }: WalkOptions): State {
   const files: WalkedFile[] = [];
   const skipped: SkippedFile[] = [];
-  /** Symlinks with the folder that holds them; followed when all real folders are known. */
   const links: { readonly link: WalkedFile; readonly folder: Folder }[] = [];
-  /** Symlinks to files, each with the path of its file. They count once all folders are known. */
   const linkedFiles: WalkedFile[] = [];
   return { secrets, roots, base, files, skipped, links, linkedFiles, seen: new Set<string>(), ignored: 0, entries: 0 };
 }
@@ -64,7 +80,7 @@ function begun(roots: Roots, base: string, { secrets }: WalkOptions) {
  * symlinks lead to it. A symlinked folder is entered when it lies in the roots, is not a folder above the link, and was not
  * entered already.
  */
-export async function walk(roots: Roots, base: string, pause: Pause, options: WalkOptions = {}) {
+export async function walk(roots: Roots, base: string, pause: Pause, options: WalkOptions = {}): Promise<Walk> {
   const state = begun(roots, base, options);
   await enter(state, { relative: "", path: base, rules: rulesAbove(base, reporter(state)) }, pause);
   while (state.links.length > 0) {
@@ -78,7 +94,6 @@ export async function walk(roots: Roots, base: string, pause: Pause, options: Wa
   return {
     files: files.sort(byRelative),
     skipped: state.skipped.sort((a, b) => compareUnits(a.path, b.path)),
-    /** Files and folders left out because of ignore rules; those in an ignored folder are not counted. */
     ignored: state.ignored,
   };
 }

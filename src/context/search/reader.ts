@@ -9,7 +9,15 @@ export interface Postings {
 }
 
 /** The content of an index file. */
-export type Reader = ReturnType<typeof openReader>;
+export interface Reader {
+  /** The number of chunks, and of the words in one of them on average. */
+  readonly chunks: number;
+  readonly averageWords: number;
+  wordsOf(chunk: number): number;
+  spanOf(chunk: number): readonly [start: number, end: number];
+  /** The chunks with a term, and those with any word of its stem. @throws Error for a file that is damaged */
+  find(term: string): { readonly exact: Postings; readonly forms: Postings };
+}
 
 interface Segment {
   /** The number of its first chunk. */
@@ -25,7 +33,7 @@ const SLOTS_AHEAD = 16;
 const BLOCK_AHEAD = 2048;
 
 /** @param hash sha256 of P, hex */
-export function openReader(file: IndexFile, hash: string) {
+export function openReader(file: IndexFile, hash: string): Reader {
   const seed = seedOf(hash);
   const segments: Segment[] = [];
   const tables: Uint32Array[] = [];
@@ -46,12 +54,10 @@ export function openReader(file: IndexFile, hash: string) {
   for (let chunk = 0; chunk < chunks; chunk++) words += fact(chunk, 2);
   const counts = new Uint32Array(chunks);
   return {
-    /** The number of chunks, and of the words in one of them on average. */
     chunks,
     averageWords: words / chunks,
     wordsOf: (chunk: number) => fact(chunk, 2),
     spanOf: (chunk: number): readonly [start: number, end: number] => [fact(chunk, 0), fact(chunk, 1)],
-    /** The chunks with a term, and those with any word of its stem. @throws Error for a file that is damaged */
     find(term: string): { readonly exact: Postings; readonly forms: Postings } {
       const word = Buffer.from(term).toString("latin1");
       const stem = stemOf(word);

@@ -10,23 +10,26 @@ import { INDEX_FORMAT, queryTerms } from "./tokens.ts";
 export type { IndexLocation, SearchSource } from "./build.ts";
 
 /** The index of one context, bound to the thread that opened it. Disposing it closes the file. */
-export type SearchIndex = ReturnType<typeof openSearchIndex>;
+export interface SearchIndex {
+  /**
+   * The `k` best chunks for any term of the query or for another form of it (connections, connection), best first, equal
+   * ones in the order of P. The form in the query counts more than other forms. The query is data: no character of it is
+   * an operator. Without a letter or digit in it the answer is empty. Scores are BM25, above 0, with 6 significant digits,
+   * and comparable within one answer only. `at` is the beginning of the line of the chunk that has most of the words.
+   */
+  search(query: string, k: number): { text: string; score: number; start: number; end: number; at: number }[];
+  [Symbol.dispose](): void;
+}
 
 /**
  * Opens the index of a context, and first builds it if it is missing or damaged: about 0.03 s of CPU per MB of P,
  * in this thread and others. Errors of the file system are thrown as they are.
  * @throws RlmError `search_too_large`
  */
-export function openSearchIndex(source: SearchSource, options: IndexLocation) {
+export function openSearchIndex(source: SearchSource, options: IndexLocation): SearchIndex {
   const file = openTrusted(source, options);
   const reader = openReader(file, source.hash);
   return {
-    /**
-     * The `k` best chunks for any term of the query or for another form of it (connections, connection), best first, equal
-     * ones in the order of P. The form in the query counts more than other forms. The query is data: no character of it is
-     * an operator. Without a letter or digit in it the answer is empty. Scores are BM25, above 0, with 6 significant digits,
-     * and comparable within one answer only. `at` is the beginning of the line of the chunk that has most of the words.
-     */
     search(query: string, k: number) {
       const terms = [...queryTerms(query)].slice(0, MAX_QUERY_TERMS);
       if (terms.length === 0) return [];

@@ -77,7 +77,11 @@ function grams(run: string): string {
  * A name without its `_` and `-`, the number of words that these set apart in it, which are tokens without further ado, and the parts
  * that are not such words.
  */
-type Name = ReturnType<typeof nameOf>;
+interface Name {
+  readonly name: string;
+  readonly words: number;
+  readonly parts: string[];
+}
 
 /** Names with a joint in a folded text; one in kebab case also gives each name between its hyphens. */
 function* names(folded: string): Generator<Name> {
@@ -118,7 +122,7 @@ function isNameUnit(unit: number): boolean {
   );
 }
 
-function nameOf(written: string) {
+function nameOf(written: string): Name {
   if (!written.includes("_")) return { name: written, words: written === "" ? 0 : 1, parts: partsOf(written) };
   const words = written.split("_").filter((word) => word !== "");
   const parts = words.flatMap(partsOf);

@@ -23,10 +23,20 @@ interface Row {
 }
 
 /** A table of HTML that is open. */
-export type HtmlTable = ReturnType<typeof openTable>;
+export interface HtmlTable {
+  isInCell(): boolean;
+  beginRow(): void;
+  endRow(): void;
+  beginCell(options: Attributes): void;
+  endCell(): void;
+  /** Begins a head, body or foot, which no cell above spans. */
+  beginGroup(): void;
+  /** Takes the rows so far, as lines. What is yet to come of an open cell stands in its column. */
+  taken(): string[];
+}
 
 /** Puts cells into columns. Rows are written together: how wide the table is shows at its end. @param said takes the words of a cell */
-export function openTable(said: () => string) {
+export function openTable(said: () => string): HtmlTable {
   let rows: Row[] = [];
   let row: OpenRow | null = null;
   /** The column of the cell that is open. */
@@ -74,12 +84,10 @@ export function openTable(said: () => string) {
       row.cells[column] = said();
       column = null;
     },
-    /** Begins a head, body or foot, which no cell above spans. */
     beginGroup(): void {
       table.endRow();
       free = [];
     },
-    /** Takes the rows so far, as lines. What is yet to come of an open cell stands in its column. */
     taken(): string[] {
       const open = column;
       table.endCell();

@@ -73,12 +73,24 @@ interface OpenCall extends Omit<Unanswered, "isTail"> {
 }
 
 /** Facts about us that a branch has. */
-export type BranchView = ReturnType<typeof readBranch>;
+export interface BranchView {
+  /** null if no exec ended on it. */
+  readonly head: { session: string; checkpoint: string | null; context: string | null } | null;
+  /** Ids of the execs that ended on it. */
+  readonly completed: Set<string>;
+  /** Execs that began on it, the oldest first. */
+  readonly starts: StartEntry[];
+  readonly unanswered: Unanswered[];
+  /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
+  readonly openAsk: StartEntry | null;
+  /** True if any entry is ours. */
+  readonly isUsed: boolean;
+}
 /** The state that a branch is at: `context` is the key of its context in the store; null: it has none. */
 export type BranchHead = NonNullable<BranchView["head"]>;
 
 /** Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed over. */
-export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean) {
+export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean): BranchView {
   const starts: StartEntry[] = [];
   const completed = new Map<string, CompleteEntry>();
   let openAsk: StartEntry | null = null;
@@ -123,16 +135,11 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   });
   const last = [...completed.values()].at(-1);
   return {
-    /** null if no exec ended on it. */
     head: last ? { session: last.session, checkpoint: last.checkpoint, context: contextKeyIn(last) } : null,
-    /** Ids of the execs that ended on it. */
     completed: new Set(completed.keys()),
-    /** Execs that began on it, the oldest first. */
     starts,
     unanswered,
-    /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
     openAsk,
-    /** True if any entry is ours. */
     isUsed: starts.length > 0 || completed.size > 0,
   };
 }

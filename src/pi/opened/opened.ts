@@ -1,10 +1,14 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET, type Json, samplingIn } from "../../../runtime/index.ts";
+import type { Models } from "../../models/index.ts";
 import { agentDirOf } from "../../models/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
+import type { Session } from "../../session/index.ts";
 import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 import { type PiSettings, readPiConfig } from "../../settings/index.ts";
+import type { BranchHead } from "../branch/entries.ts";
+import type { MirroredStore } from "../branch/mirror.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../models/index.ts";
@@ -31,10 +35,27 @@ export interface OpenedParts {
 }
 
 /** The parts that are open while Pi is on one of its sessions, from the first time that they are needed. */
-export type Opened = Awaited<ReturnType<typeof openForSession>>;
+export interface Opened {
+  readonly settings: PiSettings;
+  readonly budget: { max_tokens: number; max_sub_calls: number; max_time_ms: number; max_cost_usd: number | null };
+  readonly store: MirroredStore;
+  readonly sessions: {
+    current: () => Session | null;
+    close: () => Promise<void>;
+    at(head: BranchHead | null, isReset: boolean): Promise<Session>;
+    interrupted: (id: string) => Promise<Session>;
+  };
+  readonly models: Models;
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
 /** @throws RlmError `invalid_config`, `store_failed` and the like */
-export async function openForSession(parts: OpenedParts, context: () => PiContext, actions: PiActions, runs: Runs) {
+export async function openForSession(
+  parts: OpenedParts,
+  context: () => PiContext,
+  actions: PiActions,
+  runs: Runs,
+): Promise<Opened> {
   const { env } = parts;
   const { cwd } = context();
   const settings = settingsAt(cwd, env);

@@ -4,6 +4,7 @@ import { type CompactionWish, lastCompaction, type PiAnswer } from "./compaction
 import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
 import { outlook, triggerOf } from "./outlook.ts";
+import type { Overview } from "./overview.ts";
 import { overviewOf } from "./overview.ts";
 import type { Situation } from "./situation.ts";
 import { rawSize } from "./size.ts";
@@ -12,7 +13,24 @@ import { rawSize } from "./size.ts";
  * A person's commands about the conversation outside. All of them throw if Pi has left the session, or an entry cannot be
  * written.
  */
-export type Asked = ReturnType<typeof openAsked>;
+export interface Asked {
+  /** `/rlm off` holds on this branch. */
+  isOff(): boolean;
+  /** The messages that are outside. */
+  overview(): Overview;
+  /** The next request. */
+  size(): NextSize;
+  /** Has old texts go out now, down to the target. */
+  externalize(): Externalized;
+  /** From now on no text of this branch goes out, or texts go out again. Answers what is sent of those that are outside. */
+  switched(isOff: boolean): Switched;
+  /** Has all texts sent again. */
+  clear(): Cleared;
+  /** Has Pi compact the conversation with our summary; the branch then needs nothing of Belay. */
+  leave(compact: Compact): Promise<Left>;
+  /** The summary that `leave` asked for; null if it did not. */
+  compacts(wish: CompactionWish): PiAnswer | null;
+}
 
 /** `tokens`: by how much requests are smaller. */
 export type Externalized =
@@ -51,7 +69,7 @@ export interface AskedParts extends Pick<Situation, "branch" | "baseOf" | "rules
   wrote(epoch: Epoch): void;
 }
 
-export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, window, keeps }: AskedParts) {
+export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, window, keeps }: AskedParts): Asked {
   /** Pi compacts because `leave` asked for it; `in_vain`: there is nothing to summarize. */
   let leaving: "no" | "yes" | "in_vain" = "no";
 
@@ -75,16 +93,12 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
   }
 
   return {
-    /** `/rlm off` holds on this branch. */
     isOff: () => readOutside(branch()).entries.isOff,
-    /** The messages that are outside. */
     overview: () => overviewOf(branch(), ids, isRaw(next())),
-    /** The next request. */
     size(): NextSize {
       const now = next();
       return { tokens: isRaw(now) ? now.raw : now.tokens, window: window() };
     },
-    /** Has old texts go out now, down to the target. */
     externalize(): Externalized {
       const held = rules();
       if (!held) return { is: "no_model" };
@@ -96,12 +110,10 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       if (epoch) wrote(epoch);
       return epoch ? { is: "out", objects, tokens: epoch.tokens } : { is: "nothing" };
     },
-    /** From now on no text of this branch goes out, or texts go out again. Answers what is sent of those that are outside. */
     switched(isOff: boolean): Switched {
       if (readOutside(branch()).entries.isOff !== isOff) write({ v: 1, off: isOff });
       return sentOnceOff();
     },
-    /** Has all texts sent again. */
     clear(): Cleared {
       const { objects, raw, outside } = next();
       if (outside.entries.epochs.length === 0) return { is: "nothing" };
@@ -111,7 +123,6 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       write({ v: 1, clear: true });
       return { is: "cleared", objects };
     },
-    /** Has Pi compact the conversation with our summary; the branch then needs nothing of Belay. */
     async leave(compact: Compact): Promise<Left> {
       leaving = "yes";
       const compacted = await isCompacted(compact, () => leaving === "in_vain").finally(() => {
@@ -123,7 +134,6 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       if (!readOutside(branch()).entries.isOff) write({ v: 1, off: true });
       return { compacted, is: is === "raw" ? "nothing" : is };
     },
-    /** The summary that `leave` asked for; null if it did not. */
     compacts(wish: CompactionWish): PiAnswer | null {
       if (leaving === "no") return null;
       const compaction = lastCompaction(wish, branch(), ids);

@@ -66,13 +66,18 @@ export function nextMessages(branch: readonly BranchEntry[]): readonly PiMessage
 /** The text that a field should hold. */
 const textOf = (value: unknown) => (typeof value === "string" ? value : "");
 
-type Places = ReturnType<typeof placesOn>;
+interface Places {
+  readonly of: Map<string, number[]>;
+  readonly compacted: number;
+  readonly kept: number;
+  readonly answer: number;
+}
 
 /**
  * Places of the messages of a branch, by key, in their order; a result stands with its call, whenever it came. Beside them those
  * of the newest compaction, of the first entry that it kept, and of the last answer; -1 if there is none.
  */
-function placesOn(branch: readonly BranchEntry[]) {
+function placesOn(branch: readonly BranchEntry[]): Places {
   const of = new Map<string, number[]>();
   let answer = -1;
   for (const [at, entry] of branch.entries()) {

@@ -30,7 +30,12 @@ export interface Summary {
 }
 
 /** A compaction that asks no model. */
-export type OurCompaction = ReturnType<typeof compactionWith>;
+export interface OurCompaction {
+  readonly summary: string;
+  readonly firstKeptEntryId: string;
+  readonly tokensBefore: number;
+  readonly details: { rlm: number };
+}
 
 /** The answer to Pi: no compaction, ours, or its own. */
 export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompaction };
@@ -100,7 +105,7 @@ function compactionWith(
   list: string,
   { firstKeptEntryId, tokensBefore }: CompactionWish,
   branch: readonly BranchEntry[],
-) {
+): OurCompaction {
   const written = branch.findLast((entry) => entry.type === "compaction" && !isOurs(entry));
   const earlier = typeof written?.summary === "string" ? [written.summary] : [];
   return { summary: [...earlier, list].join("\n\n"), firstKeptEntryId, tokensBefore, details: { rlm: 1 } };

@@ -2,6 +2,7 @@ import { messageOf } from "../../platform/errors.ts";
 import type { Epoch } from "../events.ts";
 import type { PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
+import type { Asked } from "./asked.ts";
 import { epochOf, openAsked } from "./asked.ts";
 import { nextMessages } from "./branch.ts";
 import { answerTo, type CompactionWish, ourCompaction, type PiAnswer } from "./compaction.ts";
@@ -20,9 +21,18 @@ export interface OutsideParts extends SituationParts {
 }
 
 /** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
-export type Outside = ReturnType<typeof openOutside>;
+export interface Outside {
+  /** A person's commands about it. */
+  readonly asked: Asked;
+  /** Pi has come to a session, or to another branch of it. */
+  arrived(how: "start" | "tree"): void;
+  /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
+  sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
+  /** The fate of a compaction that Pi is about to make. */
+  compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
+}
 
-export function openOutside({ announced, ...parts }: OutsideParts) {
+export function openOutside({ announced, ...parts }: OutsideParts): Outside {
   const { context, actions } = parts;
   const ids = rememberedIds();
   const now = openSituation(parts);
@@ -57,14 +67,11 @@ export function openOutside({ announced, ...parts }: OutsideParts) {
   }
 
   return {
-    /** A person's commands about it. */
     asked,
-    /** Pi has come to a session, or to another branch of it. */
     arrived(how: "start" | "tree"): void {
       now.forget();
       if (how === "start") failed = "nothing";
     },
-    /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
     sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[] {
       if (failed === "all") return messages;
       let seen: Seen | undefined;
@@ -88,7 +95,6 @@ export function openOutside({ announced, ...parts }: OutsideParts) {
         return messages;
       }
     },
-    /** The fate of a compaction that Pi is about to make. */
     compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer {
       try {
         now.reserved(wish.reserve);

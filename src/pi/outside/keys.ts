@@ -43,10 +43,12 @@ export const objectText = once((message): string | null => {
 });
 
 /** The id of an object, which a reader of ids may remember by the message's key. */
-export type ObjectIds = ReturnType<typeof rememberedIds>;
+export interface ObjectIds {
+  idOf(key: string, text: string): string;
+}
 
 /** Ids of texts, remembered: a text is hashed again only if it stands under another key. */
-export function rememberedIds() {
+export function rememberedIds(): ObjectIds {
   const known = new Map<string, { readonly text: string; readonly id: string }>();
   return {
     idOf(key: string, text: string): string {

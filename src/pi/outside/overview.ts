@@ -8,7 +8,12 @@ import { messageOf } from "./message.ts";
 import { describedObject, ownText, plain } from "./stub.ts";
 
 /** The conversation of a branch as people see it. */
-export type Overview = ReturnType<typeof overviewOf>;
+export interface Overview {
+  readonly objects: SaidObject[];
+  readonly epochs: readonly PastEpoch[];
+  readonly compactions: { by: "belay" | "pi"; before: number | null; at: number | null }[];
+  readonly isOff: boolean;
+}
 
 /** Sizes are those of the request, tokens. Times are ms since the epoch of Unix; null if Pi has not kept them. */
 export interface PastEpoch extends Pick<EpochEntry, "epoch" | "cause" | "before" | "after" | "objects" | "window"> {
@@ -36,7 +41,7 @@ export interface SaidObject {
  *
  * @param isRaw texts are sent as they were said, whatever the entries say, because `/rlm off` holds
  */
-export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw = false) {
+export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw = false): Overview {
   const read = readOutside(branch);
   const outside = isRaw ? { ...read, marks: () => [], isFolded: () => false } : read;
   const { entries, compacted } = outside;

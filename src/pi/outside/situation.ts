@@ -7,7 +7,25 @@ import { tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
 import type { Rules } from "./outlook.ts";
 
-export type Situation = ReturnType<typeof openSituation>;
+export interface Situation {
+  branch(): readonly BranchEntry[];
+  seen(): Seen;
+  /** @throws RlmError `invalid_config` */
+  settings(): OutsideSettings;
+  /** By the settings texts go out. @throws RlmError `invalid_config` */
+  keeps(): NonNullable<boolean | undefined>;
+  /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
+  rules(): Rules | null;
+  /** Tokens of the model's window; null if nobody knows them. */
+  window(): number | null;
+  /** Tokens that a request may have. */
+  room(): number;
+  baseOf(messages: readonly PiMessage[]): number;
+  /** Pi keeps so many tokens free for an answer: what the branch does not say yet is written there, for later processes. */
+  reserved(tokens: number): void;
+  /** Settings are read again when they are needed next. */
+  forget(): void;
+}
 
 /** The branch, and what it says of its messages. */
 export interface Seen {
@@ -31,7 +49,7 @@ export interface SituationParts {
 const RESERVE = 16_384;
 
 /** The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the session. */
-export function openSituation({ context, actions, settings, reserve }: SituationParts) {
+export function openSituation({ context, actions, settings, reserve }: SituationParts): Situation {
   let known: PiSettings | undefined;
   /** By Pi's settings, for each model. */
   const reserves = new Map<string, number>();
@@ -55,22 +73,15 @@ export function openSituation({ context, actions, settings, reserve }: Situation
       const entries = branch();
       return { branch: entries, outside: readOutside(entries) };
     },
-    /** @throws RlmError `invalid_config` */
     settings: held,
-    /** By the settings texts go out. @throws RlmError `invalid_config` */
     keeps: () => held().externalize,
-    /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
     rules: () => rulesOf(held(), context().model, reserved()),
-    /** Tokens of the model's window; null if nobody knows them. */
     window: () => windowOf(context().model),
-    /** Tokens that a request may have. */
     room: () => (windowOf(context().model) ?? Number.POSITIVE_INFINITY) - reserved(),
     baseOf: (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions),
-    /** Pi keeps so many tokens free for an answer: what the branch does not say yet is written there, for later processes. */
     reserved(tokens: number): void {
       if (reserved() !== tokens) actions.appendEntry(RESERVE_ENTRY, { v: 1, model: modelName(), tokens });
     },
-    /** Settings are read again when they are needed next. */
     forget(): void {
       known = undefined;
       reserves.clear();

@@ -20,7 +20,13 @@ export interface SizeParts {
 }
 
 /** Tokens of a request. */
-export type Size = ReturnType<typeof sizeWith>;
+export interface Size {
+  readonly counted: number;
+  readonly estimated: number;
+  readonly ratio: number;
+  readonly tokens: number;
+  readonly atMost: number;
+}
 
 /**
  * The size of the next request with these messages. Everything comes from the branch, so that another process, or a later
@@ -53,7 +59,7 @@ export function estimate(messages: readonly PiMessage[]): number {
  * @param estimated those behind it, by characters
  * @param ratio the provider's tokens for each estimated token
  */
-function sizeWith(counted: number, estimated: number, ratio: number) {
+function sizeWith(counted: number, estimated: number, ratio: number): Size {
   const tokens = Math.round(counted + ratio * estimated);
   // With a third more for what is estimated: for the valve, behind which there is no other.
   const atMost = Math.round(counted + (ratio * estimated * 4) / 3);

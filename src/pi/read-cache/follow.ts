@@ -35,10 +35,18 @@ interface FollowParts {
   isRefreshOffered(): boolean;
 }
 
-export type ReadFollower = ReturnType<typeof openReadFollower>;
+export interface ReadFollower {
+  /** The branch as reads see it now. */
+  reading(options: Pick<ReadContext, "cwd" | "sessionManager">): BranchReading;
+  readonly failures: { count: number; last: string };
+  /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
+  called(input: Record<string, unknown>, options: Pick<ReadContext, "cwd">): Promise<string | null>;
+  /** The text that is sent in the place of Pi's answer, and its details; null: Pi's answer stays as it is. */
+  answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null>;
+}
 
 /** Reads that Pi answers, one after the other. Nothing here rejects: what fails leaves Pi's own answer. */
-export function openReadFollower({ exempt, sent, texts, isRefreshOffered }: FollowParts) {
+export function openReadFollower({ exempt, sent, texts, isRefreshOffered }: FollowParts): ReadFollower {
   const served = openServed();
   const failures = { count: 0, last: "" };
   let gate: Promise<unknown> = Promise.resolve();
@@ -73,10 +81,8 @@ export function openReadFollower({ exempt, sent, texts, isRefreshOffered }: Foll
   return {
     reading,
     failures,
-    /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
     called: (input: Record<string, unknown>, { cwd }: Pick<ReadContext, "cwd">) =>
       withLines(input, cwd).catch(() => null),
-    /** The text that is sent in the place of Pi's answer, and its details; null: Pi's answer stays as it is. */
     answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null> {
       // One at a time: reads of one answer see one another.
       const turn = gate

@@ -13,7 +13,14 @@ import { openSent } from "./sent.ts";
 import { statusLine, statusOf } from "./status.ts";
 
 /** The read cache while one instance of the extension lives. It does nothing unless a setting turns it on. */
-export type ReadCache = ReturnType<typeof openReadCache>;
+export interface ReadCache {
+  /** Pi is on a session. */
+  arrived(context: StartContext): void;
+  /** The messages of a request, as Belay leaves them. */
+  requested(messages: readonly PiMessage[]): void;
+  /** Pi leaves the session: the store is given time to keep the newest texts. */
+  left(): Promise<undefined>;
+}
 
 export interface ReadCacheParts {
   /** Settings in force. @throws RlmError `invalid_config` */
@@ -43,7 +50,7 @@ const CLOSE_MS = 2_000;
 /** Names of files that a session's settings exempt; null while the cache is off. */
 type Exempt = readonly string[] | null;
 
-export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts) {
+export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCache {
   const { clock, write } = parts;
   let named: Exempt = null;
   let isRegistered = false;
@@ -58,7 +65,6 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts) {
   });
   followReads(pi, follower, () => named !== null);
   return {
-    /** Pi is on a session. */
     arrived(context: StartContext): void {
       if (context.hasUI) context.ui.setStatus(STATUS, undefined);
       named = exemptOf(context, parts);
@@ -80,11 +86,9 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts) {
         },
       });
     },
-    /** The messages of a request, as Belay leaves them. */
     requested(messages: readonly PiMessage[]): void {
       if (named) sent.requested(messages);
     },
-    /** Pi leaves the session: the store is given time to keep the newest texts. */
     left: async () => void (await settledWithin(texts.settled(), CLOSE_MS, clock)),
   };
 }

@@ -1,23 +1,30 @@
 import type { PiMessage } from "../outside/index.ts";
 import { onlyText } from "../outside/message.ts";
 
-export type Sent = ReturnType<typeof openSent>;
+export interface Sent {
+  /** The messages of a request, as Belay leaves them. */
+  requested(next: readonly PiMessage[]): void;
+  /** Takes the final payload to the provider: other extensions may have taken texts out behind Belay. */
+  posted(payload: unknown): void;
+  /** True if this process has made a request. */
+  hasAsked(): boolean;
+  /** True if the model has this text as the result of this call. */
+  has(call: string, text: string): boolean;
+}
 
 /**
  * The texts that the model had when it made its newest calls. Messages and payload are kept by reference, and read when asked
  * for.
  */
-export function openSent() {
+export function openSent(): Sent {
   let messages: readonly PiMessage[] | null = null;
   /** null: nothing was posted since, as by a provider of an extension's own; the messages decide alone. */
   let strings: (() => readonly string[]) | null = null;
   return {
-    /** The messages of a request, as Belay leaves them. */
     requested(next: readonly PiMessage[]): void {
       messages = next;
       strings = null;
     },
-    /** Takes the final payload to the provider: other extensions may have taken texts out behind Belay. */
     posted(payload: unknown): void {
       let found: readonly string[] | undefined;
       strings = () => {
@@ -25,9 +32,7 @@ export function openSent() {
         return found;
       };
     },
-    /** True if this process has made a request. */
     hasAsked: () => messages !== null,
-    /** True if the model has this text as the result of this call. */
     has(call: string, text: string): boolean {
       const isThere = messages?.some(
         (message) => message.role === "toolResult" && message.toolCallId === call && onlyText(message) === text,

@@ -64,7 +64,14 @@ export interface RunningState {
 export type TurnState = Pick<TurnProgress, "turn" | "of" | "cells" | "sub_calls" | "tokens" | "cost_usd">;
 
 /** The state, and who is told when it changes. */
-export type StateBoard = ReturnType<typeof openStateBoard>;
+export interface StateBoard {
+  current(): State;
+  /** Calls the listener after every change, until the returned function is called. A listener must not throw. */
+  subscribe(listener: (state: State) => void): () => void;
+  change(changed: Partial<State>): void;
+  /** Changes what is shown of the running call, if there is one. */
+  progress(changed: Partial<RunningState>): void;
+}
 
 export const NO_STATE: State = {
   enabled: true,
@@ -77,7 +84,7 @@ export const NO_STATE: State = {
   conversation: null,
 };
 
-export function openStateBoard() {
+export function openStateBoard(): StateBoard {
   let state = NO_STATE;
   const listeners = new Set<(state: State) => void>();
   const change = (changed: Partial<State>) => {
@@ -86,13 +93,11 @@ export function openStateBoard() {
   };
   return {
     current: () => state,
-    /** Calls the listener after every change, until the returned function is called. A listener must not throw. */
     subscribe(listener: (state: State) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     change,
-    /** Changes what is shown of the running call, if there is one. */
     progress(changed: Partial<RunningState>): void {
       if (state.running) change({ running: { ...state.running, ...changed } });
     },

@@ -27,13 +27,24 @@ export interface ProgressDetails {
 }
 
 /** Sub-calls of one exec. */
-export type CallTally = ReturnType<typeof tallyOf>;
+export interface CallTally {
+  readonly count: number;
+  readonly failed: number;
+  readonly tokens: number;
+  /** USD by price lists. */
+  readonly cost_usd: number;
+  /** The first 50. */
+  readonly items: (
+    | { call_id: string; prompt: string; success: null; tokens: number; cost_usd: number; cached: boolean }
+    | { call_id: string; prompt: string; success: boolean; tokens: number; cost_usd: number; cached: boolean }
+  )[];
+}
 
 const ITEMS_KEPT = 50;
 const PROMPT_UNITS = 80;
 
 /** Adds up the sub-calls among the records of one exec, or of an ask with its cells. */
-export function tallyOf(records: readonly JournalRecord[]) {
+export function tallyOf(records: readonly JournalRecord[]): CallTally {
   const made = records.filter((record) => record.record === "rlm_tool_call");
   const calls = made.filter(({ name }) => name !== ROOT_CALL);
   const answers = records.filter((record) => record.record === "rlm_tool_result");
@@ -43,9 +54,7 @@ export function tallyOf(records: readonly JournalRecord[]) {
     count: items.length,
     failed: items.filter(({ success }) => success === false).length,
     tokens: items.reduce((sum, { tokens }) => sum + tokens, 0),
-    /** USD by price lists. */
     cost_usd: items.reduce((sum, { cost_usd }) => sum + cost_usd, 0),
-    /** The first 50. */
     items: items.slice(0, ITEMS_KEPT),
   };
 }

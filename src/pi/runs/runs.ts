@@ -36,7 +36,30 @@ export interface RunOutcome {
 export type Work = (signals: Signals) => Promise<ToolEnvelope>;
 
 /** Runs calls one after the other, and tells the board of them. */
-export type Runs = ReturnType<typeof openRuns>;
+export interface Runs {
+  run(run: Run, phase: Running["phase"], work: Work): Promise<RunOutcome>;
+  /** Cancels what runs. Returns false if nothing runs. */
+  cancel(): boolean;
+  /** Suspends what runs. Its promise never settles, since Pi must not take this for the call's end. */
+  suspend(): void;
+  /** Pi is about to leave the session: what it aborts from now on is not cancelled. */
+  departs(): void;
+  /** Pi stays on the session. Resolves when a call that it has stopped is over. */
+  stays(): Promise<void>;
+  /**
+   * Pi has left the session. What runs is suspended; with `mayGoOn` a call goes on, and is returned. Recovery does not: it is
+   * begun anew when Pi is back.
+   */
+  leave(
+    mayGoOn: boolean,
+  ): { tool: string; session: () => string | null; isSuspended: () => boolean; over: Promise<void> } | null;
+  hasLeft(): boolean;
+  /** The call that runs. */
+  toolCallId(): string;
+  /** The store calls this after each record. */
+  kept(session: string, record: JournalRecord): void;
+  progress(progress: SessionEvent): void;
+}
 
 interface Running {
   readonly run: Run;
@@ -58,7 +81,7 @@ export interface RunsParts {
   readonly departure: Departure;
 }
 
-export function openRuns(parts: RunsParts) {
+export function openRuns(parts: RunsParts): Runs {
   const { board, clock, departure } = parts;
   const { hasLeft } = departure;
   let queue: Promise<unknown> = Promise.resolve();
@@ -87,30 +110,22 @@ export function openRuns(parts: RunsParts) {
       // Pi must not take for the call's end what comes once it has left.
       return Promise.race([given, turn.finally(() => (hasLeft() ? never() : null))]);
     },
-    /** Cancels what runs. Returns false if nothing runs. */
     cancel(): boolean {
       if (!running) return false;
       board.progress({ phase: "stopping" });
       running.cancel.abort();
       return true;
     },
-    /** Suspends what runs. Its promise never settles, since Pi must not take this for the call's end. */
     suspend: departure.suspend,
-    /** Pi is about to leave the session: what it aborts from now on is not cancelled. */
     departs(): void {
       cancelStopped();
       departure.near(true);
     },
-    /** Pi stays on the session. Resolves when a call that it has stopped is over. */
     async stays(): Promise<void> {
       departure.near(false);
       cancelStopped();
       if (running?.isStopped) await running.over.promise;
     },
-    /**
-     * Pi has left the session. What runs is suspended; with `mayGoOn` a call goes on, and is returned. Recovery does not: it is
-     * begun anew when Pi is back.
-     */
     leave(mayGoOn: boolean) {
       const own = running;
       if (!mayGoOn || !own || own.phase === "recovering") {
@@ -122,9 +137,7 @@ export function openRuns(parts: RunsParts) {
       return { tool: own.run.tool.name, session: () => own.session, isSuspended, over: own.over.promise };
     },
     hasLeft,
-    /** The call that runs. */
     toolCallId: () => running?.run.tool_call_id ?? "",
-    /** The store calls this after each record. */
     kept(session: string, record: JournalRecord): void {
       if (!running) return;
       running.session = session;

@@ -24,9 +24,19 @@ const ArgumentsSchema = v.fallback(
   {},
 );
 
-export type ShownArguments = ReturnType<typeof readArguments>;
+export interface ShownArguments {
+  readonly prompt?: string | undefined;
+  readonly path?: string | undefined;
+  readonly code?: string | undefined;
+  readonly target?: string | unknown[] | undefined;
+  readonly targets?: unknown[] | undefined;
+  readonly name?: string | undefined;
+  readonly key?: string | undefined;
+  readonly value?: unknown;
+  readonly ops?: unknown[] | undefined;
+}
 
-export function readArguments(args: unknown) {
+export function readArguments(args: unknown): ShownArguments {
   const { question, instructions, paths, ...others } = v.parse(ArgumentsSchema, args);
   const prompt = others.prompt ?? question ?? instructions;
   const path = others.path ?? paths?.join(", ");

@@ -3,18 +3,51 @@ import { RlmError } from "../../../runtime/index.ts";
 import { type Context, objectOf } from "../../context/index.ts";
 import { describeSession, type SessionDescription } from "../../history/index.ts";
 import { version } from "../../platform/version.ts";
-import { listReadableSessions, readRecord } from "../../session/index.ts";
+import { listReadableSessions, readRecord, type SessionSummary } from "../../session/index.ts";
 import { piOrigins } from "../../settings/index.ts";
+import type { DamagedRow } from "../../store/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
+import type { Looked } from "../../view/index.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { placesOf } from "../opened/opened.ts";
+import type { Cleared, Externalized } from "../outside/asked.ts";
 import type { Compact, Left, Switched } from "../outside/index.ts";
+import type { StateBoard } from "../runs/board.ts";
 import { type BranchReport, sessionsOf } from "./report.ts";
 
 /** A person's commands to the extension. A failed one throws an RlmError. */
-export type Control = ReturnType<typeof openControl>;
+export interface Control {
+  readonly board: StateBoard;
+  /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
+  refresh(): Promise<void>;
+  /** Offers the tools to the model, or takes them away, for this branch. Those that stubs name, or may name again, stay. */
+  setEnabled(enabled: boolean): Switched;
+  /** Has the tools offered or not, as the branch says that Pi has come to. */
+  followBranch(): void;
+  /** Has Pi compact the conversation without a model, and takes all tools away. Rejects if something runs, or if Pi cannot. */
+  leave(compact: Compact): Promise<Left>;
+  externalize(): Externalized;
+  clear(): Cleared;
+  /** The conversation outside, and the execs of the branch. */
+  report(): Promise<BranchReport>;
+  /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
+  documents(): Promise<
+    { id: string; is: string; kind: string; tokens: number; description: string; text: () => string }[]
+  >;
+  /** Cancels what runs. Returns false if nothing runs. */
+  cancel(): boolean;
+  /** The sessions of the store, the one changed last first, and those that cannot be read. */
+  sessions(): Promise<{ sessions: SessionSummary[]; damaged: readonly DamagedRow[] }>;
+  /** The session and the checkpoint of the branch; null if RLM was not used on it. */
+  branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
+  /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */
+  look(texts: boolean, now: number): Promise<Looked | null>;
+  /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
+  goTo(session: string, checkpoint: string): Promise<void>;
+  settings(cwd: string): { settings: { key: string; value: string; from: string | null }[]; files: string[] };
+}
 
 /** Bytes that the page may take. */
 const PAGE_BYTES = 32 * 2 ** 20;
@@ -23,7 +56,7 @@ export function openControl(
   { board, cancel, opened, outside, rested, context, view, refresh }: Lifecycle,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
-) {
+): Control {
   function offer(ours: readonly string[], enabled: boolean): void {
     const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
     actions.setActiveTools([...others, ...ours]);
@@ -40,16 +73,13 @@ export function openControl(
 
   return {
     board,
-    /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
     refresh,
     setEnabled,
-    /** Has the tools offered or not, as the branch says that Pi has come to. */
     followBranch(): void {
       const isOff = outside.isOff();
       // What the user or another extension has chosen holds, unless we have chosen before.
       if (isOff === board.current().enabled) setEnabled(!isOff);
     },
-    /** Has Pi compact the conversation without a model, and takes all tools away. Rejects if something runs, or if Pi cannot. */
     async leave(compact: Compact): Promise<Left> {
       const { running } = board.current();
       if (running) throw isRunning(running.tool);
@@ -63,25 +93,19 @@ export function openControl(
       rested();
       return cleared;
     },
-    /** The conversation outside, and the execs of the branch. */
     async report(): Promise<BranchReport> {
       const sessions = await sessionsOf(view(), opened);
       return { overview: outside.overview(), size: outside.size(), sessions };
     },
-    /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
     documents: async () => documentsOf((await context()).P),
-    /** Cancels what runs. Returns false if nothing runs. */
     cancel,
-    /** The sessions of the store, the one changed last first, and those that cannot be read. */
     sessions: async () => listReadableSessions((await opened()).store),
-    /** The session and the checkpoint of the branch; null if RLM was not used on it. */
     async branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null> {
       const { head } = view();
       if (!head) return null;
       const session = await describeSession((await opened()).store, head.session);
       return { session, checkpoint: head.checkpoint };
     },
-    /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */
     async look(texts: boolean, now: number) {
       const { head } = view();
       if (!head) return null;
@@ -89,7 +113,6 @@ export function openControl(
       const { lookAt } = await import("../../view/index.ts");
       return lookAt((await opened()).store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
     },
-    /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
     async goTo(session: string, checkpoint: string): Promise<void> {
       const { store } = await opened();
       const row = (await store.checkpoints(session)).find(({ id, kind }) => id === checkpoint && kind === "end");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { mustRun } from "../../../scripts/process.ts";
 import { isSensitive, readTextFile } from "../../../src/read-cache/file.ts";
 import { canName, readPath } from "../../../src/read-cache/path.ts";
-import { suffixOf } from "../../../src/read-cache/suffix.ts";
+import { suffixOf } from "../../../src/read-cache/texts.ts";
 import { folderWith } from "../../support/tree.ts";
 
 test.for([
