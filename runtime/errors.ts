@@ -113,6 +113,11 @@ export class RlmError extends Error {
   }
 }
 
+/** True if an error is an {@link RlmError} with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is RlmError {
+  return error instanceof RlmError && codes.includes(error.code);
+}
+
 /** An error for a mistake in the arguments of a builtin. The cell can catch it. */
 export function argumentError(
   guestName: "TypeError" | "SyntaxError" | "RangeError",

@@ -2,7 +2,7 @@ export { OWNED_NAMES } from "./cells/owned-names.ts";
 export { looksTyped } from "./cells/typescript.ts";
 export { backgroundClock, type Clock, systemClock } from "./clock.ts";
 export { limitLowered, placeless } from "./ends.ts";
-export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
+export { argumentError, ERROR_CODES, type ErrorCode, hasCode, isErrorCode, RlmError } from "./errors.ts";
 export { applyPart, countPages, freeBytes, mostChangesOf, openChanges, problemOf } from "./images/changes.ts";
 export {
   buffersOf,

@@ -6,13 +6,13 @@ import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun } from "./api.ts";
 import type { Env } from "./env.ts";
-import { runCell } from "./exec/run-exec.ts";
+import { beginCell } from "./exec/cell.ts";
 import { leftForNext, limitsNow } from "./journal/budgets.ts";
 import { isFunctionCall } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { ExecOptions } from "./option-types.ts";
 import type { SessionParts } from "./parts.ts";
-import { openSpace } from "./space.ts";
+import { openStoreQuota } from "./store-quota.ts";
 import { sumOfQuestion } from "./sub-calls/cache.ts";
 import { openHeldBackCount } from "./sub-calls/held-back.ts";
 import { FREE, planSubCall } from "./sub-calls/plan.ts";
@@ -29,11 +29,11 @@ export async function dryRun(
   const env: Env = { ...setup.env, store, emit: (event) => event.kind === "notice" && setup.env.emit(event) };
   const guest = openGuest({ ...setup.guestOptions, env });
   try {
-    const space = openSpace(setup.row, null, setup.options.maxSessionMb);
+    const space = openStoreQuota(setup.row, null, setup.options.maxSessionMb);
     const scratch: SessionParts = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
     const request = { kind: "cell", source, limits: given(limits), sites: true, ...given({ name }) } as const;
     const asked = given({ signal, history });
-    const envelope = await runCell(scratch, request, asked);
+    const envelope = await beginCell(scratch, request, asked);
     return { envelope, estimate: answers.estimate(!envelope.success) };
   } finally {
     await guest[Symbol.asyncDispose]();

@@ -19,7 +19,7 @@ import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { SessionEvent } from "./events.ts";
 import { type BudgetRules, UNLIMITED } from "./journal/budgets.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
-import type { HostedOptions } from "./option-types.ts";
+import type { HostedOptions, OnRestart } from "./option-types.ts";
 import { refused } from "./options.ts";
 import type { Parking } from "./parking.ts";
 import type { Answers, ParentCall } from "./sub-calls/port.ts";
@@ -42,7 +42,21 @@ export interface Env {
 export type RecordedAnswers = (asked: string) => Promise<Json | undefined>;
 
 /** The rules of a session, by its options and by the call that it answers. */
-export type Rules = ReturnType<typeof rulesOf>;
+export interface Rules extends BudgetRules {
+  /** Limits of an exec that asks for none. */
+  readonly limits: ExecLimits;
+  /** Sub-calls that are answered at once. */
+  readonly concurrency: number;
+  /** 0 for a session that a caller opened, one more than its parent's for a child. */
+  readonly depth: number;
+  /** The depth that children may have. */
+  readonly maxDepth: number;
+  readonly onRestart: OnRestart;
+  /** Time for which a graceful stop waits for functions that must not run twice, ms. */
+  readonly onceWaitMs: number;
+  /** True if checkpoints within an exec stay when it is over. */
+  readonly keepSteps: boolean;
+}
 
 /** Parts that a host or a test lends. Of its surroundings, those that are absent are made from the options. */
 export interface Host extends Partial<Omit<Env, "emit">> {
@@ -132,7 +146,7 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
   return { store, clock, newId, random, machines, models, emit };
 }
 
-export function rulesOf(options: HostedOptions, above: ParentCall | undefined, questions?: Questions) {
+export function rulesOf(options: HostedOptions, above: ParentCall | undefined, questions?: Questions): Rules {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
   const { onceWaitMs = LIMITS.onceWaitMs } = options;
   const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };
@@ -144,16 +158,11 @@ export function rulesOf(options: HostedOptions, above: ParentCall | undefined, q
   return {
     limits,
     ...(above ? { budget: above.limits, question: null } : budgetsOf(own, options, questions)),
-    /** Sub-calls that are answered at once. */
     concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
-    /** 0 for a session that a caller opened, one more than its parent's for a child. */
     depth: above?.depth ?? 0,
-    /** The depth that children may have. */
     maxDepth: above?.maxDepth ?? maxDepth,
     onRestart,
-    /** Time for which a graceful stop waits for functions that must not run twice, ms. */
     onceWaitMs,
-    /** True if checkpoints within an exec stay when it is over. */
     keepSteps,
   };
 }

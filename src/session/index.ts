@@ -4,10 +4,10 @@ export { checkSchema } from "./ask/ask.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { refuseBundled } from "./bundled.ts";
 export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
-export { loadIntoStore } from "./contexts/load-apart.ts";
 export type { RecordedAnswers } from "./env.ts";
 export type * from "./events.ts";
 export type { TurnProgress } from "./events.ts";
+export { loadIntoStore } from "./exec/load.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export { leftOfQuestion } from "./journal/budgets.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
@@ -33,7 +33,7 @@ export {
   type ToolResult,
 } from "./journal/records.ts";
 export { keyedCallsOf, type RecordedAnswer, recordedAnswer } from "./keyed-calls.ts";
-export { warmMachine } from "./machine/machines.ts";
+export { warmMachine } from "./machine/guest.ts";
 export { openPassages, PLACE_UNITS } from "./machine/passages.ts";
 export type { Range } from "./machine/ranges.ts";
 export type * from "./option-types.ts";

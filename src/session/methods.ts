@@ -8,8 +8,11 @@ import type { LoadResult, Session } from "./api.ts";
 import { discardInterrupted } from "./ask/ends.ts";
 import { changedFiles } from "./contexts/changed-files.ts";
 import { dryRun } from "./dry-run.ts";
-import { type LoadRequest, loadRequest } from "./exec/request.ts";
-import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
+import { beginCell } from "./exec/cell.ts";
+import { loadRequest, runLoad } from "./exec/load.ts";
+import type { LoadRequest } from "./exec/request.ts";
+import { runCommand } from "./exec/run-exec.ts";
+
 import { ownBudget } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { questionOf } from "./journal/ask-records.ts";
@@ -130,14 +133,14 @@ function queriesOver(setup: SessionParts, whenFree: Turns["take"]): Pick<Session
       const { maxSections, searchStrategy, budget, ...asked } = options;
       const source = queryCell(prompt, options);
       const request = { kind: "query", prompt, source, ...ownBudget(budget) } as const;
-      return queryEnvelope(await whenFree(() => runCell(setup, request, asked)), skips());
+      return queryEnvelope(await whenFree(() => beginCell(setup, request, asked)), skips());
     },
     async readObjects(instructions, objects, options) {
       checkOptions("readObjects()", READING_OPTIONS, options);
       const { model, inlineTokens, maxTokens, estimate, ...asked } = options;
       const source = objectsCell(instructions, objects, options);
       const request = { kind: "query", prompt: instructions, source } as const;
-      return queryEnvelope(await whenFree(() => runCell(setup, request, asked)), skips());
+      return queryEnvelope(await whenFree(() => beginCell(setup, request, asked)), skips());
     },
   };
 }

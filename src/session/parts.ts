@@ -15,8 +15,8 @@ import type { Guest, GuestOptions } from "./machine/guest.ts";
 import type { IndexFolder } from "./machine/index-folder.ts";
 import type { HostedOptions } from "./option-types.ts";
 import type { Parking } from "./parking.ts";
-import type { Space } from "./space.ts";
 import type { SessionState } from "./state.ts";
+import type { StoreQuota } from "./store-quota.ts";
 import type { TreePatience } from "./sub-calls/patience.ts";
 import type { Places } from "./sub-calls/places.ts";
 import type { Answers, Children, ParentCall } from "./sub-calls/port.ts";
@@ -45,7 +45,7 @@ export interface CallingSession {
   /** The patience of the whole tree of sessions with servers that are away. */
   readonly patience: TreePatience;
   /** The space of the whole tree of sessions. */
-  readonly space: Space;
+  readonly space: StoreQuota;
   readonly children: Children;
   /** The way in which a load of this session reads. */
   readonly loading: Omit<Loading, "signal">;

@@ -2,8 +2,11 @@ import type { Resumed } from "./api.ts";
 import { askEnvelope, factsOf } from "./ask/envelope.ts";
 import { runAsk } from "./ask/loop.ts";
 import { askIn } from "./ask/records.ts";
-import { cellRequestOf, type ExecAsked, loadRequestOf } from "./exec/request.ts";
-import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
+import { beginCell } from "./exec/cell.ts";
+import { loadRequestOf, runLoad } from "./exec/load.ts";
+import { cellRequestOf, type ExecAsked } from "./exec/request.ts";
+import { runCommand } from "./exec/run-exec.ts";
+
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { cellIn, type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
 import type { ExecRecords } from "./journal/exec-records.ts";
@@ -39,7 +42,7 @@ async function finished(setup: SessionParts, asked: ExecAsked, interrupted: Exec
   switch (kind) {
     case "cell":
     case "query":
-      return runCell(setup, cellRequestOf(interrupted.start), asked, interrupted);
+      return beginCell(setup, cellRequestOf(interrupted.start), asked, interrupted);
     case "load":
     case "append":
       await runLoad(setup, loadRequestOf(kind, input, setup), interrupted);

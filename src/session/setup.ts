@@ -18,8 +18,8 @@ import type { HostedOptions } from "./option-types.ts";
 import { memoryBytesOf } from "./options.ts";
 import { openParking } from "./parking.ts";
 import type { SessionParts } from "./parts.ts";
-import { openSpace } from "./space.ts";
 import type { SessionState } from "./state.ts";
+import { openStoreQuota } from "./store-quota.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { type AnswerCache, openCache } from "./sub-calls/cache.ts";
 import { openChildren } from "./sub-calls/children.ts";
@@ -57,7 +57,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   const hasOwnParking = host.parking === undefined;
   const own = { row, options, env, rules, above, run, parking, hasOwnParking, root, deliveries, granted, state };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
-  const space = above?.space ?? openSpace(row, current.context, options.maxSessionMb);
+  const space = above?.space ?? openStoreQuota(row, current.context, options.maxSessionMb);
   const children = openChildren({
     ...own,
     places,

@@ -2,16 +2,20 @@ import { setImmediate } from "node:timers";
 import { RlmError } from "../../runtime/index.ts";
 
 /** The work of one session: one piece at a time, in the order in which it was asked for. */
-export type Turns = ReturnType<typeof openTurns>;
+export interface Turns {
+  /** Begins when all earlier work is done. Rejects with RlmError `session_closed` after `close`. */
+  take<T>(work: () => Promise<T>): Promise<T>;
+  /** Takes no more work and waits for what was taken. @returns true for the first call */
+  close(): Promise<boolean>;
+}
 
 /** @param onIdle called whenever the last piece that was asked for is done */
-export function openTurns(onIdle: () => void) {
+export function openTurns(onIdle: () => void): Turns {
   let queue: Promise<unknown> = Promise.resolve();
   let queued = 0;
   let closed = false;
   return {
-    /** Begins when all earlier work is done. Rejects with RlmError `session_closed` after `close`. */
-    take<T>(work: () => Promise<T>): Promise<T> {
+    take(work) {
       if (closed) {
         const suggestion = "Open another session with openSession().";
         return Promise.reject(new RlmError("session_closed", "the session is closed", { suggestion }));
@@ -26,8 +30,7 @@ export function openTurns(onIdle: () => void) {
       queue = turn.catch(() => {});
       return turn;
     },
-    /** Takes no more work and waits for what was taken. Answers whether this was the first call. */
-    async close(): Promise<boolean> {
+    async close() {
       const isFirst = !closed;
       closed = true;
       await queue;

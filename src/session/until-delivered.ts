@@ -7,8 +7,8 @@ import type { Resumed } from "./api.ts";
 import type { AskEnvelope, AskOptions } from "./ask/api.ts";
 import { ask } from "./ask/ask.ts";
 import { runAsk } from "./ask/loop.ts";
+import { beginCell } from "./exec/cell.ts";
 import { type CellRequest, cellRequestOf, type ExecAsked } from "./exec/request.ts";
-import { runCell } from "./exec/run-exec.ts";
 import { interruptedIn, openAskIn } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure, QueryEnvelope } from "./journal/envelope.ts";
 import type { WaitOptions } from "./option-types.ts";
@@ -31,10 +31,10 @@ export async function execToItsEnd(
   options: ExecAsked & WaitOptions,
 ): Promise<ExecEnvelope> {
   const work = async (asked: ExecAsked, isFirst: boolean) => {
-    if (isFirst) return { envelope: await runCell(setup, request, asked) };
+    if (isFirst) return { envelope: await beginCell(setup, request, asked) };
     const interrupted = interruptedIn(setup.state().account);
     if (!interrupted) throw new Error("another exec");
-    return { envelope: await runCell(setup, cellRequestOf(interrupted.start), asked, interrupted) };
+    return { envelope: await beginCell(setup, cellRequestOf(interrupted.start), asked, interrupted) };
   };
   return (await untilDelivered(setup, options, work)).envelope;
 }

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import * as limits from "../../runtime/limits.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { openTaskThread } from "../../src/models/tasks/task-thread.ts";
-import { openTime } from "../../src/session/exec/time.ts";
 import type { HostedOptions, SessionFunction } from "../../src/session/option-types.ts";
-import { openSpace } from "../../src/session/space.ts";
+import { openStoreQuota } from "../../src/session/store-quota.ts";
+import { openTime } from "../../src/session/sub-calls/call-time.ts";
 import { newState } from "../support/checkpoints.ts";
 import { openMachineHere } from "../support/machine-here.ts";
 import { openMovedClock } from "../support/moved-clock.ts";
@@ -85,7 +85,7 @@ const HERE: Readonly<Record<string, () => Promise<void>>> = {
     });
   },
   async "LIMITS.sessionMb"() {
-    const space = openSpace({ id: "s", name: "s", bytes: 2048 * 2 ** 20 - 1 }, null);
+    const space = openStoreQuota({ id: "s", name: "s", bytes: 2048 * 2 ** 20 - 1 }, null);
     space.take({ parts: [] }, 1);
     expect(() => space.take({ parts: [] }, 1)).toThrow(expect.objectContaining({ code: "store_full" }));
   },

@@ -8,9 +8,8 @@ const QUOTE_UNITS = 300;
 /** The citations of an answer. What is not a place of P is listed as not valid; it does not undo the answer. */
 export function citationsOf(cite: Json | undefined, context: Pick<Context, "text" | "documents">): readonly Citation[] {
   if (cite === undefined || cite === null) return [];
-  const places = openPlaces(context.text, context.documents);
-  const citation = (range: readonly [number, number] | null) =>
-    range ? citationOf(range, context.text, places) : INVALID;
+  const { at } = openPlaces(context.text, context.documents);
+  const citation = (range: readonly [number, number] | null) => (range ? citationOf(range, context.text, at) : INVALID);
   return givenIn(cite)
     .slice(0, MAX_CITATIONS)
     .map((one) => citation(rangeOf(one)));
@@ -24,10 +23,18 @@ export function citationsCapped(cite: Json | undefined): readonly string[] {
 
 const givenIn = (cite: Json): readonly Json[] => (isPair(cite) || !Array.isArray(cite) ? [cite] : cite);
 
-function citationOf([start, end]: readonly [number, number], text: Context["text"], places: Places): Citation {
+/** Finds the document that an offset of P is in, and the line and label there. */
+type PlaceAt = (offset: number) => {
+  readonly id: string;
+  readonly start: number;
+  readonly line: number;
+  readonly place: string | null;
+} | null;
+
+function citationOf([start, end]: readonly [number, number], text: Context["text"], at: PlaceAt): Citation {
   const isPlace = Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end;
   if (!isPlace || end > text.length) return { ...INVALID, p_start: finite(start), p_end: finite(end) };
-  const place = places.at(start);
+  const place = at(start);
   return {
     valid: true,
     doc: place?.id ?? null,
@@ -40,8 +47,6 @@ function citationOf([start, end]: readonly [number, number], text: Context["text
     quote: text.slice(start, Math.min(end, start + QUOTE_UNITS)).replace(/[\uD800-\uDBFF]$/, ""),
   };
 }
-
-type Places = ReturnType<typeof openPlaces>;
 
 const INVALID: Citation = {
   valid: false,

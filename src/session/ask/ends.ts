@@ -1,7 +1,7 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import { given } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
-import { loadWarnings } from "../contexts/told.ts";
+import { loadWarnings } from "../contexts/load-warnings.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { giveUpInterrupted, openWork } from "../exec/run-exec.ts";
 import { plainEnd, resumeOf } from "../exec/work.ts";

@@ -1,7 +1,8 @@
 import { DEFAULT_ASK_MS, RlmError, remedy } from "../../../runtime/index.ts";
 import type { TurnProgress } from "../events.ts";
+import { beginCell } from "../exec/cell.ts";
 import { cellRequestOf, type ExecAsked } from "../exec/request.ts";
-import { giveUpInterrupted, runCell, whileLeased } from "../exec/run-exec.ts";
+import { giveUpInterrupted, whileLeased } from "../exec/run-exec.ts";
 import { interruptedIn } from "../journal/account.ts";
 import type { SessionParts } from "../parts.ts";
 import type { AskEnvelope } from "./api.ts";
@@ -53,7 +54,7 @@ export async function runAsk(
             ? cellRequestOf(interrupted.start)
             : ({ kind: "cell", source: step.source, limits: {}, ask: askIn(state()).start.exec_id } as const);
           const cell = { ...timed, answers: setup.answersBy(ask.settings) };
-          const envelope = await runCell(cell, request, signals, interrupted);
+          const envelope = await beginCell(cell, request, signals, interrupted);
           if (!envelope.success && envelope.resumable) return suspendedEnvelope(facts(), envelope);
           report("ran");
           break;

@@ -8,6 +8,7 @@ import {
   type ModelTurn,
   type RequestParts,
   refusesTools,
+  type Spent,
 } from "../../models/index.ts";
 import type { Protocol } from "./api.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
@@ -26,6 +27,11 @@ export interface TurnRequest extends ReadBy {
   readonly conversation: string;
 }
 
+/** The reply of a root model, or why there is none. */
+export interface TakenTurn extends Pick<Spent, "usage" | "attempts" | "sent_at" | "mended"> {
+  readonly outcome: Round["outcome"];
+}
+
 /** A turn with its retries, ms. */
 const TURN_MS = 300_000;
 
@@ -34,7 +40,7 @@ export async function takeTurn(
   request: TurnRequest,
   parts: RequestParts & { readonly model: Model },
   signal: AbortSignal,
-) {
+): Promise<TakenTurn> {
   const { openRequests } = await loadSubCallLayer();
   const { system, messages, protocol } = request;
   const deadline = parts.clock.monotonic() + (parts.model.isLocal ? LIMITS.localCallTimeoutMs : TURN_MS);

@@ -9,7 +9,7 @@ import type { RemainingBudget } from "../journal/ledger.ts";
 import { leftOf, type SessionParts } from "../parts.ts";
 import type { SessionState } from "../state.ts";
 
-import { conversationOf, unitsOfMessage } from "./conversation.ts";
+import { conversationOf, unitsOfMessage } from "./messages.ts";
 import { type AskView, candidate, hasCalled, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";

@@ -5,18 +5,18 @@ import { sleep } from "../../platform/sleep.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import type { ExecAsked } from "../exec/request.ts";
 import { openWork } from "../exec/run-exec.ts";
-import { openTime } from "../exec/time.ts";
 import { completeOf, resumeOf, startOf, type Work } from "../exec/work.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
 import type { SessionParts } from "../parts.ts";
 import { openBudget } from "../sub-calls/budget.ts";
+import { openTime } from "../sub-calls/call-time.ts";
 import { withPlaces } from "../sub-calls/places.ts";
 import { FREE, limitOf } from "../sub-calls/plan.ts";
 import { withRun } from "../sub-calls/run-part.ts";
 import { askIn, type Round, type TurnInput } from "./records.ts";
-import { type TurnRequest, takeTurn } from "./request.ts";
+import { type TakenTurn, type TurnRequest, takeTurn } from "./request.ts";
 
 // A turn of an ask is two commits. Between them only the request is out: a process that takes over sends it again.
 
@@ -51,8 +51,14 @@ export async function keepTurn(
   return work;
 }
 
+/** The reply of a root model, and what its request took. */
+interface SentTurn extends TakenTurn {
+  readonly model: string;
+  readonly elapsed_ms: number;
+}
+
 /** Sends the request of a turn once it has a place, within the time and budget of its ask. A failure is a reply too. */
-export async function sendTurn(work: Work, model: Model, request: TurnRequest, asked: ExecAsked) {
+export async function sendTurn(work: Work, model: Model, request: TurnRequest, asked: ExecAsked): Promise<SentTurn> {
   const { setup, recorder } = work;
   const { places, patience } = setup;
   const { random } = setup.env;
@@ -88,7 +94,7 @@ const TIME_IS_SPENT = {
 /** ▣ Keeps a reply and the end of its turn. */
 export async function keepReply(
   work: Work,
-  { outcome, usage, attempts, model, sent_at, mended, elapsed_ms }: Awaited<ReturnType<typeof sendTurn>>,
+  { outcome, usage, attempts, model, sent_at, mended, elapsed_ms }: SentTurn,
 ): Promise<void> {
   const result: ToolResult = {
     record: "rlm_tool_result",

@@ -13,7 +13,7 @@ import {
 import { nullIf } from "../../platform/errors.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
-import type { Space } from "../space.ts";
+import type { StoreQuota } from "../store-quota.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
 
@@ -24,7 +24,7 @@ export type LoadInput =
   | { readonly name: string };
 
 /** Keeps a context, unless the store has it. @throws RlmError `store_full` if the session has no space for it */
-export async function keepContext(store: Store, context: Context, space?: Space): Promise<void> {
+export async function keepContext(store: Store, context: Context, space?: StoreQuota): Promise<void> {
   const missing = (await store.hasContext(context.key)) ? null : stored(context);
   space?.take(context, missing ? Buffer.byteLength(JSON.stringify(missing.index)) : 0);
   if (missing) await store.putContext(missing);

@@ -1,26 +1,30 @@
 import { resolve } from "node:path";
 import { canonical, isWithin } from "../../context/index.ts";
 
-export type Granted = ReturnType<typeof openGranted>;
+/**
+ * The folders that may be read in a session: those that its caller names, for the session or with a load. A store may come
+ * from somebody else, so what its journal says was read grants nothing.
+ */
+export interface Granted {
+  /** The folders that the caller named for the whole session. */
+  readonly roots: readonly string[];
+  /** Allows the folders that a load of this process names. */
+  allow(folders: readonly string[]): void;
+  /** Returns the folders that lie in those that the journal names and in those that the caller names. */
+  among(recorded: readonly string[]): string[];
+}
 
 /** Each is looked up in the file system, so their number is bounded. No real session names as many. */
 const MOST = 1_000;
 
-/**
- * The folders that may be read in a session: those that its caller names, for the session or with a load. A store may
- * come from somebody else, so what its journal says was read grants nothing.
- */
-export function openGranted(roots: readonly string[], cwd: string) {
+export function openGranted(roots: readonly string[], cwd: string): Granted {
   const allowed = new Set(roots);
   return {
-    /** The folders that the caller named for the whole session. */
     roots,
-    /** A load of this process names more. */
-    allow(folders: readonly string[]): void {
+    allow(folders) {
       for (const folder of folders) allowed.add(folder);
     },
-    /** The folders that lie in those that the journal names and in those that the caller names. */
-    among(recorded: readonly string[]): string[] {
+    among(recorded) {
       const own = [...allowed].map((folder) => canonical(resolve(cwd, folder)));
       const common = recorded.slice(0, MOST).flatMap((folder) => {
         const path = canonical(resolve(cwd, folder));

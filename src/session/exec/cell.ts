@@ -3,128 +3,194 @@ import {
   clampLimits,
   type ExecSignals,
   type ExecState,
+  hasCode,
   type Over,
   placeless,
   RlmError,
   remedy,
 } from "../../../runtime/index.ts";
-import { amount } from "../../platform/figures.ts";
-import { given, isRecord } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
-import { loadWarnings } from "../contexts/told.ts";
-import { leftOfEach, limitsNow } from "../journal/budgets.ts";
-import { repliesTold, toolsUnused } from "../journal/call-warnings.ts";
+import { loadWarnings } from "../contexts/load-warnings.ts";
+import { refuseMissing } from "../functions.ts";
+import { limitsNow } from "../journal/budgets.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
-import { IN_ALL, isScarcer, limitIn, limitsMetBy, limitWarning } from "../journal/limits-met.ts";
-import type { Complete } from "../journal/records.ts";
-import { openSpared } from "../journal/spared.ts";
-import type { Machine } from "../machine/machines.ts";
+import { limitWarning } from "../journal/limits-met.ts";
+import type { CellComplete, Complete } from "../journal/records.ts";
+import type { Machine } from "../machine/guest.ts";
 import { envelopeFacts, type SessionParts } from "../parts.ts";
-import { isFull } from "../space.ts";
-import { openBudget } from "../sub-calls/budget.ts";
-import { FREE } from "../sub-calls/plan.ts";
-import { type ExecCalls, openCalls } from "./calls.ts";
-import { type ExecHistory, openHistory } from "./conversation.ts";
+import { type Budget, openBudget } from "../sub-calls/budget.ts";
+import { openTime } from "../sub-calls/call-time.ts";
+import { openCalls } from "./calls.ts";
+import { warnOfCalls } from "./cell-warnings.ts";
 import { notKept, notRecorded, warn } from "./ends.ts";
-import { openExecJournal } from "./exec-journal.ts";
-import { giveUpCalls, inFlight } from "./interrupted.ts";
+import { type ExecHistory, openHistory } from "./history.ts";
+import { giveUpCalls, inFlight, openAtState, reopen } from "./interrupted.ts";
 import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
-import { type Lending, openLending } from "./lending.ts";
 import { runLoop } from "./loop.ts";
 import { openOnce } from "./once.ts";
 import type { Beginning, Continuation } from "./ports.ts";
-import { openAtState, reopen } from "./reopening.ts";
+import { openExecJournal } from "./recorder.ts";
 import type { CellRequest, ExecAsked } from "./request.ts";
-import { openTime } from "./time.ts";
+import { beginExec, whileLeased } from "./run-exec.ts";
+import { openThreadRelease, type ThreadRelease } from "./thread-release.ts";
 import { completeOf, unstarted, type Work } from "./work.ts";
 
-/** Runs a cell, or that of a query: opens its machine, runs the loop, delivers the whole result, keeps the end. */
-export async function execCell(
-  work: Work,
+/**
+ * Runs a cell, or that of a query: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept
+ * before it answers, in one commit with the state that it leaves. A cell that fails is an answer.
+ *
+ * @param interrupted the records of an exec that has begun and not ended: it is finished in place of a new one
+ * @throws RlmError if the caller asked for something that cannot be done, if the store fails or if the lease is lost. The
+ * session's state is then what the store has.
+ */
+export async function beginCell(
+  setup: SessionParts,
   request: CellRequest,
-  { deliver, history: now, ...signals }: ExecAsked,
-  interrupted: ExecRecords | null,
+  asked: ExecAsked = {},
+  interrupted: ExecRecords | null = null,
 ): Promise<ExecEnvelope> {
-  const { kind } = request;
-  const history = await openHistory(work, now ?? null, interrupted?.start ?? null);
-  const asked = { ...signals, wantsWhole: !!deliver, history };
-  const { machine, over } = await runOnMachine(work, request, asked, interrupted);
-  const { end, lost } = over;
-  if (tellsOfLoads(work.setup, request)) for (const told of loadWarnings(work.recorder.state())) warn(over.state, told);
-  const { library, ...state } = over.state;
+  if (interrupted) refuseMissing(setup.options.functions, interrupted);
+  return whileLeased(setup, asked, async ({ deliver, history: now, ...signals }) => {
+    const work = await beginExec(setup, request, interrupted, now); // ▣ rlm_start
+    const history = await openHistory(work, now ?? null, interrupted?.start ?? null);
+    const run = { work, request, signals, history, wantsWhole: deliver !== undefined };
+    const end = await openAndRun(run, interrupted);
+    return keepEnded({ ...run, ...end, fields: endFields(request, end.over), deliver });
+  });
+}
+
+/** A cell that is to run in a machine. */
+interface CellRun {
+  readonly work: Work;
+  readonly request: CellRequest;
+  readonly signals: ExecSignals;
+  readonly history: ExecHistory;
+  /** The caller takes the whole result. */
+  readonly wantsWhole: boolean;
+}
+
+/** The machine in which a cell has run, and how the cell ended there. */
+interface MachineEnd {
+  /** `undefined` if none could be opened. */
+  readonly machine: Machine | undefined;
+  readonly over: Over;
+}
+
+/** A cell that has run, before its end is kept. */
+interface EndedCell extends CellRun, MachineEnd {
+  /** The fields of its last record that say how it ended. */
+  readonly fields: EndFields;
+  readonly deliver: ExecAsked["deliver"];
+}
+
+/** ▣ Keeps the end of a cell, and returns its envelope. If the exec is to be resumed, nothing is kept, and the machine goes. */
+async function keepEnded(cell: EndedCell): Promise<ExecEnvelope> {
+  const { work, request, over } = cell;
+  if (tellsOfLoads(work.setup, request)) {
+    for (const warning of loadWarnings(work.recorder.state())) warn(over.state, warning);
+  }
+  if (isLeftOpen(cell)) {
+    await giveUp(cell);
+    return envelopeOf(cell, completeOf(work, cell.fields), true);
+  }
+  try {
+    return envelopeOf(cell, await keepEnding(cell), false);
+  } catch (error) {
+    await giveUp(cell);
+    const end = notKept(error);
+    return envelopeOf(cell, completeOf(work, { success: false, error_code: codeOf(end), end }), true);
+  }
+}
+
+/** True if the exec was suspended, or if it belongs to a job whose store failed: a later process goes on where the store is. */
+function isLeftOpen({ work, signals, over }: EndedCell): boolean {
+  const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
+  return isGivenBack || (signals.suspend?.aborted === true && over.lost !== null);
+}
+
+/** ▣ Keeps the end with the state of the machine. If the store has no space for that, the end is kept without a state. */
+async function keepEnding(cell: EndedCell): Promise<Complete> {
+  await chargeOpenCalls(cell.work);
+  const { end } = cell.over;
+  if (end.kind === "error" && end.code === "store_full") return keepWithoutState(cell, end);
+  try {
+    return await keepWithState(cell);
+  } catch (error) {
+    if (hasCode(error, "store_full")) return keepWithoutState(cell, notRecorded(error));
+    throw error;
+  }
+}
+
+/** ▣ Keeps what the children of open calls have spent. A cell that was taken over can end before it has sent such a call. */
+async function chargeOpenCalls({ setup, recorder }: Work): Promise<void> {
+  const { last } = recorder.state().account;
+  const charges = last ? await giveUpCalls(setup, last) : [];
+  if (charges.length > 0) await recorder.commit(charges);
+}
+
+/** ▣ No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed. */
+async function keepWithState(cell: EndedCell): Promise<Complete> {
+  const { work, request, machine, over, history, deliver, fields } = cell;
+  const whole = fields.success && over.whole !== null ? wholeResult(request, over.whole) : null;
+  if (deliver && whole !== null) await deliver(whole);
+  await history.keep(over.state.library);
+  if (request.kind === "cell") return keepCellEnd(work, machine, over, fields);
+  await machine?.[Symbol.asyncDispose]();
+  return keepQueryEnd(work, fields);
+}
+
+/** ▣ The session's state is then that before the exec. */
+async function keepWithoutState(cell: EndedCell, refusal: CellEnd): Promise<Complete> {
+  await giveUp(cell);
+  return keepFullEnd(cell.work, refusal, cell.fields.state);
+}
+
+type EndFields = Pick<CellComplete, "success" | "error_code" | "end" | "state" | "coverage">;
+
+function endFields({ kind }: CellRequest, { end, state }: Over): EndFields {
+  // Warnings that are added later are in both: they share the list.
+  const { library, ...recorded } = state;
   const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
   const coverage = coverageIn(library);
-  const fields = { success: code === null, error_code: code, end, state, ...(coverage ? { coverage } : {}) };
-  const answer = (complete: Complete, isUnfinished = false) => {
-    const facts = envelopeFacts(work.setup, work.recorder.state().account, isUnfinished);
-    return envelope({ ...complete, end: complete.end ?? end, state }, facts);
-  };
-  // The exec of a job whose store failed is not over: a later process goes on where the store is.
-  const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
-  if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
-    await giveUp(work, kind, machine);
-    return answer(completeOf(work, fields), true);
-  }
-  const keep = async (full: CellEnd | null): Promise<ExecEnvelope> => {
-    // A cell that was taken over can end before it has sent what it does not await.
-    const left = work.recorder.state().account.last;
-    const charged = left ? await giveUpCalls(work.setup, left) : [];
-    if (charged.length > 0) await work.recorder.commit(charged);
-    if (full) {
-      await giveUp(work, kind, machine);
-      return answer(await keepFullEnd(work, full, state));
-    }
-    // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
-    const whole = code === null && over.whole !== null ? deliveredOf(kind, over.whole) : null;
-    if (deliver && whole !== null) await deliver(whole);
-    await history.keep(library);
-    if (kind === "cell") return answer(await keepCellEnd(work, machine, over, fields));
-    await machine?.[Symbol.asyncDispose]();
-    return answer(await keepQueryEnd(work, fields));
-  };
-  try {
-    const isRefused = end.kind === "error" && end.code === "store_full";
-    return await keep(isRefused ? end : null).catch((error: unknown) => {
-      if (isFull(error)) return keep(notRecorded(error));
-      throw error;
-    });
-  } catch (error) {
-    await giveUp(work, kind, machine);
-    const failed = notKept(error);
-    return answer(completeOf(work, { success: false, error_code: codeOf(failed), end: failed }), true);
-  }
+  return { success: code === null, error_code: code, end, state: recorded, ...(coverage ? { coverage } : {}) };
 }
 
-/** True if the envelope goes to the caller that has loaded the context. An ask tells of loads itself; children and jobs get contexts of others. */
-function tellsOfLoads({ above, run }: SessionParts, request: CellRequest): boolean {
-  return above === undefined && run === undefined && !(request.kind === "cell" && request.ask !== undefined);
+function envelopeOf(cell: EndedCell, complete: Complete, isUnfinished: boolean): ExecEnvelope {
+  const { setup, recorder } = cell.work;
+  const facts = envelopeFacts(setup, recorder.state().account, isUnfinished);
+  const { end, state } = cell.fields;
+  return envelope({ ...complete, end: complete.end ?? end, state }, facts);
 }
+
+/**
+ * True if the envelope goes to the caller that has loaded the context. An ask tells of loads itself; children and jobs get
+ * contexts of others.
+ */
+function tellsOfLoads({ above, run }: SessionParts, request: CellRequest): boolean {
+  return above === undefined && run === undefined && !isOfAsk(request);
+}
+
+const isOfAsk = (request: CellRequest) => request.kind === "cell" && request.ask !== undefined;
 
 /** Ends the machine of an exec that is not over: the exec is resumed from the store. */
-async function giveUp({ setup }: Work, kind: CellRequest["kind"], machine: Machine | undefined): Promise<void> {
-  if (kind === "query") await machine?.[Symbol.asyncDispose]();
-  else await setup.guest.end();
+async function giveUp({ work, request, machine }: EndedCell): Promise<void> {
+  if (request.kind === "query") await machine?.[Symbol.asyncDispose]();
+  else await work.setup.guest.end();
 }
 
-/** The JSON that the caller asked for: a cell's result, or a query's answer alone. null if the query has none. */
-function deliveredOf(kind: CellRequest["kind"], whole: string): string | null {
+/** The JSON that the caller asked for: a cell's result, or a query's answer alone. `null` if the query has none. */
+function wholeResult({ kind }: CellRequest, whole: string): string | null {
   if (kind !== "query") return whole;
   const { answer, error } = readQueryResult(JSON.parse(whole));
   return error || answer === null ? null : JSON.stringify(answer);
 }
 
-type Asked = ExecSignals & { readonly wantsWhole: boolean; readonly history: ExecHistory };
-
 /** Opens the machine and runs the cell in it. Both can end the exec with an error; the machine is then undefined, or lost. */
-async function runOnMachine(
-  work: Work,
-  request: CellRequest,
-  asked: Asked,
-  interrupted: ExecRecords | null,
-): Promise<{ readonly machine: Machine | undefined; readonly over: Over }> {
+async function openAndRun(run: CellRun, interrupted: ExecRecords | null): Promise<MachineEnd> {
+  const { work, request, history } = run;
   const isScratch = request.kind === "query";
   let machine: Machine | undefined;
   try {
@@ -132,14 +198,14 @@ async function runOnMachine(
       ? await reopen(work, interrupted, isScratch)
       : { machine: await openAtState(work, isScratch), from: null };
     machine = opened.machine;
-    const equip = async (found: Machine) => {
-      await found.useHistory(asked.history.given);
-      if (!isScratch) await found.useFunctions(work.setup.functions);
+    const equip = async (next: Machine) => {
+      await next.useHistory(history.given);
+      if (!isScratch) await next.useFunctions(work.setup.functions);
     };
     await equip(machine);
-    const lending = openLending(machine, { work, isScratch, equip });
-    const over = await runCell(work, request, asked, lending, opened.from).finally(() => {
-      machine = lending.machine();
+    const release = openThreadRelease(machine, { work, isScratch, equip });
+    const over = await runCellOnMachine(run, release, opened.from).finally(() => {
+      machine = release.machine();
     });
     for (const warning of machine.takeWarnings()) warn(over.state, warning);
     return { machine, over };
@@ -159,119 +225,84 @@ async function runOnMachine(
  * Runs a cell in a machine and answers its calls. When the session's time ends, calls in flight fail with
  * BudgetExceededError and the cell has 5 s to finish. A suspended exec ends with `lost`, and nothing more of it is recorded.
  */
-async function runCell(
-  work: Work,
-  request: CellRequest,
-  { signal, suspend, wantsWhole, history }: Asked,
-  lending: Lending,
-  from: Continuation | null,
-): Promise<Over> {
-  const { setup, recorder, startedAt, events } = work;
+async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Continuation | null): Promise<Over> {
+  const { work, request, history } = run;
+  const { signal, suspend } = run.signals;
+  const { setup, recorder } = work;
   const { account } = recorder.state();
-  const { last } = account;
-  const wasUnused = account.ledger.tokens === 0;
-  const open = last ? inFlight(last).map(({ call_id }) => call_id) : [];
-  const unrecorded = (await setup.answers.unrecorded?.(open)) ?? [];
-  const budget = openBudget(setup.rules, account, { above: setup.above?.budget, unrecorded });
+  const budget = await openExecBudget(work);
   const wholeMs = budget.left().remaining_time_ms;
-  const spent = placeless(
-    "budget_exceeded",
-    "BudgetExceededError",
-    `the time of the budget is spent (${limitsNow(setup.rules, account).max_time_ms} ms inside execs)`,
-    `Summarise and finish, or ${remedy("moreBudget")}.`,
-  );
+  const end = timeSpent(limitsNow(setup.rules, account).max_time_ms);
   const state = stateOf(work, request, from);
-  // A machine that waits in the middle of a cell cannot be used again.
   if (wholeMs === 0) {
     warn(state, limitWarning("time_ms"));
-    return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
+    // A machine that waits in the middle of a cell cannot be used again.
+    const lost = from?.at ? "the time was spent" : null;
+    return { kind: "over", state, end, lost, whole: null, asides: [] };
   }
-  using time = openTime(setup.patience.time, startedAt, wholeMs);
-  const { origin } = setup.row;
-  const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
+  using time = openTime(setup.patience.time, work.startedAt, wholeMs);
   const once = openOnce(work, from);
-  const lent = { setup, recorder, budget, time, isForModel, from, once, history: history.context, suspend };
-  const calls = sparing(openCalls(lent), work);
-  const journal = openExecJournal(work, lending, calls, time, history);
-  const ports = { machine: lending, journal, calls, once, clock: setup.env.clock, parking: setup.parking };
-  const sites = request.kind === "cell" && request.sites === true;
-  // A root model that declared `answer` could no longer answer.
-  const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];
-  const given = { source: request.source, state, wantsWhole, facts: calls.facts() };
-  const replay = from?.replay ?? [];
-  const word = () => Math.floor(setup.env.random() * 2 ** 32);
-  const beginning: Beginning = from?.at
-    ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
-    : { kind: "start", input: { ...given, sites, kept, seed: [word(), word(), word(), word()] }, replay };
+  const calls = openCalls({
+    setup,
+    recorder,
+    budget,
+    time,
+    isForModel: isForModel(setup, request),
+    from,
+    once,
+    history: history.context,
+    suspend,
+  });
+  const journal = openExecJournal(work, release, calls, time, history);
+  const ports = { machine: release, journal, calls, once, clock: setup.env.clock, parking: setup.parking };
   using out = joinSignals(signal, time.out);
+  const beginning = beginningOf(run, { state, facts: calls.facts() }, from);
   const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
   const heldBack = suspend?.aborted ? budget.heldBack() : null;
   if (heldBack) setup.parking.holdsBack(heldBack);
-  if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
-  const results = recorder.state().account.last?.results ?? [];
-  for (const field of results.flatMap(({ as_text = [] }) => as_text)) warn(over.state, `number_as_text: ${field}`);
-  for (const notice of repliesTold(results)) warn(over.state, notice);
-  const asked = results.map(({ model }) => model);
-  // An ask tells its caller, and not its model.
-  const tells = request.kind === "query" || request.ask === undefined;
-  const notices = tells ? setup.answers.noticesOf?.(asked, wasUnused) : [];
-  for (const notice of notices ?? []) warn(over.state, notice);
-  const { last: records } = recorder.state().account;
-  const failed = tells && request.kind === "cell" && over.end.kind === "ok" && records && failedInBatches(records);
-  if (failed) warn(over.state, failed);
-  const unused = records && (await toolsUnused(records));
-  if (unused) warn(over.state, unused);
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
-  tellLimits(work, over.state, isOut);
-  return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;
+  await warnOfCalls(work, request, over, { isFirst: account.ledger.tokens === 0, isOut });
+  return isOut ? { ...over, end, whole: null, asides: [] } : over;
 }
 
-/** Warns of the limits that calls of the exec met, and says which are those of the session in all. */
-function tellLimits({ setup, recorder }: Work, state: ExecState, isOut: boolean): void {
+/** The budget of an exec, without what calls that are still open have spent in earlier processes. */
+async function openExecBudget({ setup, recorder }: Work): Promise<Budget> {
   const { account } = recorder.state();
-  const met = (account.last?.results ?? []).flatMap(limitsMetBy);
-  for (const limit of isOut ? [...met, "time_ms" as const] : met) warn(state, limitWarning(limit));
-  const { session, question } = leftOfEach(setup.rules, account);
-  for (const [at, warning] of state.warnings.entries()) {
-    const limit = limitIn(warning);
-    if (limit && question && isScarcer(limit, session, question)) state.warnings[at] = `${warning}${IN_ALL}`;
-  }
+  const open = account.last ? inFlight(account.last).map(({ call_id }) => call_id) : [];
+  const unrecorded = (await setup.answers.unrecorded?.(open)) ?? [];
+  return openBudget(setup.rules, account, { above: setup.above?.budget, unrecorded });
 }
 
-/** The warning for calls of batches that failed, since their errors stand among the answers. null if none did. */
-function failedInBatches({ calls, results }: ExecRecords): string | null {
-  const batched = new Set(calls.filter(({ args }) => args.length > 2).map(({ call_id }) => call_id));
-  const answers = results.filter(({ call_id }) => batched.has(call_id));
-  const [first, ...more] = answers.filter(({ success }) => !success);
-  if (!first) return null;
-  const message = isRecord(first.value) ? `: ${first.value.message}` : "";
-  return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
+function timeSpent(max_time_ms: number): CellEnd {
+  return placeless(
+    "budget_exceeded",
+    "BudgetExceededError",
+    `the time of the budget is spent (${max_time_ms} ms inside execs)`,
+    `Summarise and finish, or ${remedy("moreBudget")}.`,
+  );
 }
 
-/**
- * The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. The
- * recorder is told of a store that fails while it is looked up whether a call was answered before.
- */
-function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): ExecCalls {
-  const { account } = recorder.state();
-  const spared = openSpared(account.spared, () => recorder.state().account.last?.calls ?? []);
-  return {
-    ...calls,
-    async answer(call, signal, hold) {
-      const answer = spared(call.id);
-      // Another model may be the reason why the cell is run again.
-      const isOfOther = answer?.model && (answers.modelOf?.(call) ?? answer.model) !== answer.model;
-      try {
-        if (!answer || isOfOther) return await calls.answer(call, signal, hold);
-      } catch (error) {
-        recorder.noticed(error);
-        throw error;
-      }
-      const { value, model, mended } = answer;
-      const record = { ...FREE, model, cached: true, ...given({ mended }) };
-      return { settlement: { ok: true, value }, record, cacheKey: null };
-    },
-  };
+/** True if a root model reads what the cell prints. */
+function isForModel({ row }: SessionParts, request: CellRequest): boolean {
+  const isOfAgent = row.origin === "pi" || row.origin === "mcp";
+  return request.kind === "cell" && (request.ask !== undefined || isOfAgent);
+}
+
+/** The start of a new exec, or the place from which an interrupted one goes on. */
+function beginningOf(
+  { work, request, wantsWhole }: CellRun,
+  { state, facts }: Pick<Beginning["input"], "state" | "facts">,
+  from: Continuation | null,
+): Beginning {
+  const input = { source: request.source, state, wantsWhole, facts };
+  const replay = from?.replay ?? [];
+  if (from?.at) return { kind: "resume", input: { ...input, waiting: from.at.waiting }, replay };
+  const { random } = work.setup.env;
+  const word = () => Math.floor(random() * 2 ** 32);
+  const sites = request.kind === "cell" && request.sites === true;
+  // A root model that declared `answer` could no longer answer.
+  const kept = isOfAsk(request) ? ["answer"] : [];
+  return { kind: "start", input: { ...input, sites, kept, seed: [word(), word(), word(), word()] }, replay };
 }
 
 /** The state that the exec has gathered so far. A store may come from somebody else: its state cannot raise the limits. */

@@ -2,10 +2,9 @@ import { type CellEnd, type ExecState, type Over, RlmError } from "../../../runt
 import type { Context } from "../../context/index.ts";
 import { follow, oldEnds } from "../journal/account.ts";
 import { type Complete, hashOf, readEndExtras } from "../journal/records.ts";
+import type { Machine } from "../machine/guest.ts";
 import { unchanged } from "../machine/image-chain.ts";
-import type { Machine } from "../machine/machines.ts";
-import { stepsOf } from "./interrupted.ts";
-import { restored, toldRestored } from "./reopening.ts";
+import { restored, stepsOf, toldRestored } from "./interrupted.ts";
 import { completeOf, type Work } from "./work.ts";
 
 /** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. @param context after the exec */

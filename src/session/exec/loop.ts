@@ -7,10 +7,9 @@ import type {
   PendingCall,
   Slice,
 } from "../../../runtime/index.ts";
-import { joinSignals } from "../../platform/signals.ts";
+import { aborted, joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import { notRecorded, recordsDoNotFit } from "./ends.ts";
-import { type InFlight, openInFlight } from "./in-flight.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
 
 /**
@@ -40,7 +39,7 @@ export async function runLoop(
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) {
       inFlight.send(slice.calls); // only now
-      machine.lend?.();
+      machine.release?.({ input: beginning.input, state: slice.state, signals });
     }
     const answers = await parking.idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
@@ -126,3 +125,118 @@ function misfitOf(recorded: Replayed, call: PendingCall | undefined): string | u
 
 const byNumber = (a: PendingCall, b: PendingCall) => numberOf(a) - numberOf(b);
 const numberOf = ({ id }: PendingCall) => Number(id.slice(id.lastIndexOf(".") + 1));
+
+interface Ends {
+  /** The exec has failed: an answer could not be kept. */
+  failed(error: unknown): void;
+  /** The exec is to stop. */
+  readonly stop: AbortSignal;
+  /** The exec is to stop, and not because it is suspended. */
+  readonly cancelled: AbortSignal;
+  /**
+   * The exec is suspended: calls that are out get no answer, and the process that resumes sends them again. Only what must not run
+   * twice is waited for.
+   */
+  readonly suspend: AbortSignal | undefined;
+}
+
+/** The calls that are being answered, and the queue of the answers that are kept. */
+interface InFlight {
+  /** Returns whether the work was done. If the exec is to stop, it does not begin; a suspended exec does not wait for it. */
+  unlessStopped<T>(work: (of: T) => Promise<void>, of: T): Promise<boolean>;
+  /** Sends the calls that were not sent before: a guest that was opened again names those that are out. */
+  send(waiting: readonly PendingCall[]): void;
+  /** Resolves to the answers kept since the last call, in that order: at least one, or none if the exec is to stop. */
+  next(): Promise<readonly Answer[]>;
+  /** Returns the calls that have begun and must not run twice. */
+  held(): HeldCalls;
+  /** Aborts the calls that are still out and waits up to `ms` for their answers to be kept. Later answers are not kept. */
+  callOff(ms: number): Promise<void>;
+}
+
+/** Calls that have begun and must not run twice. */
+interface HeldCalls {
+  /** The ids of all of them. */
+  readonly begun: ReadonlySet<string>;
+  /** Those without an answer. */
+  readonly running: readonly PendingCall[];
+  /** Resolves when these are answered. */
+  readonly answered: Promise<unknown>;
+}
+
+function openInFlight(
+  { calls, journal, clock, parking }: Omit<LoopParts, "machine">,
+  { failed, stop, cancelled, suspend }: Ends,
+): InFlight {
+  const over = new AbortController();
+  const abort = joinSignals(stop, over.signal);
+  const heldOver = joinSignals(cancelled, over.signal);
+  /** The calls that are being answered, by their ids. */
+  const out = new Map<string, { readonly call: PendingCall; readonly running: Promise<void> }>();
+  /** Ids of calls that have begun what must not run twice. */
+  const held = new Set<string>();
+  const sent = new Set<string>();
+  let queue: Answer[] = [];
+  let wake = () => {};
+  let closed = false;
+  stop.addEventListener("abort", () => wake(), { once: true });
+
+  async function run(call: PendingCall): Promise<void> {
+    const hold = async () => {
+      held.add(call.id);
+      await journal.keepRun(call.id); // ▣ rlm_run, before what must not run twice
+      return heldOver.signal;
+    };
+    const answered = await calls.answer(call, abort.signal, hold);
+    if (closed) return;
+    if (suspend?.aborted && (!held.has(call.id) || heldOver.signal.aborted)) return;
+    await journal.keepResult(call, answered, abort.signal); // ▣ rlm_tool_result, as each answer comes
+    queue.push({ id: call.id, settlement: answered.settlement });
+    wake();
+  }
+
+  return {
+    async unlessStopped(work, of) {
+      if (stop.aborted) return false;
+      const done = work(of).catch((error: unknown) => failed(error ?? "unknown reason"));
+      using suspended = joinSignals(suspend);
+      await (suspend ? Promise.race([done, aborted(suspended.signal)]) : done);
+      return !stop.aborted;
+    },
+    send(waiting) {
+      for (const call of waiting.filter(({ id }) => !sent.has(id))) {
+        sent.add(call.id);
+        const running = parking
+          .active(() => run(call)) // until its answer is kept
+          .catch(failed)
+          .finally(() => out.delete(call.id));
+        out.set(call.id, { call, running });
+      }
+    },
+    async next() {
+      if (queue.length === 0 && !stop.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      const answers = queue;
+      queue = [];
+      return answers;
+    },
+    held() {
+      const open = [...out.values()].filter(({ call }) => held.has(call.id));
+      const answered = Promise.all(open.map(({ running }) => running));
+      return { begun: held, running: open.map(({ call }) => call), answered };
+    },
+    async callOff(ms) {
+      if (out.size > 0) {
+        over.abort();
+        const answers = Promise.all([...out.values()].map(({ running }) => running));
+        await Promise.race([answers, new Promise<void>((resolve) => clock.after(ms, resolve))]);
+      }
+      closed = true;
+      abort[Symbol.dispose]();
+      heldOver[Symbol.dispose]();
+    },
+  };
+}

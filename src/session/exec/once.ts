@@ -1,23 +1,9 @@
-import type { PendingCall } from "../../../runtime/index.ts";
 import { duration } from "../../platform/figures.ts";
 import { functionOf } from "../journal/ledger.ts";
 import type { Suspend } from "../journal/records.ts";
 import { FREE } from "../sub-calls/plan.ts";
-import type { Answered } from "../sub-calls/port.ts";
-import type { Continuation } from "./ports.ts";
+import type { Continuation, OnceCalls } from "./ports.ts";
 import type { Work } from "./work.ts";
-
-/** Calls of functions with the effects `once`, which must not run twice. */
-export interface OnceCalls {
-  /** True if an earlier process has begun to run the call: it must not run again. */
-  hasBegun(id: string): boolean;
-  /** The time for which a graceful stop waits for these calls, ms. The person is told of it. */
-  waitMs(running: readonly PendingCall[]): number;
-  /** The ids of calls that this process has begun to run, and that have no answer when a graceful stop ends. */
-  left(begun: ReadonlySet<string>): Suspend["still_running"];
-  /** The answer to a call of which nobody knows whether it was carried out. The message says how its process ended. */
-  processRestarted(call: PendingCall): Answered;
-}
 
 /** @param from what the exec goes on from; null: it is new */
 export function openOnce({ setup, recorder }: Pick<Work, "setup" | "recorder">, from: Continuation | null): OnceCalls {

@@ -1,38 +1,24 @@
-import { type Checkpoint, type Json, PAGE_BYTES, RlmError } from "../../../runtime/index.ts";
+import { hasCode, PAGE_BYTES } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
+import { tokensOf } from "../../models/index.ts";
+import { given } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import { factsAfter, follow } from "../journal/account.ts";
-import type { EndExtras, JournalRecord, StepExtras } from "../journal/records.ts";
-import type { Captured, Capturing } from "../machine/image-chain.ts";
-import type { Machine } from "../machine/machines.ts";
+import { callCount, callIn } from "../journal/exec-records.ts";
+import { hashOf, type JournalRecord, type ToolResult } from "../journal/records.ts";
 import type { SessionParts } from "../parts.ts";
-import { isFull } from "../space.ts";
-import { spentOn } from "../sub-calls/run-part.ts";
+import { type CallKeys, MOST_KEPT_UNITS } from "../sub-calls/cache.ts";
+import type { ExecTime } from "../sub-calls/call-time.ts";
+import { nanodollars, spentOn } from "../sub-calls/run-part.ts";
+import type { ExecHistory } from "./history.ts";
+import type { ExecCalls, ExecJournal } from "./ports.ts";
+import type { ThreadRelease } from "./thread-release.ts";
+import { type Capture, type Recorder, resultOf, type Work } from "./work.ts";
 
-export type Recorder = ReturnType<typeof openRecorder>;
-
-export interface Capture extends Captured {
-  /** When capturing began, on the scale of `clock.monotonic()`. The time in the guest's thread is subtracted. */
-  readonly since: number;
-}
-
-export interface Kept {
-  readonly records: readonly JournalRecord[];
-  readonly extras: StepExtras | GivenEndExtras;
-  /** Checkpoints that are dropped. */
-  readonly drop: readonly string[];
-  /** The context that the state has from now on. */
-  readonly context: Context | null;
-}
-
-/** Memory and helpers as the guest gave them. */
-type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
-
-/** Writes the records and checkpoints of one exec. `commit` and `keep` are one transaction each, on disk when they resolve. */
 export function openRecorder(
   { row, env, run, parking, deliveries, space, state, moved }: SessionParts,
   exec_id: string,
-) {
+): Recorder {
   const { store, clock } = env;
   let current = state();
   let failed = false;
@@ -52,7 +38,7 @@ export function openRecorder(
       ...(needsSpace(records, more) ? { space: space.left() } : {}),
     };
     const bytes = await store.commit(row.id, step).catch((error: unknown) => {
-      failed ||= !isFull(error);
+      failed ||= !hasCode(error, "store_full");
       throw error;
     });
     space.grown(bytes);
@@ -66,28 +52,20 @@ export function openRecorder(
   }
 
   return {
-    /** The session's state after the last commit. */
     state: () => current,
-    /** Takes note of an error that something else has met: the store may have failed there too. */
-    noticed(error: unknown) {
-      if (error instanceof RlmError && OF_STORE.has(error.code)) failed = true;
+    noticed(error) {
+      // What a store says of damaged records is another matter: they stay damaged.
+      if (hasCode(error, "store_failed", "lease_lost")) failed = true;
     },
-    /** True if a commit of this exec, or a read for it, has failed. */
     hasFailed: () => failed,
-    commit: (records: readonly JournalRecord[], more: Pick<Step, "answers" | "cache" | "drop" | "checkpoint"> = {}) =>
-      write(records, more, current.context),
-    /**
-     * Captures the machine, which must be at rest. Nothing is kept yet.
-     * @param image the image that the machine has captured by itself, or null
-     */
-    async capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture> {
+    commit: (records, more = {}) => write(records, more, current.context),
+    async capture(machine, kind, image) {
       const since = clock.monotonic() - (image?.ms ?? 0);
       const commands = kind === "end" ? EXPORTS : [];
       const capturing = { kind, exec_id, after: current.account.checkpoint, commands, at: clock.now() };
       return { ...(await machine.images.capture(machine.sandbox, capturing, image)), since };
     },
-    /** Keeps what was captured together with the records that name it. */
-    async keep({ checkpoint, pages, since, kept }: Capture, { records, extras, drop, context }: Kept) {
+    async keep({ checkpoint, pages, since, kept }: Capture, { records, extras, drop, context }) {
       await write(records, { checkpoint: { ...checkpoint, extras }, drop }, context);
       kept();
       const { id, kind } = checkpoint;
@@ -102,8 +80,73 @@ function needsSpace([first]: readonly JournalRecord[], { checkpoint }: Partial<S
   return checkpoint !== undefined || (first?.record === "rlm_start" && first.ask === undefined);
 }
 
-/** Codes of a store that was not there. What it says of damaged records is another matter: they stay damaged. */
-const OF_STORE: ReadonlySet<string> = new Set(["store_failed", "lease_lost"]);
-
 /** Guest commands whose answers are kept with an exec's end: its memory, and its helpers. */
 const EXPORTS = ["memory.export", "helpers.sources"];
+
+/** Opens the journal of an exec that runs. @param release the machine that images are captured of */
+export function openExecJournal(
+  { setup, exec_id, recorder, events }: Omit<Work, "startedAt">,
+  release: Pick<ThreadRelease, "machine" | "kept">,
+  calls: ExecCalls,
+  time: ExecTime,
+  history: Pick<ExecHistory, "keep">,
+): ExecJournal {
+  const { clock } = setup.env;
+  return {
+    async keepSuspend(left) {
+      await recorder.commit([{ record: "rlm_suspend", exec_id, ...left, at: clock.now() }]);
+    },
+    nextImage: () => release.machine().images.step(),
+    async keepStep({ calls: waiting, state, image }) {
+      const { last } = recorder.state().account;
+      const made = waiting.filter(({ id }) => !callIn(last, id));
+      if (made.length === 0) return;
+      await history.keep(state.library);
+      const at = clock.now();
+      const before = last ? callCount(last) : 0;
+      const capture = await recorder.capture(release.machine(), "step", image);
+      const records = made.map(({ id, name, args, counts }, index) => ({
+        record: "rlm_tool_call" as const,
+        exec_id,
+        call_id: id,
+        checkpoint_id: capture.checkpoint.id,
+        name,
+        args,
+        args_hash: hashOf(args),
+        ...(counts === undefined ? {} : { counts }),
+        ...calls.marks({ name }),
+        call_count: before + index + 1,
+        output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
+        at,
+      }));
+      const extras = { kind: "step", state, waiting: capture.waiting, elapsed_ms: time.elapsed() } as const;
+      const { context } = recorder.state();
+      await recorder.keep(capture, { records, extras, drop: [], context });
+      release.kept({ id: capture.checkpoint.id, state });
+      calls.made();
+    },
+    async keepRun(call_id) {
+      await recorder.commit([{ record: "rlm_run", exec_id, call_id, at: clock.now() }]);
+    },
+    async keepResult(call, { settlement, record, cacheKey }, signal) {
+      const result = resultOf(call, { settlement, record }, { exec_id, elapsed_ms: time.elapsed(), at: clock.now() });
+      await recorder.commit([result], cacheKey === null ? {} : keptBy(cacheKey, result));
+      // A call that was aborted is not counted as done.
+      calls.answered(call, settlement.ok || !signal.aborted);
+      if (record.tool_override_event) events.push(record.tool_override_event);
+    },
+  };
+}
+
+/** The answer as later calls find it, in the commit of its record. */
+function keptBy(
+  { cache, answer }: CallKeys,
+  { value, model, mended, usage, at }: ToolResult,
+): Pick<Step, "cache" | "answers"> {
+  if (JSON.stringify(value).length > MOST_KEPT_UNITS) return {};
+  const spent = { tokens: tokensOf(usage), nanodollars: nanodollars(usage.cost_usd) };
+  return {
+    ...(cache === null ? {} : { cache: [{ key: cache, value: { value, ...given({ mended }) }, at }] }),
+    ...(answer === null ? {} : { answers: [{ ...answer, value, model, ...spent, at }] }),
+  };
+}

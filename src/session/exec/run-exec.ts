@@ -1,52 +1,21 @@
-import { type CellEnd, clampLimits, type Json, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, clampLimits, hasCode, type Json } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
-import { keepContext } from "../contexts/contexts.ts";
-import { refuseMissing } from "../functions.ts";
+
 import { interruptedIn } from "../journal/account.ts";
-import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
-import type { Machine } from "../machine/machines.ts";
+import type { Machine } from "../machine/guest.ts";
 import type { SessionParts } from "../parts.ts";
 import { positionOf } from "../state.ts";
-import { execCell } from "./cell.ts";
 import { failureOf } from "./ends.ts";
 import { giveUpCalls, stepsOf } from "./interrupted.ts";
 import { keepEnd } from "./keep-end.ts";
 import { openRecorder } from "./recorder.ts";
-import type { CellRequest, CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./request.ts";
+import type { CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./request.ts";
+
 import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
-/**
- * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in
- * one commit with the state that it leaves. A cell that fails is an answer. Rejects if the caller asked for something
- * that cannot be done, if the store fails or if the lease is lost; the session's state is then what the store has.
- *
- * @param interrupted the records of an exec that has begun and not ended: it is finished in place of a new one
- */
-export async function runCell(
-  setup: SessionParts,
-  request: CellRequest,
-  asked: ExecAsked = {},
-  interrupted: ExecRecords | null = null,
-): Promise<ExecEnvelope> {
-  if (interrupted) refuseMissing(setup.options.functions, interrupted);
-  return whileLeased(setup, asked, async (signals) => {
-    const work = await begun(setup, request, interrupted, signals);
-    return execCell(work, request, signals, interrupted);
-  });
-}
-
-/** Loads a context, or appends to the one that is loaded: an exec as `runCell` runs one. Answers the context after it. */
-export function runLoad(
-  setup: SessionParts,
-  request: LoadRequest,
-  interrupted: ExecRecords | null = null,
-): Promise<Context> {
-  return runAtOnce(setup, request, interrupted, (work) => load(work, request));
-}
-
-/** Changes the memory or the helpers: an exec as `runCell` runs one. Answers what the guest does. */
+/** Changes the memory or the helpers: an exec that makes no calls. Returns what the guest does. */
 export function runCommand(
   setup: SessionParts,
   request: CommandRequest,
@@ -76,19 +45,19 @@ export async function whileLeased<T>(
 }
 
 /** Execs that make no calls. If the process ends within one, nothing of it is left, and it is done again. */
-async function runAtOnce<T>(
+export async function runAtOnce<T>(
   setup: SessionParts,
   request: LoadRequest | CommandRequest,
   interrupted: ExecRecords | null,
   exec: (work: Work) => Promise<T>,
 ): Promise<T> {
   return whileLeased(setup, {}, async () => {
-    const work = await begun(setup, request, interrupted);
+    const work = await beginExec(setup, request, interrupted);
     if (interrupted) await work.recorder.commit([resumeOf(work, null, [], [])]);
     try {
       return await exec(work);
     } catch (error) {
-      if (error instanceof RlmError && error.code === "machine_lost") await setup.guest.end();
+      if (hasCode(error, "machine_lost")) await setup.guest.end();
       const { code, message } = failureOf(error);
       await work.recorder.commit([completeOf(work, { success: false, error_code: code, error_message: message })]);
       throw error;
@@ -97,14 +66,14 @@ async function runAtOnce<T>(
 }
 
 /** ▣ Keeps the start of an exec. One that was interrupted has it already. */
-async function begun(
+export async function beginExec(
   setup: SessionParts,
   request: ExecRequest,
   interrupted: ExecRecords | null,
-  asked: ExecAsked = {},
+  history?: Context,
 ): Promise<Work> {
   const work = openWork(setup, interrupted?.start.exec_id ?? setup.env.newId());
-  if (!interrupted) await work.recorder.commit([startOf(setup, request, work.exec_id, asked)]);
+  if (!interrupted) await work.recorder.commit([startOf(setup, request, work.exec_id, history)]);
   return work;
 }
 
@@ -131,29 +100,16 @@ export function openWork(setup: SessionParts, exec_id: string): Work {
   return { setup, recorder, exec_id, startedAt: setup.patience.time.monotonic(), events: [] };
 }
 
-async function load(work: Work, request: LoadRequest): Promise<Context> {
-  const { guest, env, space } = work.setup;
-  const state = work.recorder.state();
-  const isNew = request.kind === "load";
-  const context = await request.read(isNew ? null : state.context);
-  await keepContext(env.store, context, space);
-  if (isNew) await guest.reset();
-  // An image is opened with the context that it was made with. Its guest is then told of the longer one.
-  else await guest.use(positionOf(state));
-  const position = isNew ? { checkpoint: null, sources: [], given: [] } : positionOf(state);
-  await end(work, await guest.use({ ...position, context }), context);
-  return context;
-}
-
 async function enter(work: Work, { kind, input }: CommandRequest): Promise<Json> {
   const state = work.recorder.state();
   const machine = await work.setup.guest.use(positionOf(state));
   const value = await machine.sandbox.enter(kind, input);
-  await end(work, machine, state.context);
+  await keepEndOrDrop(work, machine, state.context);
   return value;
 }
 
-async function end(work: Work, machine: Machine, context: Context | null): Promise<void> {
+/** ▣ Keeps the end of an exec that made no calls. */
+export async function keepEndOrDrop(work: Work, machine: Machine, context: Context | null): Promise<void> {
   try {
     await keepEnd(work, machine, context, {});
   } catch (error) {

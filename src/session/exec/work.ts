@@ -1,18 +1,29 @@
-import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
-
+import { type Checkpoint, type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
+import type { Step } from "../../store/index.ts";
 import type { Account } from "../journal/account.ts";
-
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
-import type { Complete, Resume, Start, ToolCall, ToolResult } from "../journal/records.ts";
-
+import type {
+  Complete,
+  EndExtras,
+  JournalRecord,
+  Resume,
+  Start,
+  StepExtras,
+  ToolCall,
+  ToolResult,
+} from "../journal/records.ts";
+import type { Machine } from "../machine/guest.ts";
+import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { ExecOptions } from "../option-types.ts";
 import type { SessionParts } from "../parts.ts";
+import type { SessionState } from "../state.ts";
 import type { Answered } from "../sub-calls/port.ts";
-import type { Recorder } from "./recorder.ts";
-import type { ExecAsked, ExecRequest } from "./request.ts";
+
+import type { ExecRequest } from "./request.ts";
 
 /** An exec that is running. */
 export interface Work {
@@ -24,6 +35,44 @@ export interface Work {
   /** Decisions on tools. */
   readonly events: ToolOverrideEvent[];
 }
+
+/** Writes the records and checkpoints of one exec. `commit` and `keep` are one transaction each, on disk when they resolve. */
+export interface Recorder {
+  /** The session's state after the last commit. */
+  state(): SessionState;
+  /** Takes note of an error that something else has met: the store may have failed there too. */
+  noticed(error: unknown): void;
+  /** True if a commit of this exec, or a read for it, has failed. */
+  hasFailed(): boolean;
+  commit(records: readonly JournalRecord[], more?: CommitExtras): Promise<void>;
+  /**
+   * Captures the machine, which must be at rest. Nothing is kept yet.
+   * @param image the image that the machine has captured by itself, or `null`
+   */
+  capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture>;
+  /** Keeps what was captured together with the records that name it. */
+  keep(capture: Capture, kept: Kept): Promise<void>;
+}
+
+/** Parts of a commit beside its records. */
+type CommitExtras = Pick<Step, "answers" | "cache" | "drop" | "checkpoint">;
+
+export interface Capture extends Captured {
+  /** When capturing began, on the scale of `clock.monotonic()`. The time in the guest's thread is subtracted. */
+  readonly since: number;
+}
+
+interface Kept {
+  readonly records: readonly JournalRecord[];
+  readonly extras: StepExtras | GivenEndExtras;
+  /** Checkpoints that are dropped. */
+  readonly drop: readonly string[];
+  /** The context that the state has from now on. */
+  readonly context: Context | null;
+}
+
+/** Memory and helpers as the guest gave them. */
+type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
 /** The limits of a caller for one call, as its request has them. */
 export function ownBudget(budget: ExecOptions["budget"]): { readonly budget?: Partial<BudgetLimits> } {
@@ -44,7 +93,7 @@ export function startOf(
   setup: SessionParts,
   request: ExecRequest | AskStart,
   exec_id: string,
-  { history }: Pick<ExecAsked, "history"> = {},
+  history?: Pick<Context, "hash">,
 ): Start {
   const { env, state } = setup;
   return {

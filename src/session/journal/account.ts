@@ -14,7 +14,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from "./records.ts";
-import { NOTHING_SPARED, type Spared, sparedFor } from "./spared.ts";
+import { NOTHING_REUSABLE, type ReusableAnswers, reusableFor } from "./reused-answers.ts";
 
 /**
  * The facts that a session's journal has about it: a fold over its records. A running session and one that is opened again
@@ -47,7 +47,7 @@ export interface Account {
   /** The newest calls that have keys, the oldest first. */
   readonly keyed: readonly KeyedExec[];
   /** Answers that the newest exec takes over. */
-  readonly spared: Spared;
+  readonly reusable: ReusableAnswers;
   /** The newest ask, whether it is over or not. `last` is never the ask itself. */
   readonly ask: AskRecords | null;
   /** Counted over the session's whole life. */
@@ -94,7 +94,7 @@ export const EMPTY_ACCOUNT: Account = {
   given: [],
   last: null,
   keyed: [],
-  spared: NOTHING_SPARED,
+  reusable: NOTHING_REUSABLE,
   ask: null,
   totals: { execs: 0, sub_calls: 0, tokens: 0, cost_usd: 0 },
 };
@@ -120,8 +120,8 @@ export function follow(before: Account, record: JournalRecord): Account {
     };
   }
   if (record.record === "rlm_start") {
-    const spared = sparedFor(record, last, account.spared);
-    return { ...account, last: begun(record), spared, totals: { ...totals, execs: totals.execs + 1 } };
+    const reusable = reusableFor(record, last, account.reusable);
+    return { ...account, last: begun(record), reusable, totals: { ...totals, execs: totals.execs + 1 } };
   }
   if (!last) return account;
   const now = { ...account, last: grown(last, record) };

@@ -5,10 +5,18 @@ import { FIRST_UNITS, WHOLE_UNITS } from "../ask/observe.ts";
 import { bySet, type Coverage, type CoverageSet, coverageIn, SETS } from "../journal/coverage.ts";
 import { openLines } from "./lines.ts";
 import { openPassages } from "./passages.ts";
-import { openRanges, type Range, rangesIn } from "./ranges.ts";
+import { openRanges, type Range, type RangeSet, rangesIn } from "./ranges.ts";
 
 /** Gathers what an exec looks at of one context. */
-export type CoverageCount = ReturnType<typeof openCoverage>;
+export interface CoverageCount extends CoverageNotes {
+  /** The cell was given this range of P: in a hit of a search it is `ranked`. */
+  given(start: number, end: number, set: Given): void;
+  begin(): void;
+  /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
+  resume(kept: Json): void;
+  /** Returns the coverage so far, with which a resume goes on. @param over the end of the exec; `null` if it waits for calls */
+  kept(over: CellOver | null): { readonly [field: string]: Json } | null;
+}
 
 /** The end of a cell, and whether a root model reads what it printed. */
 export interface CellOver extends Pick<Over, "end" | "state"> {
@@ -28,7 +36,7 @@ export function openCoverage(
   text: Pick<Context["text"], "slice" | "length">,
   context_hash: string,
   earlier: readonly string[] = [],
-) {
+): CoverageCount {
   const passages = openPassages(text);
   const lines = openLines(text);
   let untold = earlier;
@@ -51,7 +59,6 @@ export function openCoverage(
     for (const [start, end] of ranges) count?.sets[set].add(start, end);
   }
 
-  /** The cell was given this range of P: in a hit of a search it is `ranked`. */
   function given(start: number, end: number, set: Given): void {
     // A range that is not in the record of an exec is not known after a restart either.
     if (!count || start >= end) return;
@@ -67,17 +74,15 @@ export function openCoverage(
 
   return {
     given,
-    begin(): void {
+    begin() {
       count = countFrom(null, text.length);
     },
-    /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
-    resume(kept: Json): void {
+    resume(kept) {
       const read = coverageIn(kept);
       count = read?.context_hash === context_hash ? countFrom(read, text.length) : null;
       for (const set of GIVEN) noteAll(count?.sets[set].tell().ranges);
     },
-    /** The coverage so far, with which a resume goes on. @param over the end of the exec; null: it waits for calls */
-    kept(over: CellOver | null): { readonly [field: string]: Json } | null {
+    kept(over) {
       if (!count) return null;
       if (over?.isForModel) add("printed", passagesIn(...textsRead(over)));
       const told = coverageOf(count, context_hash);
@@ -85,15 +90,15 @@ export function openCoverage(
       for (const set of GIVEN) if (told.joined?.[set]) noteAll(count.sets[set].tell().ranges);
       return { ...told };
     },
-    matched(ranges: readonly Range[]): void {
+    matched(ranges) {
       // An empty match has a place too.
       for (const [start, end] of ranges) count?.sets.found.add(start, Math.max(end, start + 1));
     },
-    whole(): void {
+    whole() {
       given(0, text.length, "given");
       if (count) count.isWhole = true;
     },
-    sent({ prompt, context }: Parameters<CoverageNotes["sent"]>[0]): void {
+    sent({ prompt, context }) {
       if (!count) return;
       add("shown", passagesIn(prompt));
       if (context) add("shown", sentIn(context));
@@ -101,9 +106,13 @@ export function openCoverage(
   };
 }
 
-type Count = ReturnType<typeof countFrom>;
+/** The coverage of one exec while it grows. */
+interface Count {
+  readonly sets: Readonly<Record<CoverageSet, RangeSet>>;
+  isWhole: boolean;
+}
 
-function countFrom(kept: Coverage | null, length: number) {
+function countFrom(kept: Coverage | null, length: number): Count {
   const sets = bySet((set) => openRanges(length, kept?.ranges[set], kept?.joined?.[set]));
   return { sets, isWhole: kept?.whole === true };
 }

@@ -13,7 +13,15 @@ import type { CheckpointRow, NewCheckpoint } from "../../store/index.ts";
  * it. The end of an exec is based on the end before it, so that steps can go when the exec is over. So is a step if the way back
  * has become long.
  */
-export type ImageChain = ReturnType<typeof openImageChain>;
+export interface ImageChain {
+  /** Returns the image to capture as the next step. The machine captures it by itself when its guest waits for calls. */
+  step(): CheckpointRequest;
+  /**
+   * Captures an image of the machine, which must be at rest. It counts once `kept` is called.
+   * @param image what the machine has captured for the newest `step()`, or `null`
+   */
+  capture(sandbox: Pick<Sandbox, "checkpoint">, capturing: Capturing, image: Checkpoint | null): Promise<Captured>;
+}
 
 /** The checkpoint of a state in which only the extras have changed: it has no pages of its own. */
 export function unchanged(
@@ -65,7 +73,12 @@ const isHeavy = ({ chain }: Pick<Link, "chain">, { meta }: Pick<ImageDelta, "met
  * The chain of a machine that was just opened: fresh from a baseline, or from a checkpoint.
  * @param baseline the base of the next end if the checkpoint is a step, since a step that an end is based on could not be dropped
  */
-export function openImageChain(origin: string, row: CheckpointRow | null, newId: () => string, baseline?: string) {
+export function openImageChain(
+  origin: string,
+  row: CheckpointRow | null,
+  newId: () => string,
+  baseline?: string,
+): ImageChain {
   let newest: Link = { id: origin, chain: row?.chain ?? NO_CHAIN, isHeavy: row !== null && isHeavy(row, row) };
   const fresh: Link | null = baseline === undefined ? null : { id: baseline, chain: NO_CHAIN, isHeavy: false };
   let anchor = row?.kind === "step" ? fresh : newest;
@@ -80,17 +93,8 @@ export function openImageChain(origin: string, row: CheckpointRow | null, newId:
   }
 
   return {
-    /** The image to capture as the next step. The machine captures it by itself when its guest waits for calls. */
     step: () => request("step", []),
-    /**
-     * Captures an image of the machine, which must be at rest. It counts once `kept` is called.
-     * @param image what the machine has captured for the newest `step()`, or null
-     */
-    async capture(
-      sandbox: Pick<Sandbox, "checkpoint">,
-      { kind, exec_id, after, commands, at }: Capturing,
-      image: Checkpoint | null,
-    ): Promise<Captured> {
+    async capture(sandbox, { kind, exec_id, after, commands, at }, image) {
       const { delta, answers, waiting } = image ?? (await sandbox.checkpoint(request(kind, commands)));
       const { id } = delta;
       const pages = countPages(delta.pages);

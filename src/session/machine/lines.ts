@@ -22,7 +22,7 @@ interface Line {
  * passage of P stands there. A line that P has twice is found only beside one that it has once.
  */
 export function openLines(text: LineText): { in(read: string): Iterable<Range> } {
-  let known: ReturnType<typeof linesOf> | undefined;
+  let known: KnownLines | undefined;
   return {
     *in(read) {
       if (text.length > MOST_UNITS || read.length > MOST_UNITS) return;
@@ -68,7 +68,13 @@ function withoutMarks(line: string): string {
 const TWICE = -1;
 
 /** The lines of P, each with its end of line, and the numbers of those that it has once. */
-function linesOf(text: LineText) {
+interface KnownLines {
+  readonly lines: readonly Line[];
+  /** The numbers of lines that P has once, and `TWICE` for the others. */
+  readonly once: ReadonlyMap<string, number>;
+}
+
+function linesOf(text: LineText): KnownLines {
   const lines: Line[] = [];
   const once = new Map<string, number>();
   let start = 0;

@@ -6,17 +6,31 @@ export type Range = readonly [start: number, end: number];
 /** With more ranges in a set, the smallest gaps between them are joined. */
 export const MOST_RANGES = 8192;
 
+/** Ranges of a text that grow. */
+export interface RangeSet {
+  add(start: number, end: number): void;
+  /** Returns the ranges so far. */
+  tell(): ToldRanges;
+}
+
+interface ToldRanges {
+  /** In their order. */
+  readonly ranges: readonly Range[];
+  readonly packed: string;
+  /** At the most so many characters are in them only because gaps were joined. */
+  readonly joined: number;
+}
+
 /**
  * Opens a set of places of a text, as ranges that neither touch nor overlap.
  *
  * @param length of the text, UTF-16 units. @param kept the text that `packed` was. @param joinedBefore the number that `joined` was
  */
-export function openRanges(length: number, kept = "", joinedBefore = 0) {
-  let told = { ranges: [] as readonly Range[], packed: "", joined: joinedBefore };
+export function openRanges(length: number, kept = "", joinedBefore = 0): RangeSet {
+  let told: ToldRanges = { ranges: [], packed: "", joined: joinedBefore };
   let fresh = rangesIn(kept, length);
 
-  /** The ranges in their order, also packed, and at the most so many characters that are in them only because gaps were joined. */
-  function tell() {
+  function tell(): ToldRanges {
     if (fresh.length === 0) return told;
     const all = merged([...told.ranges, ...fresh]);
     const gaps = smallestGaps(all, all.length - MOST_RANGES);

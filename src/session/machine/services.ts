@@ -11,8 +11,8 @@ import { compileFind, count, find, openPlaces, openText, partsOf, toldSkips } fr
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
 import type { ContextMessage, TextMessage } from "./context-message.ts";
-import { openConversation } from "./conversation.ts";
 import { type CoverageCount, openCoverage } from "./coverage.ts";
+import { openConversation } from "./history.ts";
 
 /** The library that a session's machine puts into its guest: builtins over the context that the session sends. */
 export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessage> {

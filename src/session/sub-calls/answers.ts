@@ -195,14 +195,20 @@ function openCure(models: Models, { clock }: CallingSession["env"]): () => strin
   };
 }
 
-type GateOf = ReturnType<typeof openGates>;
+/** Finds the gate of a call: that of its batch, or of the session. It is left when the call is over. */
+type GateOf = (callId: string, request: SubCallRequest) => CallGate;
 
-/** Opens the gates of calls: that of its batch, or of the session. It is left when the call is over. */
-function openGates(concurrency: number) {
+interface CallGate extends Disposable {
+  readonly gate: Limiter;
+  /** Calls that may pass the gate at once. */
+  readonly width: number;
+}
+
+function openGates(concurrency: number): GateOf {
   const ofSession = openLimiter(concurrency);
   /** One for each batch that has calls in flight. */
   const batches = new Map<string, { readonly gate: Limiter; calls: number }>();
-  return (callId: string, { batch }: SubCallRequest) => {
+  return (callId, { batch }) => {
     if (batch?.max_concurrent === undefined) return { gate: ofSession, width: concurrency, [Symbol.dispose]() {} };
     const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
     const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;

@@ -31,7 +31,12 @@ export interface Unrecorded extends Amount {
  * The budget while calls are in flight: the ledgers, and beside them what each open call holds and has spent. A call is
  * closed in the same step in which its record enters the ledger, so nothing counts twice or not at all.
  */
-export type Budget = ReturnType<typeof openBudget>;
+export interface Budget extends Pick<Level, "held" | "heldBack" | "close" | "follow"> {
+  /** Returns the budget that may still be spent, without what is held: at this level and at those above. */
+  left(): RemainingBudget;
+  /** Opens the budget as one call sees it. A child of the call stands on it. */
+  open(callId: string): SharedBudget;
+}
 
 /** The budget of a call, as a child that answers it sees it. */
 export interface SharedBudget extends RequestBudget {
@@ -54,7 +59,7 @@ export interface BudgetStart {
  * A request is held at the top level first, then at each one below it. All requests keep this order, so no two wait for each
  * other. If a level refuses, the levels above get back what they held.
  */
-export function openBudget(rules: BudgetRules, start: Spendings, { above, unrecorded = [] }: BudgetStart = {}) {
+export function openBudget(rules: BudgetRules, start: Spendings, { above, unrecorded = [] }: BudgetStart = {}): Budget {
   const level = openLevel(rules, start, unrecorded);
   const { held, heldBack, close, follow } = level;
   const fromHere = (left: RemainingBudget) => lesser(left, level.left());
@@ -65,10 +70,8 @@ export function openBudget(rules: BudgetRules, start: Spendings, { above, unreco
   }
 
   return {
-    /** The budget that may still be spent, without what is held: at this level and at those above. */
-    left: (): RemainingBudget => above?.atMost(level.left()) ?? level.left(),
-    /** The budget as one call sees it. A child of the call stands on it. */
-    open: (callId: string): SharedBudget => ({
+    left: () => above?.atMost(level.left()) ?? level.left(),
+    open: (callId) => ({
       reserve: (estimate, signal) => reserve(callId, estimate, signal),
       atMost: (left) => above?.atMost(fromHere(left)) ?? fromHere(left),
       // A request of any level is held at the top.
@@ -111,11 +114,25 @@ function lesser(lower: RemainingBudget, upper: RemainingBudget): RemainingBudget
   };
 }
 
-/**
- * Opens the budget of one session while its calls are in flight, without those above it.
- * @param before what calls that are open have spent in earlier processes
- */
-function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unrecorded[]) {
+/** The budget of one session while its calls are in flight, without those above it. */
+interface Level {
+  left(): RemainingBudget;
+  /** Returns what requests in flight hold. */
+  held(): Amount;
+  /** Returns the requests that waited for those in flight until they were given up; `null` if none did. */
+  heldBack(): HeldBack | null;
+  /** Resolves once a request in flight is over; `null` if there is none. */
+  settled(): Promise<void> | null;
+  /** Waits for requests in flight until the estimate fits; who has waited longest is served first. */
+  hold(callId: string, estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;
+  /** Closes a call whose record is committed: `after` holds what it has spent. */
+  close(callId: string, after: Spendings): void;
+  /** Takes over the ledgers after other records. */
+  follow(after: Spendings): void;
+}
+
+/** @param before what calls that are open have spent in earlier processes */
+function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unrecorded[]): Level {
   let spendings = start;
   /** Spent by calls whose record is not yet in the ledger. */
   const unrecorded = new Map<string, Amount>(before.map(({ callId, ...amount }) => [callId, amount]));
@@ -148,7 +165,6 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
     };
   }
 
-  /** The ledgers after other records. */
   function follow(after: Spendings): void {
     spendings = after;
     queue.serve();
@@ -156,19 +172,15 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
 
   return {
     left,
-    /** Held by requests in flight. */
     held: () => held,
-    /** The requests that waited for those in flight until they were given up; null: none did. */
-    heldBack(): HeldBack | null {
+    heldBack() {
       const { by } = holding;
       if (unserved.length === 0 || by === 0) return null;
       const limits = limitsNow(rules, spendings);
       return heldBackBy({ calls: unserved.length, by }, limits, holding.left, unserved.reduce(plus));
     },
-    /** Resolves once one of them is over; null: there is none. */
     settled: () => (holders === 0 ? null : next.promise),
-    /** Waits for requests in flight until the estimate fits; who has waited longest is served first. */
-    async hold(callId: string, { input_tokens, max_tokens, cost_usd }: RequestEstimate, signal: AbortSignal) {
+    async hold(callId, { input_tokens, max_tokens, cost_usd }, signal) {
       const amount = { tokens: input_tokens + max_tokens, cost_usd };
       const attempt = () => {
         const { remaining_tokens, remaining_cost_usd = Number.POSITIVE_INFINITY } = left();
@@ -181,8 +193,7 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
       if (!answer) unserved.push(amount);
       return answer ?? failure("cancelled", "the call was cancelled");
     },
-    /** The call's record is committed: `after` holds what it has spent. */
-    close(callId: string, after: Spendings): void {
+    close(callId, after) {
       unrecorded.delete(callId);
       follow(after);
     },

@@ -1,4 +1,4 @@
-import { type Clock, RlmError } from "../../../runtime/index.ts";
+import { type Clock, LIMITS, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../models/index.ts";
 import { onceAborted } from "../../platform/signals.ts";
 import type { CallContext } from "./port.ts";
@@ -7,24 +7,34 @@ export const CANCELLED = failure("cancelled", "the call was cancelled");
 export const TIME_OVER = failure("budget_exceeded", "the time of the budget is over", { limit: "time_ms" });
 
 /** The time of a call with context, ms. Time in which no process ran its child does not count. */
-export type ChildTime = ReturnType<typeof timeOf>;
+export interface ChildTime {
+  /** Time of the call in all processes together. */
+  readonly wholeMs: number;
+  readonly leftMs: number;
+  /** It is the call's own, and over before that of its session. */
+  readonly isOwn: boolean;
+}
 
 /** @param taken by the child in earlier processes, ms */
-export function timeOf(timeout_ms: number, { timeLeft }: Pick<CallContext, "timeLeft">, taken: number) {
+export function timeOf(timeout_ms: number, { timeLeft }: Pick<CallContext, "timeLeft">, taken: number): ChildTime {
   const most = taken + timeLeft();
   const wholeMs = Math.min(timeout_ms, most);
-  // If it is its own, the call's time is over before that of its session.
   return { wholeMs, leftMs: Math.max(0, wholeMs - taken), isOwn: timeout_ms <= most };
 }
 
-export type ChildStop = ReturnType<typeof openStop>;
+/** Ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
+export interface ChildStop extends Disposable {
+  /** Its reason is an RlmError. */
+  readonly signal: AbortSignal;
+  /** Says why the call has no answer, if its time is over or it was cancelled. */
+  why(): SubCallError;
+}
 
-/** Opens the stop that ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
 export function openStop(
   { signal, timeOver, suspend }: Pick<CallContext, "signal" | "timeOver" | "suspend">,
   clock: Clock,
   { wholeMs, leftMs, isOwn }: ChildTime,
-) {
+): ChildStop {
   const stop = new AbortController();
   const spent = isOwn ? failure("timeout", `the call took longer than ${wholeMs} ms`) : TIME_OVER;
   let why = spent;
@@ -40,12 +50,42 @@ export function openStop(
     clock.after(leftMs, () => end(spent)),
   ];
   return {
-    /** Its reason is an RlmError. */
     signal: stop.signal,
-    /** Why the call has no answer, if its time is over or it was cancelled. */
     why: () => why,
     [Symbol.dispose]() {
       for (const callOff of callOffs) callOff();
+    },
+  };
+}
+
+/** The session's time while an exec runs. When it ends, calls fail; the cell then has `LIMITS.timeOverMs` to finish. */
+export interface ExecTime extends Disposable {
+  /** Wall time of the exec, without the time in which no process ran it, ms. */
+  elapsed(): number;
+  /** The session's remaining time, ms. */
+  left(): number;
+  /** Aborts when calls in flight are to fail. */
+  readonly over: AbortSignal;
+  /** Aborts when the exec is to end. */
+  readonly out: AbortSignal;
+}
+
+/**
+ * @param startedAt on the scale of `clock.monotonic()`. @param wholeMs what was left to the session when the exec began
+ */
+export function openTime(clock: Clock, startedAt: number, wholeMs: number): ExecTime {
+  const elapsed = () => clock.monotonic() - startedAt;
+  const left = () => Math.max(0, wholeMs - elapsed());
+  const over = new AbortController();
+  const out = new AbortController();
+  const timers = [clock.after(left(), () => over.abort()), clock.after(left() + LIMITS.timeOverMs, () => out.abort())];
+  return {
+    elapsed,
+    left,
+    over: over.signal,
+    out: out.signal,
+    [Symbol.dispose]() {
+      for (const callOff of timers) callOff();
     },
   };
 }

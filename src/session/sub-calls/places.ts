@@ -8,16 +8,19 @@ import { openQueue } from "./queue.ts";
  * that waits for a guest's place holds only places of the levels above. A call that has a request's place waits for the
  * budget alone. So no two calls wait for each other.
  */
-export type Places = ReturnType<typeof openTreePlaces>;
+export interface Places {
+  /** Held from before a request is reserved until it is answered; never while a call waits to be sent again. */
+  readonly requests: Limiter;
+  /** Returns the places that children of this depth (from 1) hold for as long as they have a guest. */
+  guests(depth: number): Limiter;
+}
 
 /** @param concurrency requests in flight at once, of all levels */
-export function openTreePlaces(concurrency: number) {
+export function openTreePlaces(concurrency: number): Places {
   const levels = new Map<number, Limiter>();
   return {
-    /** Held from before a request is reserved until it is answered; never while a call waits to be sent again. */
     requests: openLimiter(concurrency),
-    /** Held by a child of this depth (from 1) for as long as it has a guest. */
-    guests(depth: number): Limiter {
+    guests(depth) {
       const level = levels.get(depth) ?? openLimiter(LIMITS.guestsPerLevel);
       levels.set(depth, level);
       return level;
@@ -40,15 +43,21 @@ export function withPlaces(budget: RequestBudget, requests: Limiter, first?: Dis
 }
 
 /** Lets at most so many pieces of work run at once. The others wait in order. */
-export type Limiter = ReturnType<typeof openLimiter>;
+export interface Limiter {
+  /** Takes a place, held until it is disposed of. @returns `undefined` if the signal aborts first */
+  take(signal: AbortSignal): Promise<Disposable | undefined>;
+  /** Does work in a place. @returns `undefined` if the signal aborts before the work has begun */
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>;
+  /** Raises the limit to at least this much, until what it returns is disposed of. */
+  widen(width: number): Disposable;
+}
 
-export function openLimiter(limit: number) {
+export function openLimiter(limit: number): Limiter {
   let running = 0;
   const queue = openQueue();
   /** One for each caller that has asked for more. */
   const widths: number[] = [];
 
-  /** A place, held until it is disposed of; undefined if the signal aborts first. */
   function take(signal: AbortSignal): Promise<Disposable | undefined> {
     const place = () => {
       if (running >= Math.max(limit, ...widths)) return undefined;
@@ -63,13 +72,11 @@ export function openLimiter(limit: number) {
 
   return {
     take,
-    /** Answers undefined if the signal aborts before the work has begun. */
-    async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+    async run(signal, work) {
       using taken = await take(signal);
       return taken && !signal.aborted ? await work() : undefined;
     },
-    /** Raises the limit to at least this much, until the answer is disposed of. */
-    widen(width: number): Disposable {
+    widen(width) {
       widths.push(width);
       queue.serve();
       return disposedOnce(() => widths.splice(widths.indexOf(width), 1));

@@ -4,7 +4,7 @@ import type { Context } from "../../context/index.ts";
 import type { CellSettings } from "../ask/api.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolCall, ToolResult } from "../journal/records.ts";
-import type { Space } from "../space.ts";
+import type { StoreQuota } from "../store-quota.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
 import type { CallKeys } from "./cache.ts";
 import type { TreePatience } from "./patience.ts";
@@ -73,7 +73,7 @@ export interface ParentCall {
   readonly budget: SharedBudget;
   /** Those of the whole tree. */
   readonly places: Places;
-  readonly space: Space;
+  readonly space: StoreQuota;
   readonly patience: TreePatience;
   /** The child's: 1 for a child of a session that a caller opened. */
   readonly depth: number;

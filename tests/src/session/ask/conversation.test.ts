@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ModelMessage } from "../../../../src/models/index.ts";
-import { conversationOf, elided, halved, saidIn, unitsOfMessage } from "../../../../src/session/ask/conversation.ts";
+import { conversationOf, elided, halved, saidIn, unitsOfMessage } from "../../../../src/session/ask/messages.ts";
 import type { AddedMessage, Round } from "../../../../src/session/ask/records.ts";
 
 const user = (text: string): AddedMessage => ({ role: "user", text });

@@ -3,12 +3,12 @@ import type { PendingCall } from "../../../../runtime/index.ts";
 import type { CallProgress, SessionEvent } from "../../../../src/session/events.ts";
 import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openOnce } from "../../../../src/session/exec/once.ts";
-import { openTime } from "../../../../src/session/exec/time.ts";
 import { EMPTY_ACCOUNT } from "../../../../src/session/journal/account.ts";
 import { begun, type ExecRecords, grown } from "../../../../src/session/journal/exec-records.ts";
 import type { Suspend } from "../../../../src/session/journal/records.ts";
 import type { OnRestart } from "../../../../src/session/option-types.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
+import { openTime } from "../../../../src/session/sub-calls/call-time.ts";
 import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answered, Answers, CallContext } from "../../../../src/session/sub-calls/port.ts";
 

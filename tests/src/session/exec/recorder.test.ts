@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Checkpoint, PendingCall, Waiting } from "../../../../runtime/index.ts";
 import { openCalls } from "../../../../src/session/exec/calls.ts";
-import { openExecJournal } from "../../../../src/session/exec/exec-journal.ts";
 import { openOnce } from "../../../../src/session/exec/once.ts";
-import type { Recorder } from "../../../../src/session/exec/recorder.ts";
-import { openTime } from "../../../../src/session/exec/time.ts";
+import { openExecJournal } from "../../../../src/session/exec/recorder.ts";
+import type { Recorder } from "../../../../src/session/exec/work.ts";
 import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.ts";
 import type { JournalRecord } from "../../../../src/session/journal/records.ts";
 import { openImageChain } from "../../../../src/session/machine/image-chain.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
+import { openTime } from "../../../../src/session/sub-calls/call-time.ts";
 import type { Answered, Answers, CallContext } from "../../../../src/session/sub-calls/port.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
@@ -73,9 +73,9 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     suspend: undefined,
   });
   const machine = Object.assign(Object.create(null), { images });
-  const lending = { machine: () => machine, kept: () => {} };
+  const release = { machine: () => machine, kept: () => {} };
   const work = { setup, exec_id: "x", recorder, events: [] };
-  const journal = openExecJournal(work, lending, calls, time, { keep: async () => {} });
+  const journal = openExecJournal(work, release, calls, time, { keep: async () => {} });
   return { journal, calls, budget, records, asked };
 }
 

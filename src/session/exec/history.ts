@@ -1,4 +1,4 @@
-import { type Json, RlmError } from "../../../runtime/index.ts";
+import { hasCode, type Json } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { keepContext, storedContext } from "../contexts/contexts.ts";
 import { touchedIn } from "../journal/coverage.ts";
@@ -6,11 +6,20 @@ import type { Start } from "../journal/records.ts";
 import type { GivenHistory } from "../machine/context-message.ts";
 import type { Work } from "./work.ts";
 
-export type ExecHistory = Awaited<ReturnType<typeof openHistory>>;
+/** The conversation in which an exec runs. It stays the same until the exec is over. */
+export interface ExecHistory {
+  /** `null` if there is none. */
+  readonly given: GivenHistory | null;
+  /** `null` if there is none, or if it is lost. */
+  readonly context: Context | null;
+  /**
+   * Keeps the conversation once a cell has touched it: from then on the store has the text. Call it before each commit.
+   * @param kept what the machine has kept of the exec
+   */
+  keep(kept: Json | undefined): Promise<void>;
+}
 
 /**
- * Opens the conversation in which an exec runs. It stays the same until the exec is over.
- *
  * @param now the conversation as its host has it: for an exec that is resumed, made again up to its start
  * @param start of an exec that is resumed: its conversation is that of the same hash, this one or that in the store
  */
@@ -18,7 +27,7 @@ export async function openHistory(
   { setup: { env, space } }: Pick<Work, "setup">,
   now: Context | null,
   start: Start | null,
-) {
+): Promise<ExecHistory> {
   const given = start === null ? now : await formerHistory(start.history_hash ?? null);
   const context = given && "lost" in given ? null : given;
   let isKept = false;
@@ -27,18 +36,15 @@ export async function openHistory(
     if (hash === null) return null;
     if (now?.hash === hash) return now;
     return storedContext(env.store, hash).catch((error: unknown) => {
-      if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
+      if (!hasCode(error, "context_lost")) throw error;
       return { lost: `${error.message}, and the one that is here now is another` };
     });
   }
 
   return {
-    /** null: there is none. */
     given,
-    /** null: there is none, or it is lost. */
     context,
-    /** To be called before a commit, with what the machine has kept: from the first touch on the store has the text. */
-    async keep(kept: Json | undefined): Promise<void> {
+    async keep(kept) {
       if (isKept || !context || touchedIn(kept) === null) return;
       await keepContext(env.store, context, space);
       isKept = true;

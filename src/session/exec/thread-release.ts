@@ -2,8 +2,6 @@ import {
   type Answer,
   type CellEnd,
   type CheckpointRequest,
-  type ExecInput,
-  type ExecSignals,
   type ExecState,
   type Json,
   lostEnd,
@@ -13,14 +11,14 @@ import {
   type Slice,
   SUSPENDED,
 } from "../../../runtime/index.ts";
-import type { Machine } from "../machine/machines.ts";
+import type { Machine } from "../machine/guest.ts";
 import { positionOf } from "../state.ts";
 import { continuationAt } from "./interrupted.ts";
 import { begin } from "./loop.ts";
-import type { Continuation, LoopMachine } from "./ports.ts";
+import type { Continuation, LoopMachine, WaitingExec } from "./ports.ts";
 import type { Work } from "./work.ts";
 
-export interface LendingParts {
+interface ReleaseParts {
   readonly work: Pick<Work, "setup" | "recorder">;
   /** The machine is not the session's own. */
   readonly isScratch: boolean;
@@ -28,8 +26,8 @@ export interface LendingParts {
   equip(machine: Machine): Promise<void>;
 }
 
-/** The machine of an exec. */
-export interface Lending extends LoopMachine {
+/** The machine of an exec, whose thread other machines may use while the exec waits. */
+export interface ThreadRelease extends LoopMachine {
   /** The machine that the exec runs in at the moment, or the last one. */
   machine(): Machine;
   /** The guest as it waits now is kept in this checkpoint. */
@@ -43,48 +41,32 @@ interface KeptStep {
 }
 
 /** Time that a machine waits for answers before another one may have its thread, ms. It takes about 10 to open it again. */
-const LENT_AFTER_MS = 500;
+const RELEASED_AFTER_MS = 500;
 const NEVER = new AbortController().signal;
 
 /**
- * Lends the thread of a machine whose calls take long. All of its exec is in the newest step and in the records since. The machine
- * is opened again from there when the next answer comes, and is given once more what it was given since. Nothing is recorded for
- * that, so a kill finds what it finds of a machine that stays.
+ * Releases the thread of a machine whose calls take long. All of its exec is in the newest step and in the records since. The
+ * machine is opened again from there when the next answer comes, and is given once more what it was given since. Nothing is
+ * recorded for that, so a kill finds what it finds of a machine that stays.
  */
-export function openLending(first: Machine, parts: LendingParts): Lending {
+export function openThreadRelease(first: Machine, parts: ReleaseParts): ThreadRelease {
   const { setup, recorder } = parts.work;
-  const lent = openLent(first, parts);
+  const released = openReleasedMachine(first, parts);
   /** Ids of the calls whose answers the guest was given. */
   const given = new Set<string>();
   let newest: KeptStep | null = null;
-  let exec: { input: Pick<ExecInput, "source" | "state" | "facts" | "wantsWhole">; signals: ExecSignals };
-  const sandbox = () => lent.machine().sandbox;
-
-  async function following(advance: Promise<Slice>): Promise<Slice> {
-    const slice = await advance;
-    exec.input = { ...exec.input, state: slice.state };
-    return slice;
-  }
-
-  const over = (end: CellEnd, lost: string): Over => ({
-    kind: "over",
-    end,
-    state: exec.input.state,
-    lost,
-    whole: null,
-    asides: [],
-  });
+  const sandbox = () => released.machine().sandbox;
 
   async function openAgain(
-    { id, state }: KeptStep,
+    { step, exec }: Released,
     answers: readonly Answer[],
     facts: Json,
     image: CheckpointRequest | null,
   ): Promise<Slice> {
     const wanted = new Set([...given, ...answers.map(({ id }) => id)]);
     try {
-      const { at, replay } = await lent.openAt(id);
-      const input = { ...exec.input, facts, waiting: at?.waiting ?? [], state };
+      const { at, replay } = await released.openAt(step.id);
+      const input = { ...exec.input, facts, waiting: at?.waiting ?? [], state: step.state };
       const beginning = { kind: "resume", input, replay: replay.filter(({ id }) => wanted.has(id)) } as const;
       return await begin(sandbox(), beginning, {
         signals: exec.signals,
@@ -95,71 +77,74 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
     } catch (error) {
       if (!(error instanceof RlmError)) throw error;
       recorder.noticed(error);
-      return over(placeless(error.code, "Error", error.message, error.suggestion), error.message);
+      return over(exec, placeless(error.code, "Error", error.message, error.suggestion), error.message);
     }
   }
 
   return {
-    machine: lent.machine,
-    start(input, image, signals = {}) {
-      exec = { input, signals };
-      return following(sandbox().start(input, image, signals));
-    },
-    resume(input, signals = {}) {
-      exec = { input, signals };
-      return following(sandbox().resume(input, signals));
-    },
+    machine: released.machine,
+    start: first.sandbox.start,
+    resume: first.sandbox.resume,
     kept(step) {
       newest = step;
     },
-    lend() {
-      if (newest && !setup.isDry) lent.lend(newest);
+    release(exec) {
+      if (newest && !setup.isDry) released.release({ step: newest, exec });
     },
     async settle(answers, facts, image) {
-      const step = lent.takeBack();
-      const slice = await following(
-        step ? openAgain(step, answers, facts, image) : sandbox().settle(answers, facts, image),
-      );
+      const gone = released.takeBack();
+      const slice = await (gone ? openAgain(gone, answers, facts, image) : sandbox().settle(answers, facts, image));
       for (const { id } of answers) given.add(id);
       return slice;
     },
     async stop() {
-      const step = lent.takeBack();
-      if (!step) return sandbox().stop();
-      if (exec.signals.suspend?.aborted) return over(lostEnd(SUSPENDED), SUSPENDED);
-      const slice = await openAgain(step, [], exec.input.facts, null);
+      const gone = released.takeBack();
+      if (!gone) return sandbox().stop();
+      const { exec } = gone;
+      if (exec.signals.suspend?.aborted) return over(exec, lostEnd(SUSPENDED), SUSPENDED);
+      const slice = await openAgain(gone, [], exec.input.facts, null);
       return slice.kind === "waiting" ? sandbox().stop() : slice;
     },
     end: (why) => sandbox().end(why),
   };
 }
 
-/** The machine whose thread is lent, and whether it is still there. */
-function openLent(first: Machine, { work: { setup, recorder }, isScratch, equip }: LendingParts) {
+function over({ state }: WaitingExec, end: CellEnd, lost: string): Over {
+  return { kind: "over", end, state, lost, whole: null, asides: [] };
+}
+
+/** What an exec whose machine was given up goes on from. */
+interface Released {
+  readonly step: KeptStep;
+  readonly exec: WaitingExec;
+}
+
+/** Opens the machine whose thread is released, and knows whether the machine is still there. */
+function openReleasedMachine(first: Machine, { work: { setup, recorder }, isScratch, equip }: ReleaseParts) {
   const { guest, env, guestOptions } = setup;
   let machine = first;
-  let gone: { readonly step: KeptStep; readonly ending: Promise<void> } | null = null;
+  let gone: { readonly released: Released; readonly ending: Promise<void> } | null = null;
   let callOff = () => {};
 
-  function giveUp(step: KeptStep): Promise<void> {
+  function giveUp(released: Released): Promise<void> {
     const ending = isScratch ? Promise.resolve(machine[Symbol.asyncDispose]()) : guest.end();
-    gone = { step, ending };
+    gone = { released, ending };
     return ending;
   }
 
   return {
     machine: () => machine,
-    lend(step: KeptStep): void {
-      const rest = () => machine.sandbox.rest(() => giveUp(step), guestOptions.idleMs);
-      callOff = env.clock.after(LENT_AFTER_MS, rest);
+    release(released: Released): void {
+      const rest = () => machine.sandbox.rest(() => giveUp(released), guestOptions.idleMs);
+      callOff = env.clock.after(RELEASED_AFTER_MS, rest);
     },
-    /** Ends the lending. Answers the step that a machine which was given up is opened from; null: it is still there. */
-    takeBack(): KeptStep | null {
+    /** Ends the release. Returns what a machine that was given up is opened from; `null` if it is still there. */
+    takeBack(): Released | null {
       callOff();
       if (gone === null) machine.sandbox.wake();
-      return gone?.step ?? null;
+      return gone?.released ?? null;
     },
-    /** Opens the machine again at a checkpoint. Answers what was recorded since. @throws RlmError as `useStep` */
+    /** Opens the machine again at a checkpoint. Returns what was recorded since. @throws RlmError as `useStep` */
     async openAt(id: string): Promise<Continuation> {
       await gone?.ending;
       const now = recorder.state();

@@ -7,23 +7,23 @@ import type { Start, ToolCall, ToolResult } from "./records.ts";
  * Answers that a cancelled cell got, for the same cell that is run next: by what was asked, in the order of the calls. A
  * client's own time limit can cancel a cell whose answers are paid for.
  */
-export type Spared = ReadonlyMap<string, readonly SparedAnswer[]>;
+export type ReusableAnswers = ReadonlyMap<string, readonly ReusableAnswer[]>;
 
-type SparedAnswer = Pick<ToolResult, "value" | "model" | "mended">;
+type ReusableAnswer = Pick<ToolResult, "value" | "model" | "mended">;
 
-export const NOTHING_SPARED: Spared = new Map();
+export const NOTHING_REUSABLE: ReusableAnswers = new Map();
 
 /** The answers for an exec that begins. @param before those that the exec before it had */
-export function sparedFor(start: Start, last: ExecRecords | null, before: Spared): Spared {
-  if (!last || !isAgain(start, last)) return NOTHING_SPARED;
-  const spared = new Map(before);
+export function reusableFor(start: Start, last: ExecRecords | null, before: ReusableAnswers): ReusableAnswers {
+  if (!last || !isAgain(start, last)) return NOTHING_REUSABLE;
+  const reusable = new Map(before);
   // A conversation that has grown since decides what a call gets that is given places of it, and no other.
   const holds = start.history_hash === last.start.history_hash ? () => true : isOutsideHistory;
   // What that exec took over are the first of its own.
   for (const [asked, answers] of answersOf(last, holds)) {
-    if (answers.length > (spared.get(asked)?.length ?? 0)) spared.set(asked, answers);
+    if (answers.length > (reusable.get(asked)?.length ?? 0)) reusable.set(asked, answers);
   }
-  return spared;
+  return reusable;
 }
 
 /**
@@ -31,21 +31,21 @@ export function sparedFor(start: Start, last: ExecRecords | null, before: Spared
  *
  * @param made the calls of the exec so far, in their order; each is looked at once
  */
-export function openSpared(
-  spared: Spared,
+export function openReuse(
+  reusable: ReusableAnswers,
   made: () => readonly ToolCall[],
-): (call_id: string) => SparedAnswer | undefined {
-  if (spared.size === 0) return () => undefined;
+): (call_id: string) => ReusableAnswer | undefined {
+  if (reusable.size === 0) return () => undefined;
   let seen = 0;
   const times = new Map<string, number>();
-  const answers = new Map<string, SparedAnswer>();
+  const answers = new Map<string, ReusableAnswer>();
   return (call_id) => {
     const calls = made();
     for (const call of calls.slice(seen)) {
       const asked = askedBy(call);
       const time = times.get(asked) ?? 0;
       times.set(asked, time + 1);
-      const answer = spared.get(asked)?.[time];
+      const answer = reusable.get(asked)?.[time];
       if (answer !== undefined) answers.set(call.call_id, answer);
     }
     seen = calls.length;
@@ -64,7 +64,7 @@ function isOutsideHistory({ args }: ToolCall): boolean {
   return args.every((arg) => !(isRecord(arg) && isRecord(arg.context) && arg.context.of === OF_HISTORY));
 }
 
-function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => boolean): Map<string, SparedAnswer[]> {
+function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => boolean): Map<string, ReusableAnswer[]> {
   const answered = new Map(results.filter(({ success }) => success).map((result) => [result.call_id, result]));
   const answers = calls.filter(holds).flatMap((call) => {
     const result = answered.get(call.call_id);
