@@ -10,7 +10,8 @@ import {
   type Sandbox,
   type Settlement,
 } from "../../runtime/index.ts";
-import { type ContextMessage, contextMessage } from "../../src/session/machine/context-message.ts";
+import type { ContextMessage } from "../../src/session/machine/context-message.ts";
+import { contextMessage } from "../../src/session/machine/guest.ts";
 import {
   type CallHost,
   contextOf,

@@ -1,5 +1,5 @@
 import { tmpdir } from "node:os";
-import { contextMessage } from "../../../src/session/machine/context-message.ts";
+import { contextMessage } from "../../../src/session/machine/guest.ts";
 import { openLibrary } from "../../../src/session/machine/services.ts";
 import { scopeWith } from "../../../tests/support/builtin-services.ts";
 import { contextOf } from "../../../tests/support/checkpoints.ts";

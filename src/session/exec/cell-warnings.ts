@@ -9,7 +9,7 @@ import { warn } from "./ends.ts";
 import type { CellRequest } from "./request.ts";
 import type { Work } from "./work.ts";
 
-/** How a cell stands to the budget of its session. */
+/** Facts of a cell that its budget decides. */
 interface CellBudget {
   /** No model of the session was asked before it. */
   readonly isFirst: boolean;

@@ -1,5 +1,5 @@
 import type { FunctionFacts } from "../../../builtins/index.ts";
-import { type Context, objectOf, pauses, type TextData } from "../../context/index.ts";
+import type { Context, TextData } from "../../context/index.ts";
 
 /** The message to the machine's thread: the context, the conversation in which the next exec runs, or the functions that are lent. */
 export type ContextMessage =
@@ -21,24 +21,5 @@ export type HistoryText =
   | { readonly lost: string }
   | { readonly message: TextMessage; readonly objects: readonly string[] };
 
-export function contextMessage(context: Context, indexDir: string): TextMessage {
-  return { ...context, text: context.text.data, indexDir };
-}
-
 /** The conversation in which an exec runs, or why it is not there any more. */
 export type GivenHistory = Context | { readonly lost: string };
-
-/** @param messageOf the context as a machine's thread takes it */
-export async function historyText(
-  history: GivenHistory,
-  messageOf: (context: Context) => Promise<TextMessage>,
-): Promise<HistoryText> {
-  if ("lost" in history) return history;
-  const objects: string[] = [];
-  const pause = pauses();
-  for (const document of history.documents) {
-    const { id } = await objectOf({ of: "history", context: history, document }, pause);
-    objects.push(id);
-  }
-  return { message: await messageOf(history), objects };
-}

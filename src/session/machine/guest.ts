@@ -10,20 +10,14 @@ import {
   remedy,
   type Sandbox,
 } from "../../../runtime/index.ts";
-import type { Context } from "../../context/index.ts";
+import { type Context, objectOf, pauses } from "../../context/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { CheckpointRow } from "../../store/index.ts";
 import type { Env } from "../env.ts";
 import { readEndExtras } from "../journal/records.ts";
 import type { Position } from "../state.ts";
+import type { ContextMessage, GivenHistory, HistoryText, TextMessage } from "./context-message.ts";
 
-import {
-  type ContextMessage,
-  contextMessage,
-  type GivenHistory,
-  historyText,
-  type TextMessage,
-} from "./context-message.ts";
 import { type ImageChain, openImageChain } from "./image-chain.ts";
 import type { IndexFolder } from "./index-folder.ts";
 
@@ -294,4 +288,23 @@ function foreign(id: string, problem: string): RlmError {
   return new RlmError("checkpoint_lost", `checkpoint ${id} cannot be read: ${problem}`, {
     suggestion: `Continue with the version of Belay that wrote it; if an exec is interrupted, ${remedy("discard")}.`,
   });
+}
+
+export function contextMessage(context: Context, indexDir: string): TextMessage {
+  return { ...context, text: context.text.data, indexDir };
+}
+
+/** @param messageOf the context as a machine's thread takes it */
+export async function historyText(
+  history: GivenHistory,
+  messageOf: (context: Context) => Promise<TextMessage>,
+): Promise<HistoryText> {
+  if ("lost" in history) return history;
+  const objects: string[] = [];
+  const pause = pauses();
+  for (const document of history.documents) {
+    const { id } = await objectOf({ of: "history", context: history, document }, pause);
+    objects.push(id);
+  }
+  return { message: await messageOf(history), objects };
 }
