@@ -58,9 +58,9 @@ async function each(many: number, begin: () => Promise<void>): Promise<void> {
 
 /** Jobs that wait for a provider's rate, in a process that works on. One that comes first has its turn, and waits for its answer. */
 async function parked(many: number): Promise<void> {
-  const { newSpec, openInProcess, openRuns, shareStore, work } = await parts();
+  const { newSpec, openInProcess, runsIn, shareStore, work } = await parts();
   const kept = await shareStore(store);
-  const runs = openRuns(kept);
+  const runs = runsIn(kept);
   const script = { name: "s.js", source: 'await llm_query("plain", { tools: [] })' };
   const rates = [{ provider: "local", perMinute: 0.001, of: "requests" as const }];
   const spec = newSpec({ script, model: "local/m", context: "none", rates });

@@ -11,6 +11,7 @@ import { writeTypes } from "./types.ts";
 const DIST = join(ROOT, "dist");
 
 await rm(DIST, { recursive: true, force: true });
-if (!process.argv.includes("--no-types")) await writeTypes(DIST, ["src/index", "src/tools/open-tools"]);
+if (!process.argv.includes("--no-types"))
+  await writeTypes(DIST, ["src/index", "src/tools/open-tools", "src/runs/open-runs"]);
 await writeLicenses(DIST, await bundle(DIST, ENTRIES));
 await chmod(join(DIST, "src/cli/main.js"), 0o755);

@@ -8,7 +8,7 @@ import { pageSource } from "../src/view/page-source.ts";
 import { mustRun, ROOT } from "./process.ts";
 
 /** What is started or imported by its own file: everything else becomes chunks of these. */
-export const ENTRIES: readonly string[] = ["index", "tools/open-tools", "pi/index", ...STARTED].map(
+export const ENTRIES: readonly string[] = ["index", "tools/open-tools", "runs/open-runs", "pi/index", ...STARTED].map(
   (entry) => `src/${entry}`,
 );
 

@@ -20,11 +20,16 @@ const MOST_PACKAGES = 32;
 
 /** Passes on an option that may be undefined. */
 const CALLER = `import { openSession } from "belay-rlm";
+import { openRuns } from "belay-rlm/runs";
 import { openTools } from "belay-rlm/tools";
 export const opened = async (signal: AbortSignal | undefined, store: string | undefined) => {
   const session = await openSession({ memoryMb: 64, store });
   const [tool] = await openTools(session);
   await tool?.execute({}, { signal });
+  await using runs = await openRuns({ store: store ?? "state" });
+  const run = await runs.submit({ script: "job", inputs: [1], signal });
+  await run.follow({ signal });
+  for await (const { result } of run.results()) console.log(result);
   return session.exec("1 + 1", { signal });
 };
 `;

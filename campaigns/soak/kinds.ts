@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { openSession, type Session, type SessionOptions } from "../../src/index.ts";
 import { openLeaving, serve } from "../../src/mcp/index.ts";
-import { newSpec, openInProcess, openRuns, work } from "../../src/runs/index.ts";
+import { newSpec, openInProcess, runsIn, work } from "../../src/runs/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { shareStore } from "../../src/store/index.ts";
 
@@ -95,7 +95,7 @@ async function useAsk(session: Session): Promise<void> {
 /** A run of its own for each round, over one store. */
 async function soakJobs({ folder, url }: Place): Promise<Soaked> {
   const store = await shareStore(join(folder, "store"));
-  const runs = openRuns(store);
+  const runs = runsIn(store);
   let rounds = 0;
   return {
     async round(times) {

@@ -1,7 +1,11 @@
 import { type Declared, docOf, exportsOf, named, nodesOf, type Part, sourceOf, textOf } from "./public-types.ts";
 
 /** Entries of the package that programs import, by the name under which they do. */
-const ENTRIES = { "belay-rlm": "src/index.ts", "belay-rlm/tools": "src/tools/open-tools.ts" };
+const ENTRIES = {
+  "belay-rlm": "src/index.ts",
+  "belay-rlm/tools": "src/tools/open-tools.ts",
+  "belay-rlm/runs": "src/runs/open-runs.ts",
+};
 
 /** Exports by topic, in the order of the page. One that is missing here is an error. */
 const TOPICS: Readonly<Record<string, readonly string[]>> = {
@@ -45,6 +49,10 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     ...["openTools", "ToolsOptions", "SessionTools", "SessionTool", "CallOptions", "ToolParameters"],
     ...["ToolParameter", "ToolAnswer", "ToolJson"],
   ],
+  "Runs over many inputs": [
+    ...["openRuns", "RunsOptions", "Runs", "RunOptions", "RunLimitOptions", "Run", "FollowOptions", "RunEvent"],
+    ...["RunStatus", "RunWord", "RunFigures", "JobCounts", "RunAmount", "ReusedFigures", "JobResult"],
+  ],
   "Errors and limits": ["RlmError", "ErrorCode", "ERROR_CODES", "LIMITS", "Json"],
 };
 
@@ -59,7 +67,7 @@ const TABLES: Readonly<Record<string, string>> = {
 
 const INTRODUCTION = `# Reference of the library
 
-Everything that \`belay-rlm\` and \`belay-rlm/tools\` export, generated from the types by \`npm run docs\`. [The library](library.md)
+Everything that \`belay-rlm\`, \`belay-rlm/tools\` and \`belay-rlm/runs\` export, generated from the types by \`npm run docs\`. [The library](library.md)
 is the way in. A type with a smaller heading is not exported: it is a part of the type above it.
 
 A \`?\` marks a property that may be left out; where a caller passes it, it may be \`undefined\` too. Methods that return a promise
@@ -213,4 +221,4 @@ function refusingUndefined(exported: readonly Declared[]): readonly string[] {
 }
 
 /** Types that options name and callers only hand back, or are told. */
-const NOT_MADE_BY_CALLERS = ["Context", "SessionEvent", "Session", "CheckpointNotice", "Usage"];
+const NOT_MADE_BY_CALLERS = ["Context", "SessionEvent", "RunEvent", "Session", "CheckpointNotice", "Usage"];

@@ -6,6 +6,12 @@ export const LAST_SESSION = "@last";
 /** True for what a session or a run may be called. */
 export const isName = (name: string) => /^[\p{L}\p{N}][\p{L}\p{N} ._~-]{0,99}$/u.test(name);
 
+/** Words of `belay jobs`, which no run may be called. */
+export const RUN_VERBS = ["cancel", "retry", "pause", "resume", "out", "rm"] as const;
+
+/** True for a name that a run may have. */
+export const isRunName = (name: string) => isName(name) && !RUN_VERBS.some((verb) => verb === name);
+
 /** @throws RlmError `invalid_argument` for a name that a session cannot have */
 export function checkSessionName(name: string): void {
   if (isName(name)) return;

@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import { idEnd } from "./ids.ts";
 import { inLine } from "./visible.ts";
 
@@ -22,6 +21,11 @@ export function typedName({ id, name }: { readonly id: string; readonly name: st
 /** The line that saves what an address leads to, and the file that it makes; null: the path is not an address. */
 export function savedAs(path: string): { readonly line: string; readonly name: string } | null {
   if (!/^https?:\/\//i.test(path)) return null;
-  const name = basename(URL.parse(path)?.pathname ?? "") || "page.html";
+  // The page of `belay view` has this file too, so nothing of Node is imported here.
+  const steps =
+    URL.parse(path)
+      ?.pathname.split("/")
+      .filter((step) => step !== "") ?? [];
+  const name = steps.at(-1) ?? "page.html";
   return { line: `curl -fL ${shellWord(path)} -o ${shellWord(name)}`, name };
 }

@@ -6,7 +6,7 @@ import type { Spool } from "./inputs/spool.ts";
 import { toldOf } from "./job-failures.ts";
 import { dryRuns, type Reusing, recordedFor, spread } from "./recorded.ts";
 import { finalJobs } from "./result-lines.ts";
-import type { Runs } from "./runs.ts";
+import type { StoreRuns } from "./runs.ts";
 import type { RunSpec } from "./spec.ts";
 import type { SubmittedRun } from "./submit.ts";
 
@@ -35,7 +35,7 @@ export interface ForecastAsked {
   readonly spooled: Spool;
   readonly session: WorkerSession;
   readonly submitted: SubmittedRun;
-  readonly runs: Runs;
+  readonly runs: StoreRuns;
   readonly store: Store;
   readonly signal: AbortSignal;
 }

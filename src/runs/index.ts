@@ -7,7 +7,7 @@ export { type Forecast, forecastOf } from "./forecast.ts";
 export { openInProcess } from "./in-process.ts";
 export { type Choice, choiceText, hasChoice } from "./inputs/chosen.ts";
 export { BadInput, type Input, jsonLines } from "./inputs/lines.ts";
-export { contextPath, type ReadJobs, readJobs } from "./inputs/read-jobs.ts";
+export { contextPath, type ReadJobs, readJobs, type SharedContext } from "./inputs/read-jobs.ts";
 export { openIds, type Spool, spool } from "./inputs/spool.ts";
 export {
   jobWarnings,
@@ -50,8 +50,8 @@ export {
   runStateJson,
   stateOf,
 } from "./run-state.ts";
-export { openDispatcher, runToEnd, startWorking } from "./run-to-end.ts";
-export { openRuns, type Runs } from "./runs.ts";
+export { openDispatcher, runToEnd, startWorking, usualConcurrency } from "./run-to-end.ts";
+export { runsIn, type StoreRuns } from "./runs.ts";
 export { hashOfRun, modelOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
 export { type RunAsked, type SubmittedRun, submit } from "./submit.ts";
 export { work } from "./worker.ts";

@@ -4,7 +4,7 @@ import type { Asked, RunFiles, Store } from "../store/index.ts";
 import type { WorkerSession } from "./api.ts";
 import { type AskedJobs, type AskedParts, openAskedJobs } from "./inputs/read-jobs.ts";
 import type { Spool } from "./inputs/spool.ts";
-import type { Runs } from "./runs.ts";
+import type { StoreRuns } from "./runs.ts";
 import type { RunSpec } from "./spec.ts";
 
 /** Answers of earlier runs of the same script or table. */
@@ -45,7 +45,7 @@ export async function recordedFor(
 export interface DryRuns extends AskedParts {
   readonly asked: AskedJobs;
   readonly spooled: Spool;
-  readonly runs: Runs;
+  readonly runs: StoreRuns;
   readonly spec: RunSpec;
   readonly session: WorkerSession;
   readonly recorded: Recorded | null;

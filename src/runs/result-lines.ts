@@ -1,3 +1,5 @@
+import * as v from "valibot";
+import type { Json } from "../../runtime/index.ts";
 import { escapedJson, jsonText } from "../platform/visible.ts";
 import type { JobRow, Jobs } from "../store/index.ts";
 import { toldOf } from "./job-failures.ts";
@@ -19,14 +21,18 @@ export interface ResultsAsked extends FinalJobs {
 
 const PAGE = 100;
 
-/** Results of a run as lines, of jobs that are over. */
-export function openResultLines(asked: ResultsAsked) {
+/** The lines of jobs that are over. */
+export interface ResultLines {
+  /** Gives the lines that it has not given yet. */
+  next(): AsyncIterable<string>;
+}
+
+export function openResultLines(asked: ResultsAsked): ResultLines {
   /** The first line that was not given; those of `beyond` were. */
   let first = 0;
   const beyond = new Set<number>();
   return {
-    /** Lines that have not been given yet. */
-    async *next(): AsyncIterable<string> {
+    async *next() {
       for await (const { at, job } of placedJobs(asked, first)) {
         if (!isOver(job.state)) return;
         if (at >= first && !beyond.has(at)) {
@@ -67,6 +73,66 @@ function risingIn(order: readonly number[], from: number): readonly number[] {
   while (to < order.length && to - from < PAGE && (order[to] ?? 0) > (order[to - 1] ?? 0)) to += 1;
   return order.slice(from, to);
 }
+
+/** The result of a job that is over, by its wire names: the line that `belay batch --out` writes for it. */
+export interface JobResult {
+  /** Id of the job. */
+  readonly job: string;
+  /** Its number in the run, from 0. */
+  readonly n: number;
+  readonly status: "done" | "failed" | "cancelled";
+  /** The value that its cell gave; `null` unless the job is done. */
+  readonly result: Json;
+  /** Why it failed, with a message and a suggestion. */
+  readonly error_code?: string;
+  readonly error?: string;
+  readonly suggestion?: string;
+  readonly warnings?: readonly string[];
+  /** Texts that its cell printed. */
+  readonly output: string;
+  /** The model of its calls, if it is not the run's. */
+  readonly model?: string;
+  readonly sub_calls: number;
+  /** Answers that it took from earlier runs. */
+  readonly reused?: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  readonly ms: number;
+  /** Tries that failed in a way that counts, and the one that ended it. */
+  readonly attempts: number;
+  /** The number of times that its cell continued in another process. */
+  readonly resumed: number;
+  /** Id of its session. */
+  readonly session: string;
+}
+
+const text = v.fallback(v.string(), "");
+const count = v.fallback(v.number(), 0);
+
+/** A row may be damaged or hostile: a field of another type is empty or 0. */
+const Result = v.object({
+  job: text,
+  n: count,
+  status: v.fallback(v.picklist(["done", "failed", "cancelled"]), "failed"),
+  result: v.custom<Json>(() => true),
+  error_code: v.exactOptional(text),
+  error: v.exactOptional(text),
+  suggestion: v.exactOptional(text),
+  warnings: v.exactOptional(v.fallback(v.array(v.string()), [])),
+  output: text,
+  model: v.exactOptional(text),
+  sub_calls: count,
+  reused: v.exactOptional(count),
+  tokens: count,
+  cost_usd: count,
+  ms: count,
+  attempts: count,
+  resumed: count,
+  session: text,
+});
+
+/** The result that a line says. */
+export const resultIn = (line: string): JobResult => v.parse(Result, JSON.parse(line));
 
 /** The line of a job that is over, without its end. @param result JSON of what its cell gave; null: it gave nothing */
 export function resultLine(job: JobRow, result: string | null): string {

@@ -33,10 +33,79 @@ export const jobsIn = ({ waiting, running, parked, cancelling, done, failed, can
 /** Jobs that are over. */
 export const overIn = ({ done, failed, cancelled }: Counts) => done + failed + cancelled;
 
-/** The state of a run, for programs. */
-export function runStateJson({ counts, run, waits = [], reused, held_back, refusal }: Omit<RunState, "at">): object {
+/** A run in figures, by its wire names. */
+export interface RunFigures {
+  readonly jobs: JobCounts;
+  /** The last refusal of a provider. */
+  readonly refusal?: Refusal;
+  /** Batches of providers that jobs wait for. */
+  readonly waits?: readonly ProviderWait[];
+  readonly reused?: ReusedFigures;
+  /** Jobs that wait for what calls by batch hold. */
+  readonly held_back?: HeldJobs;
+  readonly spent: RunAmount;
+  /** Held by requests in flight. */
+  readonly held: RunAmount;
+  /** Held by requests of which nobody knows what they took. */
+  readonly doubtful: RunAmount;
+  /** `null` for what is not limited. */
+  readonly limits: { readonly [name in keyof RunAmount]: number | null };
+}
+
+/** The number of jobs in each state, and of all. */
+export interface JobCounts {
+  readonly all: number;
+  readonly waiting: number;
+  readonly running: number;
+  readonly parked: number;
+  readonly cancelling: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** Processes that hold sessions of the run's jobs. */
+  readonly workers: number;
+}
+
+/** Answers that a run took from earlier runs, and what they had cost. */
+export interface ReusedFigures {
+  readonly answers: number;
+  /** Names of the earlier runs. */
+  readonly from: readonly string[];
+  readonly saved: Omit<RunAmount, "sub_calls">;
+}
+
+export interface RunAmount {
+  readonly cost_usd: number;
+  readonly tokens: number;
+  readonly sub_calls: number;
+}
+
+/** A run, its state and its figures, by wire names. */
+export interface RunStatus extends RunFigures {
+  readonly id: string;
+  readonly name: string;
+  /** Queue whose workers try its jobs. */
+  readonly queue: string;
+  /** 1 to 8: how fast it advances beside other runs. */
+  readonly share: number;
+  readonly state: RunWord;
+  /** Why it is paused; `null` if it is not, or somebody paused it. */
+  readonly why: string | null;
+  /** ms since the epoch. */
+  readonly created_at: number;
+}
+
+/**
+ * `over`: all jobs have ended. `paused`: `why` has the reason. `interrupted`: the process of its running jobs has ended, and
+ * nobody continues them. `parked`: jobs wait for a provider, or for money.
+ */
+export type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
+
+export function runStateJson(state: Omit<RunState, "at">): RunFigures {
+  const { counts, run, waits = [], reused, held_back, refusal } = state;
+  const { workers, ...states } = counts;
   return {
-    jobs: jobsJson(counts),
+    jobs: { all: jobsIn(counts), ...states, workers },
     ...(refusal ? { refusal } : {}),
     ...(waits.length > 0 ? { waits } : {}),
     ...(reused ? { reused: reusedJson(reused) } : {}),
@@ -44,29 +113,31 @@ export function runStateJson({ counts, run, waits = [], reused, held_back, refus
     spent: amountJson(run.spent),
     held: amountJson(run.held),
     doubtful: amountJson(run.doubtful),
-    limits: amountJson(run.limits),
+    limits: limitsJson(run.limits),
   };
 }
 
-const jobsJson = ({ workers, ...states }: Counts) => ({ all: jobsIn({ workers, ...states }), ...states, workers });
-
-const reusedJson = ({ answers, tokens, nanodollars, from }: ReusedAnswers) => ({
+const reusedJson = ({ answers, tokens, nanodollars, from }: ReusedAnswers): ReusedFigures => ({
   answers,
   from,
   saved: { tokens, cost_usd: nanodollars / 1e9 },
 });
 
-/** Dollars for nanodollars. */
-const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => ({
+const amountJson = ({ nanodollars, tokens, sub_calls }: Amount): RunAmount => ({
+  cost_usd: nanodollars / 1e9,
+  tokens,
+  sub_calls,
+});
+
+const limitsJson = ({ nanodollars, tokens, sub_calls }: RunLimits): RunFigures["limits"] => ({
   cost_usd: nanodollars === null ? null : nanodollars / 1e9,
   tokens,
   sub_calls,
 });
 
-/** A run for programs. */
 export function runJson(
   now: Pick<RunState, "counts" | "waits" | "reused" | "held_back" | "refusal"> & { readonly run: RunRow },
-): object {
+): RunStatus {
   const { id, name, queue, share, why, created_at } = now.run;
   return { id, name, queue, share, state: stateOf(now), why, created_at, ...runStateJson(now) };
 }
@@ -77,7 +148,7 @@ export function isLeftToProviders({ counts, waits }: Pick<CountedRun, "counts" |
 }
 
 /** The state of a run in a word, for people and programs. */
-export function stateOf({ run, counts }: Pick<CountedRun, "run" | "counts">) {
+export function stateOf({ run, counts }: Pick<CountedRun, "run" | "counts">): RunWord {
   if (overIn(counts) === jobsIn(counts)) return "over";
   if (run.state === "paused") return "paused";
   // Their process has ended, and nobody has gone on with them.

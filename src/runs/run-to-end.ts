@@ -1,3 +1,4 @@
+import { availableParallelism, totalmem } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { joinSignals } from "../platform/signals.ts";
 import { isServer } from "../platform/store-place.ts";
@@ -8,7 +9,7 @@ import { countedRun, type Following, followRun, openPoke } from "./follow.ts";
 import { openInProcess } from "./in-process.ts";
 import { openPgBoss } from "./pg-boss/dispatcher.ts";
 import type { CountedRun } from "./run-state.ts";
-import { openRuns } from "./runs.ts";
+import { runsIn } from "./runs.ts";
 import { work } from "./worker.ts";
 
 /** A run that has been submitted, and what this process does with it. */
@@ -23,6 +24,8 @@ export interface RunToEnd
   readonly works: boolean;
   /** Suspends the jobs of this process. */
   readonly stop: AbortSignal;
+  /** True if jobs may take any time to be suspended. Default: 4 s, after which the process may end without them. */
+  readonly isPatient?: boolean;
   /** Time to wait for providers if nothing else can go on, ms. Default: to the end. */
   readonly waitMs?: number | undefined;
 }
@@ -54,7 +57,7 @@ export async function runToEnd(wanted: RunToEnd): Promise<RunEnd> {
       failureOf(wanted.offering),
       ...(working ? [working.failed] : []),
     ]);
-    const isLate = working !== null && !(await working.finish(stop));
+    const isLate = working !== null && !(await working.finish(wanted.isPatient ? NEVER : stop));
     return { counted: await countedRun(store, run.id), isLate };
   } catch (error) {
     failure.abort();
@@ -62,6 +65,8 @@ export async function runToEnd(wanted: RunToEnd): Promise<RunEnd> {
     throw error;
   }
 }
+
+const NEVER = new AbortController().signal;
 
 interface WorkEvents {
   /** Called when no job runs here any more. */
@@ -129,7 +134,7 @@ function openOffering({ store, run, dispatcher, offering, concurrency }: RunToEn
     const isFull = running + cancelling >= concurrency;
     if (isOffering || now.state === "paused" || waiting === 0 || isFull) return;
     isOffering = true;
-    void until(openRuns(store).offer(run, dispatcher));
+    void until(runsIn(store).offer(run, dispatcher));
   };
 }
 
@@ -188,4 +193,12 @@ function failureOf(working: Promise<void>): Promise<never> {
  */
 export async function openDispatcher(place: string, queue: string, log: (text: string) => void): Promise<Dispatcher> {
   return isServer(place) ? openPgBoss({ url: place, queue, log }) : openInProcess();
+}
+
+/** An open job takes about 30 MB. */
+const JOB_BYTES = 64 * 2 ** 20;
+
+/** Two jobs at once for each core, and at most one for each 64 MB of memory. */
+export function usualConcurrency(): number {
+  return Math.max(1, Math.min(2 * availableParallelism(), Math.floor(totalmem() / JOB_BYTES)));
 }

@@ -2,12 +2,13 @@ import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
 import {
   contextParts,
+  type DryRun,
   type LoadSource,
   loadIntoStore,
   openSessionWith,
   type RecordedAnswers,
 } from "../session/index.ts";
-import type { Asked, Change, DueJob, Jobs, NewJob, RunRow, Store } from "../store/index.ts";
+import type { Asked, Change, DueJob, Jobs, KnownJob, NewJob, RunRow, Store } from "../store/index.ts";
 import type { Submission, Submitted, WorkerSession } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { openHeldContexts } from "./held-contexts.ts";
@@ -15,7 +16,42 @@ import { modelsBy } from "./job-session.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
 import { hashOfRun, type RunSpec } from "./spec.ts";
 
-export type Runs = ReturnType<typeof openRuns>;
+/** The runs of a store. Reading is done with `store.jobs`. */
+export interface StoreRuns {
+  /**
+   * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 100 at a time, so a run
+   * of any size takes bounded memory. Nothing is offered to a dispatcher.
+   *
+   * @param again known jobs that nobody tries: they wait again, for what is asked of them now
+   * @throws RlmError `run_differs` if the run of this name does something else
+   */
+  submit(run: Submission, inputs: Inputs, again?: Again): Promise<Submitted>;
+  /** Compares these jobs with those of the run; `job` is null if it has none of this id. Nothing is changed. */
+  known(run: RunRow, inputs: Inputs): AsyncIterable<{ readonly id: string; readonly job: KnownJob | null }>;
+  /** Keeps a context in the store. Gives its key. @throws as `load` */
+  keepContext(source: LoadSource, options: ContextOptions): Promise<string>;
+  /**
+   * Changes the run or its jobs in the store, tells the workers that try them, and offers what may be tried again. Without a
+   * dispatcher a worker notices by its next sweep.
+   */
+  change(run: RunRow, change: Change, dispatcher: Dispatcher | null): Promise<void>;
+  /** Offers every job of the run's queue that may be tried. Counts the lapses of those that a process of this folder left. */
+  offer(run: RunRow, dispatcher: Dispatcher): Promise<void>;
+  /**
+   * Runs the script over one input with placeholders for answers. Nothing is sent or kept.
+   *
+   * @param recorded finds the answer on record to a question, which takes the placeholder's place
+   */
+  dryRun(
+    spec: RunSpec,
+    job: Pick<Asked, "input" | "context">,
+    own: WorkerSession,
+    recorded?: RecordedAnswers,
+  ): Promise<DryRun>;
+}
+
+type Inputs = AsyncIterable<Asked> | Iterable<Asked>;
+type ContextOptions = Parameters<typeof loadIntoStore>[2];
 
 /** Jobs of a run that are run again. */
 interface Again {
@@ -26,23 +62,19 @@ interface Again {
 
 const NOTHING_AGAIN: Again = { ids: new Set(), model: null };
 
-/** The runs of a store, as the command submits and changes them. Reading is done with `store.jobs`. */
-export function openRuns(store: Store) {
+/** Opens the runs of a store to submit and change them. */
+export function runsIn(store: Store): StoreRuns {
   const { jobs } = store;
   const contextOf = openHeldContexts(store);
-  /** Offers every job of the run's queue that may be tried. Counts the lapses of those that a process of this folder left. */
+
   async function offer(run: RunRow, dispatcher: Dispatcher): Promise<void> {
     await jobs.lapse(run.id);
     await dispatcher.offer(dueJobs(jobs, run.queue, { overdueMs: 0 }));
   }
+
   return {
-    /**
-     * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 1,000 at a time, so a
-     * run of any size takes bounded memory. Nothing is offered to a dispatcher.
-     * @param again known jobs that nobody tries: they wait again, for what is asked of them now
-     * @throws RlmError `run_differs` if the run of this name does something else
-     */
-    async submit(run: Submission, inputs: Inputs, again: Again = NOTHING_AGAIN): Promise<Submitted> {
+    offer,
+    async submit(run, inputs, again = NOTHING_AGAIN) {
       const { spec } = run;
       const id = ulid(systemClock.now());
       const wanted = { ...run, id, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec) };
@@ -63,44 +95,26 @@ export function openRuns(store: Store) {
       }
       return { run: opened, made, order, added, anew };
     },
-    /** Compares these jobs with those of the run; null: it has none of this id. Nothing is changed. */
-    async *known(run: RunRow, inputs: Inputs) {
+    async *known(run, inputs) {
       for await (const page of pages(inputs)) {
         const known = await jobs.known(run.id, page);
         yield* page.map(({ id }, at) => ({ id, job: known[at] ?? null }));
       }
     },
-    /** Keeps a context in the store, for {@link Asked.context}. @throws as `load` */
-    keepContext: (source: LoadSource, options: Parameters<typeof loadIntoStore>[2]) =>
-      loadIntoStore(store, source, options),
-    /**
-     * Changes the run or its jobs in the store, tells the workers that try them, and offers what may be tried again. Without a
-     * dispatcher a worker notices by its next sweep.
-     */
-    async change(run: RunRow, change: Change, dispatcher: Dispatcher | null): Promise<void> {
+    keepContext: (source, options) => loadIntoStore(store, source, options),
+    async change(run, change, dispatcher) {
       const tried = await jobs.change(run.id, change);
       if (!dispatcher) return;
       await dispatcher.nudge(tried.map(({ ticket, ...job }) => ({ ticket: job, id: ticket })));
       if (change.to === "resume" || change.to === "retry") await offer(run, dispatcher);
     },
-    offer,
-    /**
-     * Runs the script over this input with placeholders for answers. Nothing is sent or kept.
-     * @param recorded the answer on record to a question, if there is one for it: it takes the placeholder's place
-     */
-    async dryRun(
-      spec: RunSpec,
-      { input, context: key }: Pick<Asked, "input" | "context">,
-      own: WorkerSession,
-      recorded?: RecordedAnswers,
-    ) {
+    async dryRun(spec, { input, context: key }, own, recorded) {
       const context = key === null ? null : await contextOf(key);
       const models = onlyThese(modelsBy(own, process.env)(spec.model), own.models);
-      const lent = context ? contextParts(context) : {};
       await using session = await openSessionWith(jobOptions(spec, own), {
-        job: input,
         models,
-        ...lent,
+        job: input,
+        ...(context ? contextParts(context) : {}),
         ...(recorded ? { recorded } : {}),
       });
       return session.dryRun(spec.script.source, { name: spec.script.name });
@@ -133,8 +147,6 @@ const DUE_PAGE = 1000;
 
 /** Jobs that are read or written at once. Memory for larger pages would stay with a process that only waits. */
 const PAGE = 100;
-
-type Inputs = AsyncIterable<Asked> | Iterable<Asked>;
 
 /** Jobs in pages, each with the id that its session will have. */
 async function* pages(inputs: Inputs): AsyncGenerator<readonly NewJob[]> {

@@ -11,7 +11,7 @@ import type { Spool } from "./inputs/spool.ts";
 import { isOver } from "./readable-jobs.ts";
 import type { Reusing } from "./recorded.ts";
 import { jobsIn, overIn } from "./run-state.ts";
-import type { Runs } from "./runs.ts";
+import type { StoreRuns } from "./runs.ts";
 import { hashOfRun, modelOfRun, type RunSpec, runName } from "./spec.ts";
 
 /** A run as a line of the command or a program asks for it. */
@@ -56,7 +56,7 @@ export interface SubmittedRun extends Submitted {
 }
 
 interface SubmitParts extends AskedParts {
-  readonly runs: Runs;
+  readonly runs: StoreRuns;
   readonly store: Store;
 }
 
@@ -91,8 +91,8 @@ export async function submit(
   return { ...submitted, inputs, model };
 }
 
-/** The jobs of the line that the run has. */
-type Known = ReturnType<Runs["known"]>;
+/** The jobs of the line, with those that the run has. */
+type Known = AsyncIterable<{ readonly id: string; readonly job: KnownJob | null }>;
 
 /** The command works on the whole run: of one with other open jobs it would not run a part alone. @throws RlmError `run_differs` */
 async function checkPart(asked: RunAsked, there: RunRow, { jobs }: Store, known: Known): Promise<void> {

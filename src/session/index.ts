@@ -42,8 +42,11 @@ export {
   checkOptions,
   DESCRIBE_OPTIONS,
   FORK_OPTIONS,
+  LOAD_SOURCE,
   OBJECT,
   optionProblem,
+  options as optionsSchema,
+  SESSION_OPTIONS,
   TEXT,
   TOOLS_OPTIONS,
 } from "./options.ts";

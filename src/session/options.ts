@@ -66,7 +66,7 @@ function shown(value: unknown): string {
 }
 
 /** An object with these keys and no others. For an unknown key the message lists the known ones. */
-function options<const Entries extends v.ObjectEntries>(entries: Entries) {
+export function options<const Entries extends v.ObjectEntries>(entries: Entries) {
   const known = Object.keys(entries).join(", ");
   return v.strictObject(entries, (issue) => (isUnknown(issue) ? known : objectOr(issue)));
 }

@@ -185,7 +185,11 @@ test.each(blocks("js").map(({ page, text }) => [page, text]))("%s: a cell", asyn
 
 // One process runs them in turn: most of what a process takes goes into loading the library.
 test("programs print what is shown beside them", async () => {
-  const entries = { '"belay-rlm"': "src/index.js", '"belay-rlm/tools"': "src/tools/open-tools.js" };
+  const entries = {
+    '"belay-rlm"': "src/index.js",
+    '"belay-rlm/tools"': "src/tools/open-tools.js",
+    '"belay-rlm/runs"': "src/runs/open-runs.js",
+  };
   const programs = blocks("ts");
   programs.forEach(({ text }, n) => {
     const own = Object.entries(entries).reduce(

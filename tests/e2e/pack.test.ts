@@ -67,7 +67,12 @@ import("belay-rlm").then(async ({ openSession }) => {
   await session.load("notes.txt");
   await session.memory.put("word", "TODO");
   const answer = await session.exec("({ found: find(memory.get('word')).matches.length, best: search('first', 1)[0]?.text })");
-  console.log(JSON.stringify({ ...answer.result_json, isRequired: required.openSession === openSession }));
+  const { openRuns } = await import("belay-rlm/runs");
+  const runs = await openRuns({ store: "state" });
+  const run = await runs.submit({ script: "2 * job", inputs: [21] });
+  const { state } = await run.follow();
+  console.log(JSON.stringify({ ...answer.result_json, isRequired: required.openSession === openSession, state }));
+  await runs.close();
   await session.close();
 });
 `;
@@ -109,7 +114,7 @@ test("the command and the library work in it", async () => {
   expect(JSON.parse(demo.stdout)).toMatchObject({ ...expected, killed: { signal: "SIGKILL" } });
 
   const library = await mustRun(process.execPath, ["library.cjs"], options);
-  expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: NOTES, isRequired: true });
+  expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: NOTES, isRequired: true, state: "over" });
   expect(library.stderr).toBe("");
 });
 

@@ -1,13 +1,19 @@
 import { hash } from "node:crypto";
-import { availableParallelism, totalmem } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { samplingIn } from "../../../runtime/index.ts";
-import type { LoadSource } from "../../index.ts";
 import { isHandedOver } from "../../platform/bounded-file.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
 import { targetOf } from "../../platform/result-file.ts";
-import { newSpec, type ProviderRate, type RunAsked, type RunSpec, type WorkerSession } from "../../runs/index.ts";
+import {
+  newSpec,
+  type ProviderRate,
+  type RunAsked,
+  type RunSpec,
+  type SharedContext,
+  usualConcurrency,
+  type WorkerSession,
+} from "../../runs/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
@@ -111,12 +117,12 @@ export async function askedRun(
     limits,
     json,
     files,
-    contexts,
     isModelChosen,
     isFresh: files === undefined || own.fresh === true || own.isNew === true,
     loading: loadingIn(args),
     documents: documentOptions(),
-    sharedSource: () => sharedSource(contexts, signal),
+    roots: tableRoots(jobs, own),
+    shared: sharedContext(contexts, signal),
     queue: store.isServer ? (own.queue ?? DEFAULT_QUEUE) : null,
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),
@@ -133,9 +139,19 @@ export async function askedRun(
   };
 }
 
-async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {
+/** The context that `-c` names for all jobs. */
+function sharedContext(contexts: readonly string[], signal: AbortSignal): SharedContext | null {
   const [only] = contexts;
-  return only !== undefined && contexts.length === 1 ? contextSource(only, signal) : { paths: contexts };
+  if (only === undefined) return null;
+  return {
+    source: async () => (contexts.length === 1 ? contextSource(only, signal) : { paths: contexts }),
+    roots: contexts.filter((path) => path !== "-"),
+  };
+}
+
+/** Folders into which the paths of a table may lead: of one from a pipe the working directory. */
+export function tableRoots(jobs: string, { root = [] }: Pick<BatchFlags, "root">): readonly string[] {
+  return [jobs === "-" || isHandedOver(jobs) ? "." : dirname(jobs), ...root];
 }
 
 /** The same, for a run that --new has begun: the lines that are shown go on with this one. */
@@ -199,13 +215,6 @@ function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }
       : null,
   ].find((found) => found !== null);
   if (problem) throw new UsageError(problem, HELP);
-}
-
-/** An open job takes about 30 MB. */
-const JOB_BYTES = 64 * 2 ** 20;
-
-export function usualConcurrency(): number {
-  return Math.max(1, Math.min(2 * availableParallelism(), Math.floor(totalmem() / JOB_BYTES)));
 }
 
 /** Options that this process gives to the sessions of jobs, by its own flags and settings. */

@@ -12,15 +12,15 @@ import {
   leftToOtherBuild,
   openDispatcher,
   openReadableJobs,
-  openRuns,
   openTopReason,
   overIn,
   type RunSpec,
-  type Runs,
   readJobs,
   runStateJson,
+  runsIn,
   runToEnd,
   type Spool,
+  type StoreRuns,
   type SubmittedRun,
   stateOf,
   submit,
@@ -93,7 +93,7 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   const opened = await openStoreIn(wanted.asked.store.place, host);
   await using store = await withSpansSent(opened, settings.otlp, progress.say);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
-  const runs = openRuns(store);
+  const runs = runsIn(store);
   const leftOut = (why: string) => progress.say(`left out: ${why}`);
   const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal, leftOut });
   const asked = begunAs(wanted.asked, submitted.run.name);
@@ -149,7 +149,12 @@ function submittedLine({ run, order, added }: SubmittedRun): string {
 }
 
 /** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
-async function openAgain({ own }: AskedRun, { run, model }: SubmittedRun, runs: Runs, jobs: Jobs): Promise<number> {
+async function openAgain(
+  { own }: AskedRun,
+  { run, model }: SubmittedRun,
+  runs: StoreRuns,
+  jobs: Jobs,
+): Promise<number> {
   const isAsked = { failed: own.retryFailed, cancelled: own.retryCancelled };
   const states = (["failed", "cancelled"] as const).filter((state) => isAsked[state]);
   await runs.change(run, { to: "resume" }, null);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type CallEstimate, type DryRun, RlmError } from "../../index.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
-import { dryRuns, heldByAll, openRuns, recordedFor, spread } from "../../runs/index.ts";
+import { dryRuns, heldByAll, recordedFor, runsIn, spread } from "../../runs/index.ts";
 import type { Amount, Store } from "../../store/index.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
@@ -24,7 +24,7 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
   const recorded = store && (await recordedFor(asked, store, null));
   const isSampled = spread(spooled.count);
   const chosen = (at: number) => at < most || (recorded !== null && isSampled(at));
-  const runs = openRuns(scratch);
+  const runs = runsIn(scratch);
   const tried: DryRun[] = [];
   const leftOut = (why: string) => terminal.stderr.write(`left out: ${inLine(why)}\n`, "dim");
   const { session } = asked;

@@ -11,6 +11,7 @@ import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn } from "../flags/values.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { tableRoots } from "./asked.ts";
 import { tellOfInputs } from "./told-inputs.ts";
 
 const HELP = commandLine(["help", "batch"]);
@@ -22,7 +23,10 @@ export async function initScript(
   { terminal, signal }: { readonly terminal: Terminal; readonly signal: AbortSignal },
 ): Promise<number> {
   const { jobs, script } = placesIn(args, own);
-  using read = await readJobs({ jobs, own, contexts: [], loading: loadingIn(args) }, signal);
+  using read = await readJobs(
+    { jobs, own, roots: tableRoots(jobs, own), shared: null, loading: loadingIn(args) },
+    signal,
+  );
   tellOfInputs(read, own, terminal);
   const { count } = read.spool;
   const hasContext = read.mode === "each";

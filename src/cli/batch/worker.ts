@@ -1,6 +1,6 @@
 import { amount } from "../../platform/figures.ts";
 import { aborted } from "../../platform/signals.ts";
-import { openDispatcher, startWorking, untilIdle } from "../../runs/index.ts";
+import { openDispatcher, startWorking, untilIdle, usualConcurrency } from "../../runs/index.ts";
 import { readConfig } from "../../settings/index.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -13,7 +13,7 @@ import { processClock } from "../render/status-line.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
 import { openStoreIn } from "../store/opened-store.ts";
-import { usualConcurrency, workerSession } from "./asked.ts";
+import { workerSession } from "./asked.ts";
 import { RUN_EXIT, runStore, withRun } from "./run-command.ts";
 import { openTally } from "./run-progress.ts";
 

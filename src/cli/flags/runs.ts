@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { isName } from "../../platform/session-name.ts";
+import { isRunName, type RUN_VERBS } from "../../platform/session-name.ts";
 import { statsOf } from "../../platform/stats.ts";
 import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, one, path, text, toggle, under } from "./flag.ts";
@@ -30,13 +30,9 @@ function nanodollarsIn(typed: string): number | undefined {
   return /^[\d.e+-]+$/i.test(typed) && value > 0 && Number.isSafeInteger(nano) ? nano : undefined;
 }
 
-/** Words of `belay jobs`, which no run may be called. */
-export const VERBS = ["cancel", "retry", "pause", "resume", "out", "rm"] as const;
-export type Verb = (typeof VERBS)[number];
+export type Verb = (typeof RUN_VERBS)[number];
 
-export function runNameIn(typed: string): string | undefined {
-  return isName(typed) && !VERBS.some((verb) => verb === typed) ? typed : undefined;
-}
+export const runNameIn = (typed: string): string | undefined => (isRunName(typed) ? typed : undefined);
 
 export const DEFAULT_QUEUE = "default";
 

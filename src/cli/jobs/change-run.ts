@@ -1,6 +1,6 @@
 import { amount } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { FINAL, HELD_UP, jobsOf, modelOfRun, openDispatcher, openRuns, runJson } from "../../runs/index.ts";
+import { FINAL, HELD_UP, jobsOf, modelOfRun, openDispatcher, runJson, runsIn } from "../../runs/index.ts";
 import {
   type Change,
   type Counts,
@@ -32,7 +32,7 @@ export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, na
   const before = await store.jobs.counts(run.id);
   const begun = await begunIn(asked, run, verb, named);
   await using dispatcher = place.isServer ? await openDispatcher(place.place, run.queue, () => {}) : null;
-  await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher);
+  await runsIn(store).change(run, changeOf(verb, ids, asked), dispatcher);
   if (verb === "cancel") await cancelBatches(store, terminal);
   const after = await runNamed(store, run.id, place);
   const now = await store.jobs.counts(run.id);

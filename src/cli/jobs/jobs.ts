@@ -1,4 +1,5 @@
 import { amount } from "../../platform/figures.ts";
+import { RUN_VERBS } from "../../platform/session-name.ts";
 import { jobsIn, openReadableJobs, overIn } from "../../runs/index.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
@@ -6,7 +7,7 @@ import { runStore, withRun } from "../batch/run-command.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { RUN_LIMITS, VERBS, type Verb } from "../flags/runs.ts";
+import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../render/terminal.ts";
@@ -31,7 +32,7 @@ export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promis
 /** The work that the arguments ask for. @throws UsageError */
 function workOf(args: Arguments, own: JobsFlags): (asked: JobsAsked) => Promise<number> {
   const [first, ...rest] = args.positionals;
-  const verb = VERBS.find((known) => known === first);
+  const verb = RUN_VERBS.find((known) => known === first);
   checkFlags(args, own, verb ?? null);
   if (verb) {
     const [run, ...ids] = rest;

@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import {
   canonical,
@@ -9,17 +9,16 @@ import {
   type Roots,
   type SkippedFile,
 } from "../../context/index.ts";
-import { isHandedOver } from "../../platform/bounded-file.ts";
 import { amount } from "../../platform/figures.ts";
 import { savedAs } from "../../platform/shell-word.ts";
 import { statsOf } from "../../platform/stats.ts";
 import { fieldOf, isNumber } from "../../platform/written-json.ts";
 import type { LoadSource } from "../../session/index.ts";
 import type { Asked } from "../../store/index.ts";
-import type { Runs } from "../runs.ts";
+import type { StoreRuns } from "../runs.ts";
 import type { RunSpec } from "../spec.ts";
 import { type Choice, choiceText } from "./chosen.ts";
-import { inputsOf } from "./inputs.ts";
+import { type Inputs, inputsOf } from "./inputs.ts";
 import { BadInput, type Input, tableDecoding } from "./lines.ts";
 import { openIds, type Spool, spool } from "./spool.ts";
 import type { TableShape } from "./table-rows.ts";
@@ -28,18 +27,24 @@ import type { TableShape } from "./table-rows.ts";
 export interface InputsAsked {
   /** File, folder or pattern; `-` is stdin. */
   readonly jobs: string;
-  /** Paths of one context for all jobs. */
-  readonly contexts: readonly string[];
+  /** Folders into which the paths of inputs may lead. */
+  readonly roots: readonly string[];
+  /** The context of all jobs; null: there is none. */
+  readonly shared: SharedContext | null;
   readonly own: InputOptions;
   /** The way in which tables and contexts are read. */
   readonly loading: Loading;
 }
 
+export interface SharedContext {
+  source(): Promise<LoadSource>;
+  /** Folders and files that may be read for it. */
+  readonly roots: readonly string[];
+}
+
 export interface InputOptions extends TableShape, Choice {
   /** Field that names the context of its job. */
   readonly contextField?: string | undefined;
-  /** Further folders into which that field may lead. */
-  readonly root?: readonly string[] | undefined;
   /** Field that names the job; `none` numbers the jobs. */
   readonly id?: string | undefined;
   /** The number of inputs that are run. Default: all. */
@@ -68,31 +73,38 @@ export interface ReadJobs extends Disposable {
 
 /** Reads all jobs of a run before anything is submitted. @throws BadInput for the first one that is wrong */
 export async function readJobs(asked: InputsAsked, signal: AbortSignal): Promise<ReadJobs> {
-  const { jobs, own, contexts, loading } = asked;
+  const { jobs, own, shared, loading } = asked;
   const decoding = tableDecoding(jobs === "-" ? "stdin" : jobs, loading);
-  const { isFiles, isText, all, skipped, ignored } = await inputsOf(jobs, signal, loading, {
-    decoding,
-    shape: own,
-  });
-  if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
-    const other = contexts.length > 0 ? "-c" : "--context-field";
+  const inputs = await inputsOf(jobs, signal, loading, { decoding, shape: own });
+  if (inputs.isFiles && (shared !== null || own.contextField !== undefined)) {
+    const other = shared ? "-c" : "--context-field";
     const problem = `${other} cannot be combined with --jobs of files: each file is the context of its own job`;
     throw new BadInput(null, problem);
   }
-  const field = isFiles ? "path" : own.contextField;
-  const how = flagOfContexts(loading, isText);
-  if (how !== null && field === undefined && contexts.length === 0) {
+  const how = flagOfContexts(loading, inputs.isText);
+  if (how !== null && !inputs.isFiles && own.contextField === undefined && shared === null) {
     const problem = `${how} tells how contexts load, and these jobs have none: name one with -c or --context-field`;
     throw new BadInput(null, problem);
   }
+  const read = await readInputs(asked, inputs);
+  const { skipped, ignored } = inputs;
+  return { ...read, skipped, ignored, notes: decoding.notes() };
+}
+
+/** Reads inputs, and checks each with its id and the path of its context. @throws BadInput for the first one that is wrong */
+export async function readInputs(
+  { jobs, own, shared, roots }: InputsAsked,
+  { all, isFiles }: Pick<Inputs, "all" | "isFiles">,
+): Promise<Pick<ReadJobs, "mode" | "spool"> & Disposable> {
+  const field = isFiles ? "path" : own.contextField;
   // Rows may come from somebody else; what a pattern or a folder gives, the user has named.
-  const places = isFiles ? null : openRoots(tableRoots(asked), process.cwd());
+  const places = isFiles ? null : openRoots(roots, process.cwd());
   const idOf = openIds(own.id ?? null, isFiles ? "path" : "id");
   const contextOf = (input: Input) => (field === undefined ? null : contextPath(input, field, places));
   const read = await spool(all, idOf, contextOf, own);
   if (read.count === 0) throw nothingIn(jobs === "-" ? "stdin" : jobs, read, own);
-  const mode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
-  return { mode, spool: read, skipped, ignored, notes: decoding.notes(), [Symbol.dispose]: read[Symbol.dispose] };
+  const mode = field !== undefined ? "each" : shared ? "shared" : "none";
+  return { mode, spool: read, [Symbol.dispose]: read[Symbol.dispose] };
 }
 
 /** The first flag that says something about contexts alone. */
@@ -107,11 +119,6 @@ function flagOfContexts({ raw, secrets, encoding, lossy }: Loading, isText: bool
 function nothingIn(inputs: string, { read }: Spool, choice: Choice): BadInput {
   if (read === 0) return new BadInput(null, `no job found in ${inputs}`);
   return new BadInput(null, `${choiceText(choice)} chooses none of ${amount(read, "input")} of ${inputs}`);
-}
-
-/** Folders into which the paths of a table may lead: of one from a pipe the working directory. */
-function tableRoots({ jobs, own }: Pick<InputsAsked, "jobs" | "own">): readonly string[] {
-  return [jobs === "-" || isHandedOver(jobs) ? "." : dirname(jobs), ...(own.root ?? [])];
 }
 
 /** @param roots within which the path must lie; null: the user has named it @throws BadInput if nothing may be read there */
@@ -140,12 +147,10 @@ const SHOWN_UNITS = 200;
 /** Inputs whose contexts are loaded. */
 export interface AskedJobs extends InputsAsked {
   readonly documents: DocumentOptions;
-  /** Source of the context that all jobs share. */
-  sharedSource(): Promise<LoadSource>;
 }
 
 export interface AskedParts {
-  readonly runs: Pick<Runs, "keepContext">;
+  readonly runs: Pick<StoreRuns, "keepContext">;
   readonly signal: AbortSignal;
   /** True for an input that is wanted, by its number from 0. Absent: all are. */
   chosen?(at: number): boolean;
@@ -159,18 +164,17 @@ export interface AskedParts {
  * `cancelled` and what loading throws.
  */
 export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedParts): () => AsyncIterable<Asked> {
-  const { contexts, own } = asked;
+  const { shared, own } = asked;
   const { runs, signal, leftOut, chosen } = parts;
-  const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
   const known = new Map<string | null, string | RlmError | null>();
 
   /** An error for a file that is left out; null: the job has no context. */
   async function contextOf(path: string | null): Promise<string | RlmError | null> {
-    if (path === null && contexts.length === 0) return null;
-    const source = path ?? (await asked.sharedSource());
+    const source = path ?? (await shared?.source());
+    if (source === undefined) return null;
     // What the user names may be read.
-    const named = path === null ? contexts : rootsOf(path);
-    const roots = named.filter((one) => one !== "-").map((one) => resolve(one));
+    const ownRoots = own.contextField === undefined && path !== null ? [path] : asked.roots;
+    const roots = (path === null ? (shared?.roots ?? []) : ownRoots).map((one) => resolve(one));
     const documents = { ...asked.documents, ...asked.loading };
     try {
       return await runs.keepContext(source, { cwd: process.cwd(), roots, documents });

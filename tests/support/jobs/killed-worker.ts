@@ -1,5 +1,5 @@
 // A process that works on one run over a folder, and kills itself right after one step of a try is on disk.
-import { openInProcess, openRuns, work } from "../../../src/runs/index.ts";
+import { openInProcess, runsIn, work } from "../../../src/runs/index.ts";
 import { type Store, shareStore } from "../../../src/store/index.ts";
 import { KILL_STEPS, killing } from "./kill-step.ts";
 
@@ -16,5 +16,5 @@ const working = work({
   ...{ store, place: folder, queues: [{ name: run.queue, dispatcher }], concurrency: 1 },
   ...{ signal, suspend: signal, session: { models: null, baseUrl } },
 });
-await openRuns(store).offer(run, dispatcher);
+await runsIn(store).offer(run, dispatcher);
 await working;

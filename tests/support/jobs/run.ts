@@ -5,7 +5,7 @@ import {
   type Dispatcher,
   newSpec,
   openInProcess,
-  openRuns,
+  runsIn,
   type Submitted,
   type WorkerSession,
   type WorkProgress,
@@ -48,7 +48,7 @@ export interface Life {
 export interface RunScene {
   readonly store: Store;
   readonly server: ModelServer;
-  readonly runs: ReturnType<typeof openRuns>;
+  readonly runs: ReturnType<typeof runsIn>;
   submit(inputs: readonly Json[], context?: string | null): Promise<Submitted>;
   /** A worker of its own until no job waits for a try, or `stop` is called. Answers what it told. */
   works(life: Life): Promise<readonly WorkProgress[]>;
@@ -85,7 +85,7 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
     await server.close();
     await kept[Symbol.asyncDispose]();
   });
-  const runs = openRuns(store);
+  const runs = runsIn(store);
   // Stores in memory are shared: each scene has a queue of its own.
   const queue = `queue-${++scenes}`;
   const wanted = newSpec({ script: { name: "s.js", source }, model: "local/m", context: "none", ...spec });
