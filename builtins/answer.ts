@@ -25,11 +25,16 @@ export const answer: Builtin = {
   },
   source: new URL("./answer.guest.js", import.meta.url),
   // Guests of earlier builds call it by this name, too.
-  host: { answer: (_services, args, scope) => given(read(args), scope) },
+  host: {
+    answer(_services, args, scope) {
+      const { value, options = {} } = read(args);
+      return give(value, options.cite ?? null, scope);
+    },
+  },
 };
 
-function given({ value, options = {} }: ReturnType<typeof read>, scope: CallScope): null {
-  const answered = { value, cite: options.cite ?? null };
+function give(value: Json, cite: Json, scope: CallScope): null {
+  const answered = { value, cite };
   const bytes = Buffer.byteLength(JSON.stringify(answered));
   const most = scope.limits.max_result_bytes;
   if (bytes > most) {

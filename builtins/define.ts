@@ -61,12 +61,17 @@ export const pattern = v.pipe(
 );
 export const optional = <S extends v.GenericSchema>(schema: S) => v.optional(schema);
 
+/** A builtin that answers at once, and what answers it. */
+export interface Defined extends Described, Required<Pick<Builtin, "host">> {
+  readonly run: HostFunction;
+}
+
 export function defineBuiltin<P extends Params>(
   definition: Described & {
     params: P;
     run(services: Services, args: Arguments<P>, scope: CallScope): Json;
   },
-) {
+): Defined {
   const { params, run, ...described } = definition;
   const check = argumentCheck(definition.name, params);
   const answer: HostFunction = (services, args, scope) => run(services, check(args), scope);

@@ -1,6 +1,6 @@
 import type { CallScope, Json } from "../runtime/index.ts";
 import { OF_HISTORY } from "./child-context.ts";
-import type { Builtin, defineBuiltin, HostFunction } from "./define.ts";
+import type { Builtin, Defined, HostFunction } from "./define.ts";
 import { find } from "./find.ts";
 import { list_docs } from "./list_docs.ts";
 import { peek } from "./peek.ts";
@@ -65,7 +65,7 @@ interface HistoryDocument extends DocumentEntry {
 
 /** Runs a builtin of P with H in the place of P. */
 function overHistory(
-  { run }: ReturnType<typeof defineBuiltin>,
+  { run }: Defined,
   services: Parameters<HostFunction>[0],
   args: readonly Json[],
   scope: CallScope,

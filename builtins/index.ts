@@ -16,12 +16,11 @@ import { limits } from "./limits.ts";
 import { list_docs } from "./list_docs.ts";
 import { llm_query } from "./llm_query.ts";
 import { llm_query_batch } from "./llm_query_batch.ts";
-import { MACHINE_NAMES } from "./machine-names.ts";
+import { isReserved, MACHINE_NAMES } from "./machine-names.ts";
 import { memory } from "./memory.ts";
 import { P } from "./P.ts";
 import { peek } from "./peek.ts";
 import { peek_doc } from "./peek_doc.ts";
-import { isReserved } from "./reserved.ts";
 import { rlm_query } from "./rlm_query.ts";
 import { search } from "./search.ts";
 import type { Services } from "./services.ts";
@@ -32,9 +31,8 @@ export { type ChildContext, OF_HISTORY } from "./child-context.ts";
 export type { Builtin, Described } from "./define.ts";
 export { factsOf } from "./facts.ts";
 export { functionLines } from "./functions.ts";
-export { MACHINE_NAMES } from "./machine-names.ts";
+export { isReserved, MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
-export { isReserved } from "./reserved.ts";
 export {
   type ContextServices,
   type CoverageNotes,

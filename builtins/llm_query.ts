@@ -1,5 +1,5 @@
 import type { Builtin } from "./define.ts";
-import { checkSubCall, readSubCall } from "./sub-call.ts";
+import { checkOf } from "./sub-call.ts";
 
 export const llm_query: Builtin = {
   name: "llm_query",
@@ -62,7 +62,7 @@ interface SubAgentError extends Error {
 }`,
   source: new URL("./llm_query.guest.js", import.meta.url),
   calls: {
-    llm_query: (services, args, scope) => checkSubCall("llm_query", readSubCall("llm_query", args), services, scope),
+    llm_query: checkOf("llm_query"),
   },
   aliases: ["SubAgentError", "BudgetExceededError", "PolicyViolationError", "SubCallTimeoutError", "ReentrancyError"],
 };

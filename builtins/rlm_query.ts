@@ -1,6 +1,8 @@
 import { argumentError } from "../runtime/index.ts";
 import type { Builtin } from "./define.ts";
-import { checkSubCall, readSubCall } from "./sub-call.ts";
+import { checkOf } from "./sub-call.ts";
+
+const check = checkOf("rlm_query");
 
 export const rlm_query: Builtin = {
   name: "rlm_query",
@@ -42,12 +44,12 @@ interface ChildOptions {
   schema?: object;
 }`,
   calls: {
-    rlm_query(services, args, scope) {
+    rlm_query(services, args, scope, full) {
       if (args.length > 2) {
         const problem = "rlm_query takes 2 arguments (question, options)";
         throw argumentError("TypeError", problem, "Leave out what comes after.");
       }
-      return checkSubCall("rlm_query", readSubCall("rlm_query", args), services, scope);
+      return check(services, args, scope, full);
     },
   },
 };

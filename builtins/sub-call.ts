@@ -10,6 +10,7 @@ import {
   THINKING,
 } from "../runtime/index.ts";
 import { type ChildContext, checkContext, readContext } from "./child-context.ts";
+import type { CallCheck } from "./define.ts";
 import { factsOf } from "./facts.ts";
 import type { Services } from "./services.ts";
 
@@ -115,10 +116,15 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
 }
 
 /**
- * Looks at a sub-call when the cell makes it: what is wrong with it or over the budget is refused at once. Returns as how many
- * calls it counts.
+ * Makes the check of a builtin that asks models. It looks at a sub-call when the cell makes it: what is wrong with it or over the
+ * budget is refused at once. It returns as how many calls the call counts.
  */
-export function checkSubCall(name: string, request: SubCallRequest, services: Services, scope: CallScope): number {
+export const checkOf =
+  (name: string): CallCheck =>
+  (services, args, scope) =>
+    checkSubCall(name, readSubCall(name, args), services, scope);
+
+function checkSubCall(name: string, request: SubCallRequest, services: Services, scope: CallScope): number {
   if (request.prompt.includes("[object Promise]")) scope.warn("unawaited_value_in_prompt");
   checkRequest(name, request, services, scope);
   if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded(scope, "time_ms", "its time is over");

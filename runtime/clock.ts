@@ -28,10 +28,27 @@ function clockOf(keepsAlive: boolean): Clock {
   };
 }
 
-export type RunClock = ReturnType<typeof openRunClock>;
+export interface RunClock {
+  /** Begins a slice of an exec that has already run for `ranMs` of its `limitMs`. */
+  start(ranMs: number, limitMs: number): void;
+  /** Ends the slice. Returns the exec's running time so far, ms. */
+  pause(): number;
+  /** Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an interrupt throws. */
+  shouldStop(): boolean;
+  stopped(): "timeout" | "cancelled" | undefined;
+  /** Sets the limit aside: the machine may use the next `ms` for its own last steps. */
+  grace(ms: number): void;
+  /** Runs work whose time is not guest running time. */
+  offClock<T>(work: () => T): T;
+  /** Runs work as if the exec had not been cancelled. */
+  ignoringCancel<T>(work: () => T): T;
+  /** Wall time since `start`, ms. */
+  sliceMs(): number;
+  monotonic(): number;
+}
 
 /** Measures guest running time over the slices of an exec and says when to stop. */
-export function openRunClock(clock: Clock, shared: Int32Array) {
+export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
   let startedAt = 0;
   let before = 0;
   let limit = Number.POSITIVE_INFINITY;
@@ -40,7 +57,6 @@ export function openRunClock(clock: Clock, shared: Int32Array) {
   let graceUntil: number | undefined;
   const elapsed = () => before + clock.monotonic() - startedAt - offMs;
   return {
-    /** Begins a slice of an exec that has already run for `ranMs` of its `limitMs`. */
     start(ranMs: number, limitMs: number): void {
       startedAt = clock.monotonic();
       before = ranMs;
@@ -50,9 +66,7 @@ export function openRunClock(clock: Clock, shared: Int32Array) {
       graceUntil = undefined;
       Atomics.store(shared, SHARED.offClockMs, 0);
     },
-    /** Ends the slice. Returns the exec's running time so far, ms. */
     pause: elapsed,
-    /** Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an interrupt throws. */
     shouldStop(): boolean {
       if (graceUntil !== undefined) return clock.monotonic() > graceUntil;
       if (reason) return true;
@@ -61,11 +75,9 @@ export function openRunClock(clock: Clock, shared: Int32Array) {
       return reason !== undefined;
     },
     stopped: () => reason,
-    /** Sets the limit aside: the machine may use the next `ms` for its own last steps. */
     grace(ms: number): void {
       graceUntil = clock.monotonic() + ms;
     },
-    /** Runs work whose time is not guest running time. */
     offClock<T>(work: () => T): T {
       const from = clock.monotonic();
       Atomics.store(shared, SHARED.offClock, 1);
@@ -77,7 +89,6 @@ export function openRunClock(clock: Clock, shared: Int32Array) {
         Atomics.store(shared, SHARED.offClock, 0);
       }
     },
-    /** Runs work as if the exec had not been cancelled. */
     ignoringCancel<T>(work: () => T): T {
       const cancelled = Atomics.exchange(shared, SHARED.cancel, 0);
       try {
@@ -86,7 +97,6 @@ export function openRunClock(clock: Clock, shared: Int32Array) {
         Atomics.store(shared, SHARED.cancel, cancelled);
       }
     },
-    /** Wall time since `start`, ms. */
     sliceMs: () => clock.monotonic() - startedAt,
     monotonic: () => clock.monotonic(),
   };

@@ -3,7 +3,29 @@ import type { Engine } from "./engine.ts";
 import type { RlmError } from "./errors.ts";
 
 /** The limit of the guest's heap. The library's texts come on top of the guest's own limit. */
-export type Heap = ReturnType<typeof openHeap>;
+export interface Heap {
+  readonly limitBytes: number;
+  /** Takes note of the bytes that the last image takes. Linear memory may grow by so much less, but always to the limit. */
+  holdsCopy(bytes: number): void;
+  /** Bytes that linear memory, without texts, and what images hold of it may take together. */
+  readonly copiesBytes: number;
+  /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
+  granted(): number;
+  grant(bytes: number): void;
+  /** Runs host work without a limit. The limit belongs to the machine: images of equal guests are equal whatever it is. */
+  withoutLimit<T>(work: () => T): T;
+  /** Runs host work in the guest with room beyond the limit: a full guest can be served and saved too. */
+  withSpareBytes<T>(work: () => T): T;
+  /** Runs work with so many bytes less than the guest may otherwise hold. */
+  withholding<T>(bytes: number, work: () => T): T;
+  /** Returns an error if the guest holds more than its limit, which happens only if the limit was lowered; else null. */
+  overLimit(): RlmError | null;
+  isFull(): boolean;
+  /** True if the guest's own part of linear memory, used or not, is so large that it is better dropped than kept. */
+  hasGrown(): boolean;
+  /** The end of a cell that ran out of memory. */
+  fullEnd(): ErrorEnd;
+}
 
 export interface HeapOptions {
   /** The guest's own limit, bytes. */
@@ -14,7 +36,7 @@ export interface HeapOptions {
   engine(): Pick<Engine, "setMemoryLimit" | "heapBytes" | "linearBytes">;
 }
 
-export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
+export function openHeap({ limitBytes, engine, ...options }: HeapOptions): Heap {
   let { granted } = options;
   let withheld = 0;
   let copied = 0;
@@ -41,30 +63,24 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
 
   return {
     limitBytes,
-    /** Takes note of the bytes that the last image takes. Linear memory may grow by so much less, but always to the limit. */
     holdsCopy(bytes: number): void {
       copied = bytes;
       setLimit();
     },
-    /** Bytes that linear memory, without texts, and what images hold of it may take together. */
     copiesBytes: limitBytes * COPIES_SHARE,
-    /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
     granted: () => granted,
     grant(bytes: number): void {
       granted = bytes;
       setLimit();
     },
-    /** Runs host work without a limit. The limit belongs to the machine: images of equal guests are equal whatever it is. */
     withoutLimit<T>(work: () => T): T {
       engine().setMemoryLimit();
       return thenLimited(work);
     },
-    /** Runs host work in the guest with room beyond the limit: a full guest can be served and saved too. */
     withSpareBytes<T>(work: () => T): T {
       setLimit(SPARE_BYTES);
       return thenLimited(work);
     },
-    /** Runs work with so many bytes less than the guest may otherwise hold. */
     withholding<T>(bytes: number, work: () => T): T {
       withheld = bytes;
       setLimit();
@@ -78,9 +94,7 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
     },
     overLimit,
     isFull: () => engine().heapBytes() > (limitBytes + granted) * FULL_SHARE,
-    /** True if the guest's own part of linear memory, used or not, is so large that it is better dropped than kept. */
     hasGrown: () => engine().linearBytes() - granted > limitBytes / 2,
-    /** The end of a cell that ran out of memory. */
     fullEnd(): ErrorEnd {
       const lowered = overLimit();
       return lowered ? foundEnd(lowered) : outOfMemory(limitBytes);

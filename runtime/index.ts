@@ -1,3 +1,11 @@
+export {
+  type Caller,
+  type Channel,
+  channelOfPort,
+  channelOfWorker,
+  openCaller,
+  serveCaller,
+} from "./caller.ts";
 export { OWNED_NAMES } from "./cells/owned-names.ts";
 export { looksTyped } from "./cells/typescript.ts";
 export { backgroundClock, type Clock, systemClock } from "./clock.ts";
@@ -47,9 +55,8 @@ export type {
 export { hasEngine } from "./quickjs/build.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";
 export { roundedIn } from "./rounded.ts";
-export { SAMPLING, type Sampling, samplingIn } from "./sampling.ts";
+export { SAMPLING, type Sampling, samplingIn, THINKING, THINKING_TOKENS, type Thinking } from "./sampling.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";
-export { THINKING, THINKING_TOKENS, type Thinking } from "./thinking.ts";
-export { YOUNG_MB } from "./threads/machine-thread.ts";
 export { type Machines, processMachines } from "./threads/machines.ts";
+export { YOUNG_MB } from "./threads/thread.ts";

@@ -14,6 +14,9 @@ export function machineLost(why: string): RlmError {
   });
 }
 
+/** The reason of a machine's failure. */
+export const faultOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** The end of an exec whose machine was ended while it ran. */
 export function lostEnd(why: string): CellEnd {
   if (why === TIMED_OUT) return { kind: "timeout" };

@@ -1,6 +1,5 @@
 import type { GuestError } from "./cells/traceback.ts";
-import type { RlmError } from "./errors.ts";
-import type { Baseline, GuestImage, ImageDelta } from "./images/image.ts";
+import type { Baseline, GuestImage, ImageDelta, ImageFormat } from "./images/image.ts";
 import type { ExecLimits } from "./limits.ts";
 import type { Output, Stream } from "./output.ts";
 
@@ -168,8 +167,19 @@ export interface Ended {
   readonly asides: readonly SetAside[];
 }
 
+/** Facts that a thread needs before it serves machines. */
+export interface ThreadSetup {
+  readonly wasm: WebAssembly.Module;
+  readonly format: ImageFormat;
+  readonly shared: Int32Array;
+  /** True if the thread makes the image of a fresh guest first. */
+  readonly makesBaseline: boolean;
+}
+
 /** Host → the machine's thread. */
 export type ToThread<Message> =
+  /** The first message to a thread. */
+  | { readonly kind: "begin"; readonly setup: ThreadSetup }
   | { readonly kind: "open"; readonly setup: MachineSetup<Message> }
   | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
   | { readonly kind: "resume"; readonly input: ResumeInput }
@@ -188,26 +198,36 @@ export type ToThread<Message> =
   /** Drops the machine. The thread can open another one. */
   | { readonly kind: "close" };
 
-/** The machine's thread → host: exactly one answer to each message. `notice` and `printed` may come before it. */
+/** The answers of the machine's thread. */
 export type FromThread =
-  | { readonly kind: "ready" }
+  | { readonly kind: "ready"; readonly baseline: Baseline | null }
+  | { readonly kind: "opened" }
   | (Idle & {
-      /** The answer that `checkpoint` would have had; null if no image was wanted, or if no call is new. */
-      readonly checkpoint: CaptureReply | null;
+      /** The image that was wanted, or why there is none; null if none was wanted, or if no call is new. */
+      readonly checkpoint: Capture | null;
     })
   | Ended
   | { readonly kind: "entered"; readonly value: Json }
   /** `isSmall`: the machine took so little memory that the thread can serve another one. */
   | { readonly kind: "closed"; readonly isSmall: boolean }
-  | CaptureReply
+  | Checkpointed;
+
+interface Checkpointed {
+  readonly kind: "checkpointed";
+  readonly checkpoint: Checkpoint;
+}
+
+/** After `failed` the machine is poisoned. If an image was refused, asking for it again says why. */
+export type Capture =
+  | Checkpointed
+  | { readonly kind: "refused" }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** Notes of the machine's thread while it works on a message. */
+export type ThreadNote =
   | { readonly kind: "notice"; readonly text: string }
   /** Printed in the running slice. It would be lost if the machine had to be ended. */
   | { readonly kind: "printed"; readonly parts: readonly Printed[] };
-
-export type CaptureReply =
-  | { readonly kind: "checkpointed"; readonly checkpoint: Checkpoint }
-  | { readonly kind: "refused"; readonly error: Pick<RlmError, "code" | "message" | "suggestion"> }
-  | { readonly kind: "failed"; readonly message: string };
 
 export interface Printed {
   readonly stream: Stream;

@@ -3,7 +3,7 @@ import { RlmError } from "./errors.ts";
 import type { Baseline } from "./images/image.ts";
 import { imageProblem } from "./images/image-compat.ts";
 import { COMMAND_MS } from "./limits.ts";
-import { machineLost } from "./lost.ts";
+import { faultOf, machineLost } from "./lost.ts";
 import type {
   Checkpoint,
   CheckpointRequest,
@@ -13,8 +13,9 @@ import type {
   Restoration,
   ToThread,
 } from "./protocol.ts";
-import { openSlices } from "./slices.ts";
+import { openSlices, type Slices } from "./slices.ts";
 import { type Machines, processMachines } from "./threads/machines.ts";
+import type { Seat } from "./threads/pool.ts";
 import { openThread, type Thread } from "./threads/thread.ts";
 
 export interface SandboxOptions<Message> {
@@ -40,10 +41,29 @@ export interface SandboxOptions<Message> {
  * A guest in a thread of its own, supervised: if the guest does not come to rest in time, the thread is terminated. When a
  * sound guest is disposed, its thread serves the next guest.
  */
-export type Sandbox<Message = unknown> = Awaited<ReturnType<typeof openSandbox<Message>>>;
+export interface Sandbox<Message = unknown> extends Slices, Pick<Seat<unknown>, "rest" | "wake">, AsyncDisposable {
+  /** Id of the image that the guest was opened from. A fresh guest has `baseline:` and the SHA-256 of its memory and meta. */
+  readonly origin: string;
+  /** The image that fresh guests are opened from. */
+  readonly baseline: Baseline;
+  /** Ends the machine and its thread. */
+  end(why: string): Promise<void>;
+  /**
+   * Captures an image: between execs, or while an exec waits for calls.
+   * @throws RlmError `machine_lost` if the guest is not at rest or gone; `memory_limit_exceeded` at an exec's end, if no other
+   * cell could run in the guest
+   */
+  checkpoint(request: CheckpointRequest): Promise<Checkpoint>;
+  /** True if a checkpoint has changed the guest: it must then be opened anew from that checkpoint. */
+  isSpent(): boolean;
+  /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone */
+  enter(name: string, payload: Json): Promise<Json>;
+  /** Sends a message to the library alone. @throws as `enter` */
+  tell(message: Message): Promise<void>;
+}
 
 /** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library lacks */
-export async function openSandbox<Message>(options: SandboxOptions<Message>) {
+export async function openSandbox<Message>(options: SandboxOptions<Message>): Promise<Sandbox<Message>> {
   const { entry, onNotice, machines = processMachines() } = options;
   const { seat, baseline } = await machines.take(entry);
   const thread = openThread<Message>({ seat, clock: systemClock, notice: onNotice });
@@ -56,38 +76,26 @@ export async function openSandbox<Message>(options: SandboxOptions<Message>) {
 
   async function command(message: ToThread<Message>): Promise<Json> {
     thread.cancel(false);
-    const reply = await accepted(thread, await thread.ask(message, COMMAND_MS));
+    const reply = await accepted(thread, thread.ask(message, COMMAND_MS));
     return reply.kind === "entered" ? reply.value : null;
   }
 
   return {
-    /** Id of the image that the guest was opened from. A fresh guest has `baseline:` and the SHA-256 of its memory and meta. */
     origin,
-    /** The image that fresh guests are opened from. */
     baseline,
     ...openSlices(thread, seat),
-    /** Ends the machine and its thread. */
     end: thread.end,
-    /**
-     * Captures an image: between execs, or while an exec waits for calls.
-     * @throws RlmError `machine_lost` if the guest is not at rest or gone; `memory_limit_exceeded` at an exec's end, if no other
-     * cell could run in the guest
-     */
-    async checkpoint(request: CheckpointRequest): Promise<Checkpoint> {
-      const reply = await accepted(thread, await thread.ask({ kind: "checkpoint", request }, COMMAND_MS, false));
+    async checkpoint(request) {
+      const reply = await accepted(thread, thread.ask({ kind: "checkpoint", request }, COMMAND_MS, false));
       if (reply.kind !== "checkpointed") throw machineLost(`it answered ${reply.kind}`);
       spent ||= reply.checkpoint.isSpent;
       return reply.checkpoint;
     },
-    /** True if a checkpoint has changed the guest: it must then be opened anew from that checkpoint. */
     isSpent: () => spent,
-    /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone */
-    enter: (name: string, payload: Json) => command({ kind: "enter", name, payload }),
-    /** Sends a message to the library alone. @throws as `enter` */
-    async tell(message: Message): Promise<void> {
+    enter: (name, payload) => command({ kind: "enter", name, payload }),
+    async tell(message) {
       await command({ kind: "library", message });
     },
-    /** See `Seat`: `giveUp` disposes the guest. It is called once, and not after `wake`. */
     rest: seat.rest,
     wake: seat.wake,
     [Symbol.asyncDispose]: () => thread.release("it was closed"),
@@ -108,19 +116,20 @@ async function openGuest<Message>(
     from: image ? { ...image, ...(isStep ? { fresh: baseline.image } : {}) } : baseline,
     ...(message === undefined ? {} : { message }),
   };
-  await accepted(thread, await thread.open(setup, image ? ownBuffer(image.image.memory) : []));
+  await accepted(thread, thread.open(setup, image ? ownBuffer(image.image.memory) : []));
   return (image?.image ?? baseline.image).id;
 }
 
-/** Returns the answer, or throws what it says went wrong. */
-async function accepted({ end }: Pick<Thread<never>, "end">, reply: FromThread): Promise<FromThread> {
-  if (reply.kind === "refused") {
-    const { code, message, suggestion } = reply.error;
-    throw new RlmError(code, message, { suggestion });
+/** The answer, unless it is refused. If it failed the machine is ended. @throws RlmError with what was refused; `machine_lost` */
+async function accepted({ end }: Pick<Thread<never>, "end">, answer: Promise<FromThread>): Promise<FromThread> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RlmError) throw error;
+    const why = faultOf(error);
+    await end(why);
+    throw machineLost(why);
   }
-  if (reply.kind !== "failed") return reply;
-  await end(reply.message);
-  throw machineLost(reply.message);
 }
 
 /** The buffers that can cross to the thread without a copy: the buffer of a view that shows all of it. */

@@ -1,4 +1,5 @@
-import { lostEnd, SUSPENDED, withPrinted } from "./lost.ts";
+import { RlmError } from "./errors.ts";
+import { faultOf, lostEnd, SUSPENDED, withPrinted } from "./lost.ts";
 import type {
   Answer,
   Checkpoint,
@@ -43,7 +44,22 @@ export interface ExecSignals {
 }
 
 /** Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is over. */
-export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">) {
+export interface Slices {
+  /**
+   * Runs a cell until its guest waits for calls or is over.
+   * @param image is captured as soon as the guest waits for new calls
+   * @param signals are heard until the exec is over
+   */
+  start(input: ExecInput, image: CheckpointRequest | null, signals?: ExecSignals): Promise<Slice>;
+  /** Continues the exec that waits in the guest of an image. Runs nothing yet. */
+  resume(input: ResumeInput, signals?: ExecSignals): Promise<Slice>;
+  /** Gives calls their answers, in this order, and the session's present facts. */
+  settle(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice>;
+  /** Ends the exec that waits for calls, as cancelled. */
+  stop(): Promise<Slice>;
+}
+
+export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">): Slices {
   /** The last state of the exec that the machine sent. */
   let known: ExecState;
   let unwatch = () => {};
@@ -54,52 +70,52 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
     unwatch = watch(thread, signals);
   }
 
-  /** An exec whose thread is ended does not wait for that: at a load of 15 on two cores a thread in a long native took 1.2 s. */
   async function advance(message: ToThread<Message>): Promise<Slice> {
     const limitMs = message.kind === "stop" ? 0 : known.limits.max_execution_ms - known.running_ms;
     seat.waits(false);
-    const reply = await thread.ask(message, limitMs);
-    if (reply.kind === "idle" && reply.checkpoint?.kind !== "failed") {
-      known = reply.state;
+    try {
+      return sliceOf(await thread.ask(message, limitMs));
+    } catch (error) {
+      return lostSlice(error instanceof RlmError ? `it refused ${message.kind}` : faultOf(error));
+    }
+  }
+
+  function sliceOf(answer: FromThread): Slice {
+    if (answer.kind === "idle") {
+      known = answer.state;
+      const { calls, checkpoint } = answer;
+      if (checkpoint?.kind === "failed") return lostSlice(checkpoint.message);
       seat.waits(true);
-      // If an image was refused, asking for it again says why.
-      const image = reply.checkpoint?.kind === "checkpointed" ? reply.checkpoint.checkpoint : null;
-      return { kind: "waiting", calls: reply.calls, state: known, image };
+      const image = checkpoint?.kind === "checkpointed" ? checkpoint.checkpoint : null;
+      return { kind: "waiting", calls, state: known, image };
     }
+    if (answer.kind !== "ended") return lostSlice(`it answered ${answer.kind}`);
     unwatch();
-    if (reply.kind === "ended") {
-      const { clean, ...ended } = reply;
-      const lost = clean ? null : "the guest did not come to rest";
-      if (lost) void thread.end(lost);
-      return { ...ended, kind: "over", lost };
-    }
-    if (reply.kind === "idle") known = reply.state;
-    const why = whyLost(reply);
+    const { clean, ...ended } = answer;
+    const lost = clean ? null : "the guest did not come to rest";
+    if (lost) void thread.end(lost);
+    return { ...ended, kind: "over", lost };
+  }
+
+  /** An exec whose thread is ended does not wait for that: at a load of 15 on two cores a thread in a long native took 1.2 s. */
+  function lostSlice(why: string): Over {
+    unwatch();
     const state = withPrinted(known, thread.printed());
     void thread.end(why);
     return { kind: "over", end: lostEnd(why), state, lost: why, whole: null, asides: [] };
   }
 
   return {
-    /**
-     * Runs a cell until its guest waits for calls or is over.
-     * @param image is captured as soon as the guest waits for new calls
-     * @param signals are heard until the exec is over
-     */
-    start(input: ExecInput, image: CheckpointRequest | null, signals: ExecSignals = {}): Promise<Slice> {
+    start(input, image, signals = {}) {
       begin(input.state, signals);
       return advance({ kind: "start", input, checkpoint: image });
     },
-    /** Continues the exec that waits in the guest of an image. Runs nothing yet. */
-    async resume(input: ResumeInput, signals: ExecSignals = {}): Promise<Slice> {
+    async resume(input, signals = {}) {
       begin(input.state, signals);
       const slice = await advance({ kind: "resume", input });
       return slice.kind === "waiting" ? { ...slice, calls: input.waiting } : slice;
     },
-    /** Gives calls their answers, in this order, and the session's present facts. */
-    settle: (answers: readonly Answer[], facts: Json, image: CheckpointRequest | null) =>
-      advance({ kind: "settle", answers, facts, checkpoint: image }),
-    /** Ends the exec that waits for calls, as cancelled. */
+    settle: (answers, facts, image) => advance({ kind: "settle", answers, facts, checkpoint: image }),
     stop: () => advance({ kind: "stop" }),
   };
 }
@@ -117,9 +133,4 @@ function watch<Message>(thread: Thread<Message>, { signal, suspend }: ExecSignal
     suspend?.removeEventListener("abort", suspended);
     signal?.removeEventListener("abort", cancel);
   };
-}
-
-function whyLost(reply: FromThread): string {
-  const failed = reply.kind === "idle" ? reply.checkpoint : reply;
-  return failed?.kind === "failed" ? failed.message : `it answered ${reply.kind}`;
 }

@@ -3,19 +3,27 @@ import type { TextPlace } from "./images/image.ts";
 import type { LibraryText } from "./library.ts";
 
 /** A text of the library, in the form in which the engine keeps it. */
-export type HostText = ReturnType<typeof hostText>;
+export interface HostText {
+  readonly encoding: "latin1" | "utf16le";
+  /** Length in UTF-16 units. */
+  readonly units: number;
+  /** The number of bytes that it takes in guest memory. */
+  readonly bytes: number;
+  /** Writes it into memory of `bytes` bytes. */
+  write(into: Uint8Array): void;
+  /** True if memory of `bytes` bytes holds it. */
+  isIn(memory: Uint8Array): boolean;
+  toString(): string;
+}
 
 /** Reads as much of the text as it takes to know its encoding. */
-export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]>) {
+export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]>): HostText {
   const view = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
   const encoding: TextPlace["encoding"] = utf8.length > units && isWide(view) ? "utf16le" : "latin1";
   return {
     encoding,
-    /** Length in UTF-16 units. */
     units,
-    /** The number of bytes that it takes in guest memory. */
     bytes: encoding === "latin1" ? units : units * 2,
-    /** Writes it into memory of `bytes` bytes. */
     write(into: Uint8Array): void {
       let at = 0;
       for (const piece of pieces(view, encoding)) {
@@ -23,7 +31,6 @@ export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]
         at += piece.length;
       }
     },
-    /** True if memory of `bytes` bytes holds it. */
     isIn(memory: Uint8Array): boolean {
       let at = 0;
       for (const piece of pieces(view, encoding)) {

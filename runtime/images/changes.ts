@@ -2,7 +2,14 @@ import { type ImagePages, PAGE_BYTES, type PagesPart } from "./image.ts";
 import { pack } from "./pack.ts";
 
 /** Gathers changed pages, which must be added in the order of their numbers. */
-export type Changes = ReturnType<typeof openChanges>;
+export interface Changes {
+  /** Adds a page if it differs from what it was. `wasAt` and `at` say where the page lies in `was` and `now`, in words. */
+  add(number: number, was: Int32Array, wasAt: number, now: Int32Array, at: number): void;
+  /** Returns what was added since the last flush. */
+  flush(): ImagePages;
+  /** Bytes of the parts that were added since the last flush. */
+  bytes(): number;
+}
 
 /** The most pages that a part is given. It takes less than 1 MiB even if every word of them has changed. */
 export const PART_PAGES = 240;
@@ -21,17 +28,24 @@ export function mostChangesOf(pages: number): number {
 }
 
 /** Buffers for the part that is being gathered. They take 1 MB, so all machines of a thread share them. */
-const newScratch = () => ({
+interface Scratch {
+  readonly numbers: Uint32Array;
+  readonly rows: Int32Array;
+  readonly masks: Int32Array;
+  readonly words: Int32Array;
+}
+
+const newScratch = (): Scratch => ({
   numbers: new Uint32Array(PART_PAGES),
   rows: new Int32Array(PART_PAGES),
   masks: new Int32Array(PART_PAGES * ROWS),
   words: new Int32Array(PART_PAGES * PAGE_WORDS),
 });
 
-let scratch: ReturnType<typeof newScratch> | undefined;
+let scratch: Scratch | undefined;
 
 /** All `Changes` of a thread share one scratch: what one of them adds must be flushed before another one adds a page. */
-export function openChanges() {
+export function openChanges(): Changes {
   scratch ??= newScratch();
   const { numbers, rows, masks, words } = scratch;
   let parts: PagesPart[] = [];
@@ -56,7 +70,6 @@ export function openChanges() {
   }
 
   return {
-    /** Adds a page if it differs from what it was. `wasAt` and `at` say where the page lies in `was` and `now`, in words. */
     add(number: number, was: Int32Array, wasAt: number, now: Int32Array, at: number): void {
       if (count === PART_PAGES) endPart(false);
       let changed = 0;
@@ -77,7 +90,6 @@ export function openChanges() {
       rows[count] = changed;
       numbers[count++] = number;
     },
-    /** Returns what was added since the last flush. */
     flush(): ImagePages {
       if (count > 0) endPart(true);
       const flushed = parts;
@@ -85,7 +97,6 @@ export function openChanges() {
       bytes = 0;
       return flushed;
     },
-    /** Bytes of the parts that were added since the last flush. */
     bytes: () => bytes,
   };
 }

@@ -24,7 +24,10 @@ const BLOCK_PAGES = BLOCK_BYTES / PAGE_BYTES;
 const PAGE_WORDS = PAGE_BYTES / 4;
 
 /** A block, as bytes and as words. */
-type Block = ReturnType<typeof blockOf>;
+interface Block {
+  readonly bytes: Buffer;
+  readonly words: Int32Array;
+}
 
 const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
 const ZERO_PAGE = new Int32Array(PAGE_WORDS);
@@ -212,7 +215,7 @@ function viewOf(memory: Uint8Array): Buffer {
   return Buffer.from(memory.buffer, memory.byteOffset, memory.length);
 }
 
-function blockOf(bytes: Buffer) {
+function blockOf(bytes: Buffer): Block {
   return { bytes, words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) };
 }
 

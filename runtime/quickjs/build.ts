@@ -3,13 +3,20 @@ import { existsSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { boundMemory } from "./bounded.ts";
 
-let build: ReturnType<typeof compiled> | undefined;
+/** The engine, which is handed to each thread. */
+interface Build {
+  readonly module: WebAssembly.Module;
+  /** SHA-256 of its wasm as it was published: the bound changes no image. */
+  readonly sha256: string;
+}
+
+let build: Build | undefined;
 
 /**
  * Compiles the engine once per process. It takes some ms, since V8 compiles functions when they are called; a thread that waited for
  * other turns of the event loop would begin much later.
  */
-export function quickJsBuild() {
+export function quickJsBuild(): Build {
   build ??= compiled();
   return build;
 }
@@ -23,8 +30,7 @@ export function hasEngine(): boolean {
   }
 }
 
-/** The engine, which is handed to each thread, with the SHA-256 of its wasm as it was published: the bound changes no image. */
-function compiled() {
+function compiled(): Build {
   const wasm = readFileSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const sha256 = createHash("sha256").update(wasm).digest("hex");
   return { module: new WebAssembly.Module(boundMemory(wasm)), sha256 };

@@ -1,7 +1,8 @@
 import { EvalFlags, type JSValueHandle } from "quickjs-wasi";
-import type { Engine } from "../engine.ts";
+import type { Engine, EngineHost } from "../engine.ts";
 import { attempt, call, entriesOf, exceptionIn, type Instance } from "./instance.ts";
-import type { PostFunction } from "./post.ts";
+
+import type { Strings } from "./strings.ts";
 
 type GuestCode = Pick<Engine, "startCell" | "startOwnCell" | "extend" | "runPreamble" | "compile" | "enter">;
 
@@ -72,4 +73,32 @@ function extend(instance: Instance, post: PostFunction, source: string, config: 
   };
   for (const replaced of [enter, inject, builtins]) replaced?.dispose();
   return vm.undefined;
+}
+
+/** The host function that the prelude is given. */
+export type PostFunction = (kind?: JSValueHandle, name?: JSValueHandle, payload?: JSValueHandle) => JSValueHandle;
+
+/** The guest's one way out, as a function of the engine. */
+export function openGuestPost({ vm }: Instance, host: EngineHost, strings: Strings) {
+  // The engine duplicates what a host function returns: the host must free a reply, but only once the call has returned.
+  let lastReply: JSValueHandle | undefined;
+
+  /** Frees the last reply. An image that was captured before would hold its value for ever. */
+  function forgetReply(): void {
+    lastReply?.dispose();
+    lastReply = undefined;
+  }
+
+  const post: PostFunction = (kind, name, payload) => {
+    const reply = host.post(textOf(kind), textOf(name), textOf(payload));
+    forgetReply();
+    lastReply =
+      typeof reply === "string" ? vm.newString(reply) : host.placing(reply, () => strings.place(textOf(name), reply));
+    return lastReply;
+  };
+  return { post, forgetReply };
+}
+
+function textOf(handle: JSValueHandle | undefined): string {
+  return handle?.isString ? handle.toString() : "";
 }

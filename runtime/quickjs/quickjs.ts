@@ -8,9 +8,8 @@ import {
   type PreludeEntry,
 } from "../engine.ts";
 import { MOST_PAGES } from "./bounded.ts";
-import { openGuestCode } from "./code.ts";
+import { openGuestCode, openGuestPost, type PostFunction } from "./code.ts";
 import { call, type Entries, entriesOf, fault, type Instance, nonZero, openInstance } from "./instance.ts";
-import { openGuestPost, type PostFunction } from "./post.ts";
 import { openStrings } from "./strings.ts";
 
 /** Opens a guest on quickjs-wasi. Only this folder knows the package. */

@@ -5,7 +5,14 @@ import type { HostText } from "../texts.ts";
 import { call, entriesOf, type Instance } from "./instance.ts";
 
 /** Makes strings of the engine from texts of the host, whose characters are written straight into memory. */
-export type Strings = ReturnType<typeof openStrings>;
+export interface Strings {
+  /** Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory */
+  place(name: string, text: HostText): JSValueHandle;
+  /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
+  writeBack(place: EnginePlace, text: HostText): void;
+  places(): readonly EnginePlace[];
+  release(name: string): void;
+}
 
 /**
  * A string of the engine in memory, as measured with quickjs-wasi 3.6.2: a reference count, then its length with the top
@@ -18,7 +25,7 @@ const WIDE = 0x80000000;
 /** The characters with which the prelude's `blank` fills. */
 const FILLER = { latin1: Buffer.from(" ".repeat(16), "latin1"), utf16le: Buffer.from("\u0100".repeat(16), "utf16le") };
 
-export function openStrings(instance: Instance) {
+export function openStrings(instance: Instance): Strings {
   const { vm, raw } = instance;
   const listed = new Map<string, EnginePlace>();
   const bytesAt = ({ address, bytes }: Pick<EnginePlace, "address" | "bytes">) =>
@@ -42,7 +49,6 @@ export function openStrings(instance: Instance) {
   };
 
   return {
-    /** Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory */
     place(name: string, text: HostText): JSValueHandle {
       if (text.bytes < PAGE_BYTES) return vm.newString(text.toString());
       const string = blank(instance, text);
@@ -56,7 +62,6 @@ export function openStrings(instance: Instance) {
       listed.set(name, place);
       return string;
     },
-    /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
     writeBack(place: EnginePlace, text: HostText): void {
       if (text.encoding !== place.encoding || text.bytes !== place.bytes || countAt(place) < 1) {
         throw new MachineFault(`the image holds no string for the text ${place.name}`);

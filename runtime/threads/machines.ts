@@ -5,11 +5,16 @@ import type { Baseline } from "../images/image.ts";
 import { imageFormat } from "../images/image-compat.ts";
 import { LIMITS } from "../limits.ts";
 import { keepWasmCode, quickJsBuild } from "../quickjs/build.ts";
-import { type MachineThread, startMachineThread } from "./machine-thread.ts";
-import { openPool, type Pool } from "./pool.ts";
+import { openPool, type Pool, type Seat } from "./pool.ts";
+import { type MachineThread, startMachineThread } from "./thread.ts";
 
 /** Threads for the machines of a process, and the fresh guest of each kind. A kind is named by the module that calls `serveSandbox`. */
-export type Machines = ReturnType<typeof openMachines>;
+export interface Machines {
+  /** Returns a thread for one machine and what a fresh guest is made from. @throws RlmError `machine_lost` if none starts */
+  take(entry: URL): Promise<{ readonly seat: Seat<MachineThread>; readonly baseline: Baseline }>;
+  /** Starts a thread for the next machine, if there is none yet. */
+  warm(entry: URL): void;
+}
 
 interface Kind {
   readonly pool: Pool<MachineThread>;
@@ -17,7 +22,7 @@ interface Kind {
 }
 
 /** @param cores how many machines open at once */
-export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}) {
+export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
   const kinds = new Map<string, Kind>();
 
   function kindOf(entry: URL): Kind {
@@ -40,7 +45,6 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
   }
 
   return {
-    /** Returns a thread for one machine and what a fresh guest is made from. @throws RlmError `machine_lost` if none starts */
     async take(entry: URL) {
       const kind = kindOf(entry);
       const seat = await kind.pool.take();
@@ -48,7 +52,6 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
       await seat.leave(false);
       throw new Error("a thread is up and there is no fresh guest");
     },
-    /** Starts a thread for the next machine, if there is none yet. */
     warm: (entry: URL) => kindOf(entry).pool.warm(),
   };
 }

@@ -6,8 +6,6 @@ import { openThreads } from "./threads.ts";
 export interface Poolable {
   /** Resolves once the thread is gone, however it ended. */
   readonly gone: Promise<void>;
-  /** Keeps the process alive, or lets it end. */
-  hold(on: boolean): void;
   end(): Promise<void>;
 }
 
@@ -31,7 +29,12 @@ export interface Seat<T> {
  * them can wait for another one. If there are `kept` threads, a new machine takes the thread of a resting one, or waits a
  * moment for a working one to end. Only then the pool grows.
  */
-export type Pool<T extends Poolable> = ReturnType<typeof openPool<T>>;
+export interface Pool<T extends Poolable> {
+  /** Waits for the machine's turn to open, and returns its place. */
+  take(): Promise<Seat<T>>;
+  /** Starts a thread for the next machine, if there is none yet. */
+  warm(): void;
+}
 
 export interface PoolOptions<T> {
   start(): Promise<T>;
@@ -52,7 +55,7 @@ export interface PoolOptions<T> {
  */
 const PATIENCE_MS = 100;
 
-export function openPool<T extends Poolable>(options: PoolOptions<T>) {
+export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
   const { clock, cores, kept } = options;
   const threads = openThreads(options);
   const turns = openTurns(cores);
@@ -75,7 +78,7 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>) {
   }
 
   return {
-    async take(): Promise<Seat<T>> {
+    async take() {
       await turns.take();
       try {
         return seats.of(await takeThread());
@@ -84,8 +87,7 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>) {
         throw error;
       }
     },
-    /** Starts a thread for the next machine, if there is none yet. */
-    warm(): void {
+    warm() {
       if (threads.countFree() === 0 && threads.count() < kept) threads.keep(threads.begin());
     },
   };

@@ -30,10 +30,7 @@ export function openSeats<T extends Poolable>(
     function set(state: State): void {
       callOff();
       if (!states.has(seat)) return;
-      if (states.get(seat) === "opening") {
-        endTurn();
-        thread.hold(false);
-      }
+      if (states.get(seat) === "opening") endTurn();
       resting.delete(seat);
       if (state === "left") states.delete(seat);
       else states.set(seat, state);
@@ -65,7 +62,6 @@ export function openSeats<T extends Poolable>(
       },
     };
     states.set(seat, "opening");
-    thread.hold(true);
     threads.whenGone(thread, () => set("left"));
     return seat;
   }

@@ -1,33 +1,57 @@
-import { once } from "node:events";
 import { parentPort } from "node:worker_threads";
+import { channelOfPort, serveCaller } from "../caller.ts";
+import { systemClock } from "../clock.ts";
 import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
-import { buffersOf } from "../images/image.ts";
+import { type Baseline, buffersOf } from "../images/image.ts";
 import type { Library } from "../library.ts";
+import { LIMITS } from "../limits.ts";
+import { type Machine, openMachine } from "../machine.ts";
 import {
-  type CaptureReply,
+  type Capture,
+  type Checkpoint,
   type CheckpointRequest,
   type FromThread,
+  type MachineSetup,
+  type Printed,
+  type Restoration,
   SHARED,
   type SliceEnd,
+  type ThreadNote,
+  type ThreadSetup,
   type ToThread,
 } from "../protocol.ts";
-import type { ThreadSetup, ThreadStart } from "./machine-thread.ts";
-import { openWorkshop, type Served } from "./served.ts";
+import { openQuickJs } from "../quickjs/quickjs.ts";
+
+/** The machine that a thread serves at the moment, and its library. */
+interface Served<Message> {
+  readonly machine: Machine;
+  readonly library: Library<Message>;
+}
+
+/** Makes the machines of a thread. */
+interface Workshop<Message> {
+  /** Makes the image of a fresh guest. */
+  baseline(): Promise<Baseline>;
+  /** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
+  open(setup: MachineSetup<Message>): Promise<Served<Message>>;
+}
 
 /** Serves machines in this thread, one after the other. The thread's entry module calls it once. */
-export async function serveSandbox<Message>(createLibrary: () => Library<Message>): Promise<void> {
-  const port = parentPort;
-  if (!port) throw new Error("serveSandbox runs in a worker thread");
-  const thread: ThreadSetup = (await once(port, "message"))[0];
-  const say = (message: FromThread) => port.postMessage(message, transferable(message));
-  const workshop = openWorkshop(thread, createLibrary, say);
+export function serveSandbox<Message>(createLibrary: () => Library<Message>): void {
+  let begun: { readonly setup: ThreadSetup; readonly workshop: Workshop<Message> } | undefined;
   let served: Served<Message> | undefined;
 
   async function answerTo(message: ToThread<Message>): Promise<FromThread> {
+    if (message.kind === "begin") {
+      const { setup } = message;
+      begun = { setup, workshop: openWorkshop(setup, createLibrary, tell) };
+      return { kind: "ready", baseline: setup.makesBaseline ? await begun.workshop.baseline() : null };
+    }
+    if (!begun) throw new MachineFault("the thread has not begun");
     if (message.kind === "open") {
-      served = await workshop.open(message.setup);
-      return { kind: "ready" };
+      served = await begun.workshop.open(message.setup);
+      return { kind: "opened" };
     }
     if (message.kind === "close") {
       const bytes = served?.machine.linearBytes() ?? 0;
@@ -36,19 +60,14 @@ export async function serveSandbox<Message>(createLibrary: () => Library<Message
       served = undefined;
       return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
     }
-    if (!served) return { kind: "failed", message: "no machine is open" };
-    return serveMessage(served, message, thread.shared);
+    if (!served) throw new MachineFault("no machine is open");
+    return serveMessage(served, message, begun.setup.shared);
   }
 
-  const start = (message: ThreadStart) => port.postMessage(message);
-  try {
-    const baseline = thread.makesBaseline ? await workshop.baseline() : null;
-    const failed = (error: unknown) => say(failure(error));
-    port.on("message", (message) => void answerTo(message).then(say).catch(failed));
-    start({ kind: "up", baseline });
-  } catch (error) {
-    start({ kind: "failed", message: messageOf(error) });
-  }
+  const tell = serveCaller<ToThread<Message>, FromThread, never, ThreadNote>(channelOfPort(parentPort), {
+    answer: (message) => answerTo(message).catch(rethrow),
+    transfer: transferable,
+  });
 }
 
 /** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
@@ -57,7 +76,7 @@ const REUSED_BYTES = 16 * 2 ** 20;
 /** Does what a message asks of the machine, and returns the answer. */
 function serveMessage<Message>(
   { machine, library }: Served<Message>,
-  message: Exclude<ToThread<Message>, { kind: "open" | "close" }>,
+  message: Exclude<ToThread<Message>, { kind: "begin" | "open" | "close" }>,
   shared: Int32Array,
 ): FromThread {
   /** If the guest waits for new calls, its image is captured at once: the host needs it before it records them. */
@@ -68,7 +87,7 @@ function serveMessage<Message>(
     try {
       return { ...slice, checkpoint: { kind: "checkpointed", checkpoint: machine.checkpoint(wanted) } };
     } catch (error) {
-      return { ...slice, checkpoint: failure(error) };
+      return { ...slice, checkpoint: notCaptured(error) };
     }
   }
 
@@ -92,21 +111,96 @@ function serveMessage<Message>(
   }
 }
 
-/** The answer to a message that failed. After `failed` the machine is poisoned. */
-function failure(error: unknown): Exclude<CaptureReply, { kind: "checkpointed" }> {
-  if (error instanceof RlmError) {
-    const { code, message, suggestion } = error;
-    return { kind: "refused", error: { code, message, suggestion } };
-  }
-  return { kind: "failed", message: messageOf(error) };
+function notCaptured(error: unknown): Capture {
+  return error instanceof RlmError ? { kind: "refused" } : { kind: "failed", message: faultOf(error).message };
 }
 
-const messageOf = (error: unknown) => (error instanceof MachineFault ? error.message : String(error));
+/** The host takes all but an RlmError for a fault of the machine. */
+function rethrow(error: unknown): never {
+  throw error instanceof RlmError ? error : faultOf(error);
+}
+
+const faultOf = (error: unknown) => (error instanceof MachineFault ? error : new MachineFault(String(error)));
 
 /** The pages of a checkpoint cross without a copy. */
-function transferable(message: FromThread): ArrayBuffer[] {
-  if (message.kind === "idle" && message.checkpoint) return transferable(message.checkpoint);
-  if (message.kind !== "checkpointed") return [];
-  const buffers = message.checkpoint.delta.pages.flatMap(buffersOf);
-  return buffers.filter((buffer) => buffer instanceof ArrayBuffer);
+function transferable(answer: FromThread): ArrayBuffer[] {
+  const capture = answer.kind === "idle" ? answer.checkpoint : answer;
+  return capture?.kind === "checkpointed" ? pagesOf(capture.checkpoint) : [];
 }
+
+function pagesOf({ delta }: Checkpoint): ArrayBuffer[] {
+  return delta.pages.flatMap(buffersOf).filter((buffer) => buffer instanceof ArrayBuffer);
+}
+
+/** @param tell is called with what machines tell the host */
+function openWorkshop<Message>(
+  { wasm, format, shared }: ThreadSetup,
+  createLibrary: () => Library<Message>,
+  tell: (note: ThreadNote) => void,
+): Workshop<Message> {
+  const machineOf = (library: Library<Message>, memoryBytes: number, restore?: Restoration) =>
+    openMachine({
+      library,
+      memoryBytes,
+      clock: systemClock,
+      shared,
+      format,
+      notice: (text) => tell({ kind: "notice", text }),
+      printed: openPrintRelay((parts) => tell({ kind: "printed", parts })),
+      openEngine: (options) => openQuickJs(wasm, options),
+      ...(restore ? { restore } : {}),
+    });
+
+  return {
+    async baseline() {
+      using machine = await machineOf(createLibrary(), LIMITS.guestHeapBytes);
+      return machine.baseline();
+    },
+    async open({ from, memoryBytes, message }) {
+      const library = createLibrary();
+      try {
+        if (message !== undefined) library.receive(message);
+        const machine =
+          "pages" in from
+            ? await machineOf(library, memoryBytes, { image: from.image, pending: "keep", cells: [] })
+            : await machineOf(library, memoryBytes, from).catch(unreadable);
+        return { machine, library };
+      } catch (error) {
+        library.close?.();
+        throw error;
+      }
+    },
+  };
+}
+
+/** For an image that passed `imageProblem` and cannot be opened all the same. */
+function unreadable(cause: unknown): never {
+  if (cause instanceof RlmError) throw cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw new RlmError("checkpoint_lost", `the checkpoint cannot be opened: ${why}`, {
+    suggestion: "Go on from an earlier checkpoint.",
+    cause,
+  });
+}
+
+/** Sends what a guest prints: at once at first, then a few times a second, so that a flood of prints is few messages. */
+function openPrintRelay(send: (parts: readonly Printed[]) => void): (part: Printed) => void {
+  let sent = 0;
+  let sentAt = 0;
+  let held: Printed[] = [];
+  return (part) => {
+    held.push(part);
+    const now = systemClock.monotonic();
+    if (sent >= AT_ONCE && now - sentAt < EVERY_MS) return;
+    if (now - sentAt > QUIET_MS) sent = 0;
+    sent++;
+    sentAt = now;
+    send(held);
+    held = [];
+  };
+}
+
+const AT_ONCE = 50;
+const EVERY_MS = 20;
+/** After so long a silence parts are sent at once again. */
+const QUIET_MS = 1000;

@@ -1,76 +1,154 @@
+import { Worker } from "node:worker_threads";
+import { type Caller, channelOfWorker, openCaller } from "../caller.ts";
 import type { Clock } from "../clock.ts";
+import { MachineFault } from "../engine.ts";
+import { RlmError } from "../errors.ts";
+import type { Baseline } from "../images/image.ts";
 import { COMMAND_MS } from "../limits.ts";
-import { type FromThread, type MachineSetup, type Printed, SHARED, type ToThread } from "../protocol.ts";
-import type { MachineThread } from "./machine-thread.ts";
-import type { Seat } from "./pool.ts";
+import { machineLost } from "../lost.ts";
+import {
+  type FromThread,
+  type MachineSetup,
+  type Printed,
+  SHARED,
+  type ThreadNote,
+  type ThreadSetup,
+  type ToThread,
+} from "../protocol.ts";
+import type { Poolable, Seat } from "./pool.ts";
 import { watchThread } from "./watchdog.ts";
 
-/** The thread of a machine, watched: if it does not answer in time, the machine counts as failed. */
-export type Thread<Message> = ReturnType<typeof openThread<Message>>;
+/** A thread that serves machines, one after the other. */
+export interface MachineThread extends Poolable, Pick<Caller<ToThread<unknown>, FromThread>, "ask"> {
+  /** The words of `SHARED`. */
+  readonly shared: Int32Array;
+  /** Sets what hears the notes of the machine from now on; null: nobody. */
+  listen(heard: ((note: ThreadNote) => void) | null): void;
+}
+
+/** The part of a thread's heap for new objects, MB. V8 would let it grow to 48, and buffers that are garbage lie as long. */
+export const YOUNG_MB = 3;
+
+/**
+ * Starts a thread. The answer has the image of a fresh guest, if the thread was to make it.
+ *
+ * @param setup makes what the thread gets, while it begins
+ * @throws RlmError `machine_lost` if the thread ends before it can serve
+ */
+export async function startMachineThread(
+  module: URL,
+  setup: () => Omit<ThreadSetup, "shared">,
+): Promise<{ readonly thread: MachineThread; readonly baseline: Baseline | null }> {
+  const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
+  const worker = new Worker(module, {
+    // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
+    resourceLimits: { stackSizeMb: 16, maxYoungGenerationSizeMb: YOUNG_MB },
+    // Node refuses some flags of a process for a thread, such as --input-type.
+    execArgv: [],
+  });
+  const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  let heard: ((note: ThreadNote) => void) | null = null;
+  const caller = openCaller<ToThread<unknown>, FromThread, never, ThreadNote>(
+    channelOfWorker(worker, "the machine's thread ended"),
+    (note) => heard?.(note),
+  );
+  const thread: MachineThread = {
+    shared,
+    gone,
+    ask: caller.ask,
+    listen(next) {
+      heard = next;
+    },
+    async end() {
+      await worker.terminate();
+    },
+  };
+  try {
+    const started = await caller.ask({ kind: "begin", setup: { ...setup(), shared } });
+    return { thread, baseline: started.kind === "ready" ? started.baseline : null };
+  } catch (error) {
+    await worker.terminate();
+    throw error instanceof RlmError ? error : machineLost(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The thread of one machine, watched: if it does not answer in time, the machine counts as failed. */
+export interface Thread<Message> {
+  /** Opens the machine, however long that takes. @throws as `ask` */
+  open(setup: MachineSetup<Message>, transfer: readonly ArrayBuffer[]): Promise<FromThread>;
+  /**
+   * Sends a message and waits for its answer, one at a time.
+   *
+   * @param limitMs how long the guest may run
+   * @param listensToCancel true if the `cancel` word shortens that
+   * @throws RlmError if the message is refused; an Error that says why if it failed, took too long (see `watchThread`) or
+   * the machine is gone
+   */
+  ask(message: ToThread<Message>, limitMs: number, listensToCancel?: boolean): Promise<FromThread>;
+  /** Sets or clears the word that ends the running exec as cancelled. */
+  cancel(on: boolean): void;
+  /** The guest's output since the last answer. */
+  printed(): readonly Printed[];
+  /** Ends the thread. The message that waits for an answer fails with this reason, and so does every later one. */
+  end(why: string): Promise<void>;
+  /** Like `end`, but a thread whose machine is at rest and sound only drops the machine, and serves others. */
+  release(why: string): Promise<void>;
+}
 
 export interface ThreadOptions {
-  readonly seat: Pick<Seat<Pick<MachineThread, "shared" | "send" | "listen" | "end">>, "thread" | "leave">;
+  readonly seat: Pick<Seat<Pick<MachineThread, "shared" | "ask" | "listen" | "end">>, "thread" | "leave">;
   readonly clock: Pick<Clock, "monotonic" | "after">;
   readonly notice: ((text: string) => void) | undefined;
 }
 
-export function openThread<Message>({ seat, clock, notice }: ThreadOptions) {
+export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thread<Message> {
   const { shared } = seat.thread;
   let printed: Printed[] = [];
-  let waiting: ((message: FromThread) => void) | undefined;
+  /** Fails the message that is under way. */
+  let fail: ((why: string) => void) | undefined;
   let dead: string | undefined;
   let ended: Promise<void> | undefined;
   /** A message failed: no other machine may be opened in this thread. */
   let isPoisoned = false;
 
-  function answer(reply: FromThread): void {
-    if (reply.kind === "failed") isPoisoned = true;
-    waiting?.(reply);
-    waiting = undefined;
+  shared.fill(0);
+  seat.thread.listen((note) => {
+    if (note.kind === "notice") notice?.(note.text);
+    else printed.push(...note.parts);
+  });
+
+  async function exchange(message: ToThread<Message>, transfer: readonly ArrayBuffer[] = []): Promise<FromThread> {
+    if (dead !== undefined) throw new MachineFault(dead);
+    const failed = Promise.withResolvers<never>();
+    fail = (why) => failed.reject(new MachineFault(why));
+    Atomics.store(shared, SHARED.capturing, 0);
+    let hasFailed = false;
+    try {
+      return await Promise.race([seat.thread.ask(message, transfer), failed.promise]);
+    } catch (error) {
+      hasFailed = !(error instanceof RlmError);
+      isPoisoned ||= hasFailed;
+      throw error;
+    } finally {
+      fail = undefined;
+      if (!hasFailed) printed = [];
+    }
   }
 
-  const fail = (why: string) => answer({ kind: "failed", message: why });
+  const ask: Thread<Message>["ask"] = async (message, limitMs, listensToCancel = true) => {
+    const unwatch = watchThread({ shared, clock, limitMs, listensToCancel }, (why) => fail?.(why));
+    try {
+      return await exchange(message);
+    } finally {
+      unwatch();
+    }
+  };
 
   function died(why: string): void {
     dead ??= why;
-    fail(dead);
+    fail?.(dead);
   }
 
-  shared.fill(0);
-  seat.thread.listen({
-    heard(message) {
-      if (message.kind === "notice") notice?.(message.text);
-      else if (message.kind === "printed") printed.push(...message.parts);
-      else answer(message);
-    },
-    gone: died,
-  });
-
-  /** Sends a message, and resolves with its answer or with why there is none. */
-  function exchange(message: ToThread<Message>, transfer: readonly ArrayBuffer[] = []): Promise<FromThread> {
-    return new Promise((resolve) => {
-      waiting = resolve;
-      if (dead !== undefined) return fail(dead);
-      Atomics.store(shared, SHARED.capturing, 0);
-      seat.thread.send(message, transfer);
-    });
-  }
-
-  /**
-   * Sends a message and waits for its answer, one at a time. If the thread takes too long, the answer is `failed`: see
-   * `watchThread`.
-   * @param limitMs how long the guest may run
-   * @param listensToCancel true if the `cancel` word shortens that
-   */
-  async function ask(message: ToThread<Message>, limitMs: number, listensToCancel = true): Promise<FromThread> {
-    const unwatch = watchThread({ shared, clock, limitMs, listensToCancel }, fail);
-    const reply = await exchange(message);
-    unwatch();
-    if (reply.kind !== "failed") printed = [];
-    return reply;
-  }
-
-  /** Ends the thread. The message that waits for an answer, and every later one, is answered `failed` with this reason. */
   async function end(why: string): Promise<void> {
     died(why);
     ended ??= seat.thread.end();
@@ -78,26 +156,23 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions) {
   }
 
   return {
-    /** Opens the machine, however long that takes. */
-    open: (setup: MachineSetup<Message>, transfer: readonly ArrayBuffer[]) =>
-      exchange({ kind: "open", setup }, transfer),
+    open: (setup, transfer) => exchange({ kind: "open", setup }, transfer),
     ask,
-    /** Sets or clears the word that ends the running exec as cancelled. */
-    cancel: (on: boolean): void => void (dead === undefined && Atomics.store(shared, SHARED.cancel, on ? 1 : 0)),
-    /** The guest's output since the last answer. */
-    printed: (): readonly Printed[] => printed,
+    cancel(on) {
+      if (dead === undefined) Atomics.store(shared, SHARED.cancel, on ? 1 : 0);
+    },
+    printed: () => printed,
     end,
-    /** Like `end`, but a thread whose machine is at rest and sound only drops the machine, and serves others. */
-    async release(why: string): Promise<void> {
+    async release(why) {
       if (dead !== undefined) return ended;
-      if (waiting || isPoisoned) return end(why);
-      const reply = await ask({ kind: "close" }, COMMAND_MS, false);
-      if (reply.kind !== "closed") return end(why);
+      if (fail || isPoisoned) return end(why);
+      const answer = await ask({ kind: "close" }, COMMAND_MS, false).catch(() => null);
+      if (answer?.kind !== "closed") return end(why);
       died(why);
       // It serves other machines from now on.
       ended = Promise.resolve();
       seat.thread.listen(null);
-      await seat.leave(reply.isSmall);
+      await seat.leave(answer.isSmall);
     },
   };
 }

@@ -1,9 +1,27 @@
 import type { Poolable, PoolOptions } from "./pool.ts";
 
 /** The threads of a pool, and those of them that have no machine. */
-export type Threads<T extends Poolable> = ReturnType<typeof openThreads<T>>;
+export interface Threads<T extends Poolable> {
+  begin(): Promise<T>;
+  /** Lets a thread stay for the next machine, for `lingerMs`. */
+  keep(thread: Promise<T>): void;
+  /** Takes one without a machine. */
+  takeFree(): Promise<T> | undefined;
+  /** Calls `run` once the thread is gone. Only the `run` that was given last for a thread is called. */
+  whenGone(thread: T, run: () => void): void;
+  /** The number of those that start, live or end. */
+  count(): number;
+  /** The number of those without a machine. */
+  countFree(): number;
+  /** Time that the newest one took to start, ms. */
+  startMs(): number;
+  /** Resolves once something changes for a machine that waits for a thread. */
+  change(): Promise<void>;
+  /** Wakes machines that wait for a change. */
+  changed(): void;
+}
 
-export function openThreads<T extends Poolable>({ start, clock, background, lingerMs }: PoolOptions<T>) {
+export function openThreads<T extends Poolable>({ start, clock, background, lingerMs }: PoolOptions<T>): Threads<T> {
   /** A thread serves any number of machines: its listener is replaced, so that nothing of earlier machines is kept. */
   const listeners = new Map<T, () => void>();
   /** Threads without a machine, some of which still start. Each with what calls off its end. */
@@ -22,7 +40,6 @@ export function openThreads<T extends Poolable>({ start, clock, background, ling
     changed();
   }
 
-  /** `run` is called once the thread is gone. Only the `run` that was given last for a thread is called. */
   function whenGone(thread: T, run: () => void): void {
     if (listeners.has(thread)) listeners.set(thread, run);
     else run();
@@ -35,7 +52,7 @@ export function openThreads<T extends Poolable>({ start, clock, background, ling
   }
 
   return {
-    async begin(): Promise<T> {
+    async begin() {
       const from = clock.monotonic();
       threads++;
       try {
@@ -54,8 +71,7 @@ export function openThreads<T extends Poolable>({ start, clock, background, ling
         throw error;
       }
     },
-    /** Lets a thread stay for the next machine, for `lingerMs`. */
-    keep(thread: Promise<T>): void {
+    keep(thread) {
       const forget = () => void take(thread);
       const end = () => {
         forget();
@@ -63,23 +79,18 @@ export function openThreads<T extends Poolable>({ start, clock, background, ling
       };
       free.set(thread, background.after(lingerMs, end));
       void thread.then((started) => {
-        started.hold(false);
         if (free.has(thread)) whenGone(started, forget);
       }, forget);
       changed();
     },
-    /** One without a machine. */
-    takeFree(): Promise<T> | undefined {
+    takeFree() {
       const [thread] = free.keys();
       return thread && take(thread);
     },
     whenGone,
-    /** Those that start, live or end. */
     count: () => threads,
     countFree: () => free.size,
-    /** Time that the newest one took to start. */
     startMs: () => startMs,
-    /** Resolves once something changes for a machine that waits for a thread. */
     change: () => news.promise,
     changed,
   };

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { dirname } from "node:path";
 import PQueue from "p-queue";
 import { cancelled } from "../context/load/reading.ts";
-import { onceAborted } from "../platform/signals.ts";
+import { endInTime } from "../platform/signals.ts";
 import { megabytes, Unreadable } from "./growing.ts";
 import { CHILDREN } from "./kinds.ts";
 import {
@@ -121,7 +121,7 @@ async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onPro
     breach ??= error;
     child.process.kill("SIGKILL");
   };
-  using _inTime = endInTime(WAITING * timeFor(bytes.length), signal, end);
+  using _inTime = endReading(WAITING * timeFor(bytes.length), signal, end);
   for (const piece of frameOf(job, [bytes])) child.process.stdin?.write(piece);
   for (;;) {
     const message = await nextMessage(child);
@@ -135,16 +135,9 @@ async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onPro
 const WAITING = 10;
 
 /** Ends work when its time, ms, is over or the signal is aborted, until it is disposed. */
-export function endInTime(time: number, signal: AbortSignal | undefined, end: (why: Error) => void): Disposable {
+export function endReading(time: number, signal: AbortSignal | undefined, end: (why: Error) => void): Disposable {
   const slow = new Unreadable("too_slow", `took longer than ${Math.round(time / 1000)} s to read`);
-  const timer = setTimeout(() => end(slow), time);
-  const callOff = signal && onceAborted(signal, () => end(cancelled(signal)));
-  return {
-    [Symbol.dispose]() {
-      clearTimeout(timer);
-      callOff?.();
-    },
-  };
+  return endInTime(time, signal, () => end(signal?.aborted ? cancelled(signal) : slow));
 }
 
 /** The place to which the child has come, or its answer; undefined if it has ended. */

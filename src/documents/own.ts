@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { basename, delimiter, isAbsolute, join } from "node:path";
 import { LIMITS } from "../../runtime/index.ts";
-import { type Asked, endInTime } from "./children.ts";
+import { type Asked, endReading } from "./children.ts";
 import { withCopy } from "./copies.ts";
 import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
@@ -68,7 +68,7 @@ async function run(
     endGroup(own);
     reject(error);
   };
-  using _inTime = endInTime(timeFor(bytes), signal, end);
+  using _inTime = endReading(timeFor(bytes), signal, end);
   const pieces: Buffer[] = [];
   let size = 0;
   let said = "";

@@ -1,15 +1,13 @@
 export type { AgentTool } from "./agent-tools/index.ts";
-export { failure, isFailureCode, refusesTools } from "./failure.ts";
+export { cutAnswer, failure, isFailureCode, refusesTools } from "./failure.ts";
 export { fetchedProblem } from "./fetched.ts";
 export type { Authorization } from "./keys/authorize.ts";
-export { defaultModels } from "./keys/default-model.ts";
 export { agentDirOf } from "./keys/pi-files.ts";
-export { keyVariable } from "./keys/variables.ts";
+export { defaultModels, keyVariable } from "./keys/variables.ts";
 export { listModels, type ModelFacts, modelsAt, modelsMeantBy, refreshModels } from "./list.ts";
-export { isLocalServer } from "./local-servers.ts";
+export { nearestNames } from "./meant-models.ts";
 export { endOf, endSentence } from "./model-ends.ts";
 export { noModelCure, openModels, priceOf, refusalOf, withFallback } from "./models.ts";
-export { nearestNames } from "./nearest-names.ts";
 export {
   type Complete,
   type Completion,
@@ -21,12 +19,11 @@ export { priceIn } from "./pi-ai/catalog.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export type * from "./port.ts";
 export type { Patience } from "./replies/away.ts";
-export { cutAnswer } from "./replies/cut-answer.ts";
-export { readLiteral } from "./replies/literal.ts";
 export { refusalKind } from "./replies/refusal-kinds.ts";
 export { isQuoted } from "./replies/shown.ts";
-export { textCalls } from "./replies/text-calls.ts";
+export { readLiteral, textCalls } from "./replies/text-calls.ts";
 export { type GivenUse, toolUses } from "./replies/tool-use.ts";
+export { isLocalServer } from "./server-window.ts";
 export { estimateTokens, knownModel, knownPrice, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";

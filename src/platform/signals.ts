@@ -56,3 +56,40 @@ function tell({ target }: Event): void {
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => void onceAborted(signal, resolve));
 }
+
+/** The result of the work, or a rejection with `reason` as soon as the signal aborts. The work itself goes on. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, reason: () => Error): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const callOff = onceAborted(signal, () => reject(reason()));
+  try {
+    return await Promise.race([promise, work]);
+  } finally {
+    callOff();
+  }
+}
+
+/** Timers hold no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Calls `end` once, when so many ms are over or the signal aborts, unless the answer is disposed before. */
+export function endInTime(
+  ms: number,
+  signal: AbortSignal | undefined,
+  end: (by: "time" | "signal") => void,
+): Disposable {
+  let callOff = () => {};
+  const timer = setTimeout(finish, Math.min(ms, LONGEST_MS), "time");
+
+  function release(): void {
+    clearTimeout(timer);
+    callOff();
+  }
+
+  function finish(by: "time" | "signal"): void {
+    release();
+    end(by);
+  }
+
+  if (signal) callOff = onceAborted(signal, () => finish("signal"));
+  return { [Symbol.dispose]: release };
+}

@@ -1,5 +1,8 @@
+import { type Channel, serveCaller } from "../../runtime/index.ts";
 import { shareStore } from "../store/index.ts";
-import type { FromChild, ToChild } from "./child.ts";
+import type { WorkProgress } from "./api.ts";
+import type { TryNote, TryRequest } from "./child.ts";
+import type { Verdict } from "./dispatcher.ts";
 import { processParts } from "./process-parts.ts";
 import { tryJob, verdictOf } from "./try.ts";
 
@@ -7,16 +10,23 @@ import { tryJob, verdictOf } from "./try.ts";
 const LEAVE_MS = 5000;
 
 /** Tries the one job that the worker names, in this process. It ends with the worker: the job is suspended then. */
-export async function serveWorker(): Promise<void> {
+export function serveWorker(): void {
   const suspend = new AbortController();
   const changed = new AbortController();
-  const task = Promise.withResolvers<Extract<ToChild, { kind: "try" }>>();
-  process.on("message", (text) => {
-    const message: ToChild = JSON.parse(String(text));
-    if (message.kind === "try") task.resolve(message);
-    else if (message.kind === "changed") changed.abort();
-    else suspend.abort();
-  });
+
+  async function answer({ place, ticket, session }: TryRequest): Promise<Verdict> {
+    try {
+      await using store = await shareStore(place);
+      const parts = await processParts({ store, session, suspend: suspend.signal, onProgress: tell });
+      return await tryJob(parts, { ...ticket, changed: changed.signal });
+    } catch (error) {
+      // A store that cannot be opened is no fault of the job.
+      return verdictOf(error, ticket);
+    }
+  }
+
+  const heard = (note: TryNote) => (note === "changed" ? changed : suspend).abort();
+  const tell = serveCaller<TryRequest, Verdict, TryNote, WorkProgress>(channelOfParent(), { answer, heard });
   process.once("disconnect", () => {
     suspend.abort();
     setTimeout(() => process.exit(1), LEAVE_MS).unref();
@@ -24,28 +34,14 @@ export async function serveWorker(): Promise<void> {
   // A terminal sends Ctrl-C to both. The worker says what becomes of the job.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => suspend.abort());
-  const { place, ticket, session } = await task.promise;
-  try {
-    await using store = await shareStore(place);
-    const parts = await processParts({
-      store,
-      session,
-      suspend: suspend.signal,
-      onProgress: (progress) => void tell({ kind: "progress", progress }),
-    });
-    const verdict = await tryJob(parts, { ...ticket, changed: changed.signal });
-    await tell({ kind: "verdict", verdict });
-  } catch (error) {
-    // A store that cannot be opened is no fault of the job.
-    await tell({ kind: "verdict", verdict: verdictOf(error, ticket) });
-  }
-  if (process.connected) process.disconnect();
 }
 
-/** A worker that is gone hears nothing more. */
-function tell(message: FromChild): Promise<void> {
-  return new Promise((resolve) => {
-    if (!process.send || !process.connected) return resolve();
-    process.send(JSON.stringify(message), () => resolve());
-  });
+/** The worker disconnects when it has the verdict. One that is gone hears nothing more. */
+function channelOfParent<Heard>(): Pick<Channel<Heard>, "send" | "listen"> {
+  return {
+    send(message) {
+      if (process.connected) process.send?.(JSON.stringify(message), () => {});
+    },
+    listen: ({ heard }) => void process.on("message", (text) => heard(JSON.parse(String(text)))),
+  };
 }

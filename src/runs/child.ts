@@ -1,4 +1,5 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
+import { type Channel, openCaller } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { onceAborted } from "../platform/signals.ts";
 import type { WorkerSession, WorkOptions, WorkProgress } from "./api.ts";
@@ -7,15 +8,15 @@ import type { Tried, Verdict } from "./dispatcher.ts";
 /** A ticket that has lapsed so often is tried in a process of its own: it may be the job that ends processes. */
 export const LAPSES_APART = 2;
 
-/** From the worker to the process that tries one job. */
-export type ToChild =
-  | { readonly kind: "try"; readonly place: string; readonly ticket: Ticket; readonly session: WorkerSession }
-  | { readonly kind: "changed" | "suspend" };
+/** The worker's one request to the process that tries a job. Its answer is the verdict, and its notes are progress. */
+export interface TryRequest {
+  readonly place: string;
+  readonly ticket: Ticket;
+  readonly session: WorkerSession;
+}
 
-/** From that process. Its last word is the verdict. */
-export type FromChild =
-  | { readonly kind: "progress"; readonly progress: WorkProgress }
-  | { readonly kind: "verdict"; readonly verdict: Verdict };
+/** A note of the worker to that process meanwhile. */
+export type TryNote = "changed" | "suspend";
 
 type Ticket = Omit<Tried, "changed">;
 
@@ -29,34 +30,35 @@ interface ChildOptions extends Pick<WorkOptions, "onProgress" | "session" | "sus
 export async function tryInChild(options: ChildOptions, { changed, ...ticket }: Tried): Promise<Verdict> {
   const { place, session, suspend, onProgress = () => {}, entry = entryUrl("runs/child-entry") } = options;
   const child = fork(entry, [], { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] });
-  const told = Promise.withResolvers<Verdict>();
-  let last = "";
-  const say = (message: ToChild) => {
-    // A process that has just ended takes no message: its end is what counts.
-    child.send(JSON.stringify(message), () => {});
-  };
-  child.stderr?.on("data", (text) => {
-    last = `${last}${text}`.slice(-LAST_WORDS);
-  });
-  child.on("message", (text) => {
-    const message: FromChild = JSON.parse(String(text));
-    if (message.kind === "progress") onProgress(message.progress);
-    else told.resolve(message.verdict);
-  });
-  child.on("error", told.reject);
-  // `close`: all that it wrote has been read.
-  child.on("close", (code, signal) => told.reject(new Error(endOf({ code, signal, last }))));
-  say({ kind: "try", place, ticket, session: { ...session, subAgents: turnsOf(session) } });
+  const caller = openCaller<TryRequest, Verdict, TryNote, WorkProgress>(channelOfChild(child), onProgress);
   const callOffs = [
-    onceAborted(changed, () => say({ kind: "changed" })),
-    onceAborted(suspend, () => say({ kind: "suspend" })),
+    onceAborted(changed, () => caller.tell("changed")),
+    onceAborted(suspend, () => caller.tell("suspend")),
   ];
   try {
-    return await told.promise;
+    return await caller.ask({ place, ticket, session: { ...session, subAgents: turnsOf(session) } });
   } finally {
     for (const callOff of callOffs) callOff();
     if (child.connected) child.disconnect();
   }
+}
+
+function channelOfChild<Heard>(child: ChildProcess): Channel<Heard> {
+  let last = "";
+  child.stderr?.on("data", (text) => {
+    last = `${last}${text}`.slice(-LAST_WORDS);
+  });
+  return {
+    // A process that has just ended takes no message: its end is what counts.
+    send: (message) => void child.send(JSON.stringify(message), () => {}),
+    hold() {},
+    listen({ heard, gone }) {
+      child.on("message", (text) => heard(JSON.parse(String(text))));
+      child.on("error", gone);
+      // `close`: all that it wrote has been read.
+      child.on("close", (code, signal) => gone(new Error(endOf({ code, signal, last }))));
+    },
+  };
 }
 
 /** Characters of what a process wrote last that are kept. */

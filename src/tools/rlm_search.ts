@@ -77,13 +77,13 @@ async function find(searched: readonly Searched[], pattern: string, signal: Abor
     ranges: documents.map(({ start, end }) => [start, end] as const),
   }));
   const { source, flags } = patternOf(pattern);
-  const found = await taskThread()
-    .run("find", [texts, source, flags, HITS], signal)
-    .catch((error: unknown) => {
-      throw error instanceof TaskEnded ? ended(error) : error;
-    });
-  if ("hits" in found) return found;
-  throw refused(found.message.replace(/^find: /, ""), found.suggestion);
+  try {
+    return await taskThread().run("find", [texts, source, flags, HITS], signal);
+  } catch (error) {
+    if (error instanceof TaskEnded) throw ended(error);
+    if (error instanceof RlmError) throw refused(error.message.replace(/^find: /, ""), error.suggestion);
+    throw error;
+  }
 }
 
 function ended(error: TaskEnded): RlmError {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { factsOf } from "../../builtins/facts.ts";
 import { llm_query_batch } from "../../builtins/llm_query_batch.ts";
 import type { Services } from "../../builtins/services.ts";
-import { callsOf, checkSubCall, readSubCall } from "../../builtins/sub-call.ts";
+import { callsOf, checkOf, readSubCall } from "../../builtins/sub-call.ts";
 import { type CallScope, type Json, RlmError } from "../../runtime/index.ts";
 import { scopeWith, servicesOver } from "../support/builtin-services.ts";
 
@@ -163,7 +163,7 @@ test("calls of the same slice count before they are sent", () => {
 const FACTS = { remaining_tokens: 9000, remaining_sub_calls: 50, remaining_time_ms: 9000, depth_left: 2 };
 
 function check(options: Json, facts: { [name: string]: Json } = {}, newCalls = 0, given: Services = services): number {
-  return checkSubCall("llm_query", readSubCall("llm_query", ["Which?", options]), given, scopeOf(facts, newCalls));
+  return checkOf("llm_query")(given, ["Which?", options], scopeOf(facts, newCalls), "llm_query");
 }
 
 function plan(args: readonly Json[], facts: { [name: string]: Json }): Json | undefined {

@@ -58,7 +58,7 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["runtime/machine.ts", "./limits.ts"],
   ["runtime/machine.ts", "node:fs"],
   ["runtime/quickjs/quickjs.ts", "quickjs-wasi"],
-  ["runtime/cells/transform.ts", "acorn"],
+  ["runtime/cells/scripts.ts", "acorn"],
   ["builtins/peek.ts", "../runtime/index.ts"],
   ["src/index.ts", "./session/index.ts"],
   ["src/context/load/load.ts", "../../../runtime/index.ts"],

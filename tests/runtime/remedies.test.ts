@@ -32,7 +32,7 @@ test("every remedy has words of its own in the command and in Pi, and none is le
 test("only the command, its MCP server and the commands of Pi name flags and subcommands", () => {
   const files = globSync("{runtime,builtins,src}/**/*.ts", { cwd: ROOT }).filter(
     (file) =>
-      !/^src\/(?:cli|config|mcp|view)\/|^runtime\/remedies|^src\/pi\/(?:wording|view\/)/.test(file) &&
+      !/^src\/(?:cli|settings|mcp|view)\/|^runtime\/remedies|^src\/pi\/(?:wording|view\/)/.test(file) &&
       !OF_OTHERS.test(file),
   );
   const found = files.flatMap((file) =>
@@ -46,7 +46,7 @@ test("only the command, its MCP server and the commands of Pi name flags and sub
 });
 
 /** The flags of Node and of programs that make documents readable. */
-const OF_OTHERS = /^src\/context\/documents\/(?:children|errors|convert|(?:sheets\/)?xlsx)\.ts$/;
+const OF_OTHERS = /^src\/documents\/(?:children|errors|convert|(?:sheets\/)?xlsx)\.ts$/;
 
 /** A line that names the flags of a model's server. */
 const OF_SERVERS = /\b(?:llama-server|vLLM)\b/;

@@ -14,12 +14,13 @@ function threadWith(replies: FromThread[]) {
   const cancelled: boolean[] = [];
   const waits: boolean[] = [];
   let dead: string | undefined;
-  const failed = (message: string): FromThread => ({ kind: "failed", message });
   const thread: Thread<unknown> = {
-    open: async () => failed(""),
+    open: () => Promise.reject(new Error("")),
     async ask({ kind }) {
       asked.push(kind);
-      return dead === undefined ? (replies.shift() ?? failed("no reply is left")) : failed(dead);
+      const reply = dead === undefined ? replies.shift() : undefined;
+      if (reply === undefined) throw new Error(dead ?? "no reply is left");
+      return reply;
     },
     cancel: (on) => void cancelled.push(on),
     printed: () => [{ stream: "stdout", text: "so far" }],
@@ -51,8 +52,7 @@ test("an image that could not be captured ends the machine, and the exec is over
 });
 
 test("an image that was refused is null, and the guest still waits", async () => {
-  const error = { code: "checkpoint_lost", message: "no base", suggestion: "" } as const;
-  const { slices, waits, whyDead } = threadWith([waiting({ kind: "refused", error })]);
+  const { slices, waits, whyDead } = threadWith([waiting({ kind: "refused" })]);
   const slice = await slices.start(input, REQUEST);
   expect(slice).toMatchObject({ kind: "waiting", calls: [CALL], image: null });
   expect({ waits, dead: whyDead() }).toEqual({ waits: [false, true], dead: undefined });

@@ -32,7 +32,14 @@ export const flag = (description: string): Param => ({ type: "boolean", descript
 export const count = (description: string, minimum: number): Param => ({ type: "integer", description, minimum });
 
 /** Checked arguments by name; undefined if an optional one is not given. */
-export type Arguments = ReturnType<typeof reader>;
+export interface Arguments {
+  /** A text; `undefined` if it is not given. */
+  text(name: string): string | undefined;
+  /** A number; `undefined` if it is not given. */
+  count(name: string): number | undefined;
+  /** True if it is given as true. */
+  flag(name: string): boolean;
+}
 
 /** A tool that every sub-agent may have, since it only reads. */
 export interface ReadTool {
@@ -76,7 +83,7 @@ export function within(
   };
 }
 
-function reader(args: { readonly [name: string]: Json }) {
+function reader(args: { readonly [name: string]: Json }): Arguments {
   return {
     text(name: string): string | undefined {
       const value = args[name];

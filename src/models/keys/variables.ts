@@ -1,3 +1,5 @@
+import { agentDirOf, type Env, readPiFiles } from "./pi-files.ts";
+
 /**
  * Common providers: the variable in which their keys are looked for, and a model in the middle of their list, by ability and price.
  * pi-ai tells only the variables that are set; a test compares these with it.
@@ -34,4 +36,20 @@ export function placeholderProblem(value: string): string | null {
 /** True if the value of a variable may be a key. */
 export function isKey(value: string | undefined): value is string {
   return value !== undefined && value !== "" && placeholderProblem(value) === null;
+}
+
+/** The default models, `provider/id`, of the common providers for which there is a key or a login. */
+export function defaultModels(env: Env, agentDir = agentDirOf(env)): readonly string[] {
+  const logins = loginsIn(agentDir);
+  const keyed = Object.entries(PROVIDERS).filter(([name, { variable }]) => isKey(env[variable]) || logins.has(name));
+  return keyed.map(([name, { model }]) => `${name}/${model}`);
+}
+
+/** A broken file counts as none: the first request says what is wrong with it. */
+function loginsIn(agentDir: string): Pick<ReadonlyMap<string, unknown>, "has"> {
+  try {
+    return readPiFiles(agentDir).credentials;
+  } catch {
+    return new Map();
+  }
 }

@@ -1,9 +1,8 @@
-import type { Context } from "belay-pi-ai";
+import type { AssistantMessage, Context, Message } from "belay-pi-ai";
 import type { Json } from "../../../runtime/index.ts";
 import { given, isRecord } from "../../platform/json.ts";
 import type { ModelAnswer, ModelRequest } from "../port.ts";
 import { type AskedModel, type FormPart, formOf } from "./answer-form.ts";
-import { oneByOne, withoutSystem } from "./chat-template.ts";
 import { type ParameterPart, placedParameters, refusedParameter } from "./parameters.ts";
 import { withSharedBeginning } from "./shared-beginning.ts";
 
@@ -183,4 +182,28 @@ function withFields(body: Fields, values: { readonly [place: string]: Json }): F
 function withField(fields: Fields, [name = "", ...rest]: readonly string[], value: Json): Fields {
   const inner = fields[name];
   return { ...fields, [name]: rest.length === 0 ? value : withField(isRecord(inner) ? inner : {}, rest, value) };
+}
+
+/** The system prompt at the beginning of the first message, for templates that have none, such as those of Gemma 2. */
+function withoutSystem({ systemPrompt, ...context }: Context): Context {
+  const [first, ...others] = context.messages;
+  if (systemPrompt === undefined || first?.role !== "user" || typeof first.content !== "string") return context;
+  return { ...context, messages: [{ ...first, content: `${systemPrompt}\n\n${first.content}` }, ...others] };
+}
+
+/** Calls that follow one another, each with its result, for templates with one call a message, such as those of Llama 3. */
+function oneByOne(messages: readonly Message[]): Message[] {
+  const result: Message[] = [];
+  let waiting: AssistantMessage[] = [];
+  for (const message of messages) {
+    if (message.role === "assistant") {
+      const [, ...later] = message.content.filter(({ type }) => type === "toolCall");
+      waiting = later.map((call) => ({ ...message, content: [call] }));
+      result.push({ ...message, content: message.content.filter((part) => !later.includes(part)) });
+      continue;
+    }
+    result.push(message);
+    if (message.role === "toolResult") result.push(...waiting.splice(0, 1));
+  }
+  return result;
 }

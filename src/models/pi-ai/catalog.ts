@@ -3,7 +3,7 @@ import { RlmError, remedy } from "../../../runtime/index.ts";
 import { given, isRecord } from "../../platform/json.ts";
 import type { PiFiles, PiModelEntry, PiModelFields, PiProvider } from "../keys/pi-files.ts";
 import { PROVIDERS } from "../keys/variables.ts";
-import { nearestNames } from "../nearest-names.ts";
+import { nearestNames } from "../meant-models.ts";
 import type { Model, Price } from "../port.ts";
 import type { PiAi } from "./load.ts";
 

@@ -1,12 +1,12 @@
 import type { Api, AssistantMessageEvent, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
-import { RlmError } from "../../../runtime/index.ts";
+import { RlmError, THINKING, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, nothingSaid, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
-import { isLocalServer, isPrivateAddress } from "../local-servers.ts";
 import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
+import { isLocalServer, isPrivateAddress } from "../server-window.ts";
 import { estimateRequest } from "../sub-call/estimate.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
@@ -22,8 +22,7 @@ import { explain, isUnreached, type Place, type Refusal, statusOf, UNNAMED, with
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import type { SeenResponse } from "./response-watch.ts";
 import { cachesBeginnings } from "./shared-beginning.ts";
-import { type StopReason, stopReasonOf } from "./stop-reasons.ts";
-import { thinkingOptions } from "./thinking.ts";
+import { type StopReason, stopReasonOf } from "./wire.ts";
 
 export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
   /** The address of the model came from --base-url. */
@@ -270,4 +269,45 @@ function unsendable(error: unknown, refusal: Omit<Refusal, "said">): SubCallErro
 function addressOf(baseUrl: string): string {
   const url = URL.parse(baseUrl);
   return url?.host ? shownAddress(url) : baseUrl;
+}
+
+/** Tokens that are always left for the answer. */
+const ANSWER = 1024;
+
+/**
+ * pi-ai's options for a level. `maxTokens` bounds thinking and answer together: where pi-ai adds the budget of thinking to
+ * it, it gets so much less.
+ */
+export function thinkingOptions(model: PiModel<Api>, wanted: Thinking, maxTokens: number) {
+  const level = nearestLevel(model, wanted);
+  if (level === "off") return { maxTokens };
+  const budget = Math.min(THINKING_TOKENS[level], Math.max(0, maxTokens - ANSWER));
+  const thinkingBudgets = { minimal: budget, low: budget, medium: budget, high: budget };
+  if (!addsBudget(model)) return { maxTokens, reasoning: level, thinkingBudgets };
+  // A budget of less than 1024 is refused.
+  return budget < 1024 ? { maxTokens } : { maxTokens: maxTokens - budget, reasoning: level, thinkingBudgets };
+}
+
+/** The level, else the next one above that the model has, else the next below: models that always think have no `off`. */
+export function nearestLevel(model: PiModel<Api>, wanted: Thinking): Thinking {
+  const has = THINKING.filter((level) => hasLevel(model, level));
+  const at = THINKING.indexOf(wanted);
+  return has.find((level) => THINKING.indexOf(level) >= at) ?? has.at(-1) ?? "off";
+}
+
+const BEYOND_HIGH: readonly Thinking[] = ["xhigh", "max"];
+
+function hasLevel({ api, reasoning, thinkingLevelMap }: PiModel<Api>, level: Thinking): boolean {
+  if (!reasoning) return level === "off";
+  // pi-ai lists them for models of Google, and then refuses to send them.
+  if (api.startsWith("google-") && BEYOND_HIGH.includes(level)) return false;
+  const mapped: unknown = Reflect.get(thinkingLevelMap ?? {}, level);
+  if (mapped === null) return false;
+  return mapped !== undefined || !BEYOND_HIGH.includes(level);
+}
+
+/** Protocols in which pi-ai sends maxTokens and the budget as one limit. */
+function addsBudget({ api, compat }: PiModel<Api>): boolean {
+  if (api !== "anthropic-messages" && api !== "bedrock-converse-stream") return false;
+  return Reflect.get(compat ?? {}, "forceAdaptiveThinking") !== true;
 }

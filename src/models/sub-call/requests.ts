@@ -70,7 +70,17 @@ export type Asked = Pick<ModelAnswer, "isConstrained"> &
 type OfAllRequests = Pick<ModelRequest, "conversation" | "thinking" | "sampling" | "shared" | "begun">;
 
 /** The requests of one sub-call. */
-export type Requests = ReturnType<typeof openRequests>;
+export interface Requests {
+  /** One turn of the model. It is sent again if that may help. Each request is reserved first. */
+  ask(
+    system: string | null,
+    messages: readonly ModelMessage[],
+    tools: readonly ToolSpec[],
+    form?: Pick<ModelRequest, "schema" | "mayDropTools">,
+  ): Promise<Asked>;
+  /** The usage so far. */
+  spent(): Spent;
+}
 
 export interface RequestParts {
   readonly budget: RequestBudget;
@@ -94,7 +104,7 @@ export function openRequests(
   { max_tokens, ...asking }: OfAllRequests & { readonly max_tokens: number },
   { budget, clock, random, sleep, post, patience = null }: RequestParts,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
-) {
+): Requests {
   const price = post ? (model.batchPrice ?? model.price) : model.price;
   let spent = NOTHING_SENT;
   /** When the newest request left, on both scales of the clock. */
@@ -128,7 +138,6 @@ export function openRequests(
   }
 
   return {
-    /** One turn of the model. It is sent again if that may help. Each request is reserved first. */
     async ask(
       system: string | null,
       messages: readonly ModelMessage[],

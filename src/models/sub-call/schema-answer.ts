@@ -1,4 +1,4 @@
-import type { Json } from "../../../runtime/index.ts";
+import { type Json, RlmError } from "../../../runtime/index.ts";
 import { failure } from "../failure.ts";
 import type { SubCallError } from "../port.ts";
 import type { ReadValue } from "../replies/value-in-text.ts";
@@ -13,9 +13,13 @@ export async function schemaProblem(
   signal: AbortSignal,
 ): Promise<SubCallError | null> {
   try {
-    const refused = await thread.run("schema", [schema], signal);
-    return refused && failure("schema_mismatch", refused.message, { suggestion: refused.suggestion, retriable: false });
+    await thread.run("schema", [schema], signal);
+    return null;
   } catch (error) {
+    if (error instanceof RlmError) {
+      const { message, suggestion } = error;
+      return failure("schema_mismatch", message, { suggestion, retriable: false });
+    }
     return endOf(error, "the schema could not be checked");
   }
 }

@@ -1,8 +1,8 @@
 import { messageOf } from "../../platform/errors.ts";
-import type { AgentTool, ToolAnswer } from "../agent-tools/index.ts";
+import { untilAborted } from "../../platform/signals.ts";
+import { type AgentTool, type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
 import type { ModelMessage, ToolUse } from "../port.ts";
-import type { TaskThread } from "../tasks/task-thread.ts";
-import { untilAborted } from "../tasks/until-aborted.ts";
+import { TaskEnded, type TaskThread } from "../tasks/task-thread.ts";
 
 /** Tools keep to 50 KB by themselves; what a host lends may not. UTF-16 units. */
 const MAX_ANSWER = 60_000;
@@ -50,4 +50,18 @@ function bounded(text: string): string {
 
 function failure(text: string): ToolAnswer {
   return { text, isError: true };
+}
+
+/** The read-only tools, which run in the thread: neither a pattern nor a file holds up the caller's. */
+export function threadedTools(readable: ReadableRoots, thread: TaskThread): AgentTool[] {
+  return readOnlyTools(readable).map((tool) => ({
+    ...tool,
+    run: (args, signal) => thread.run("tool", [readable, tool.name, args], signal).catch(withCure),
+  }));
+}
+
+/** The model reads the message and can ask for less. */
+function withCure(error: unknown): never {
+  if (!(error instanceof TaskEnded) || error.reason === "cancelled") throw error;
+  throw new Error(`${error.message}. Search a smaller folder, or for a simpler pattern.`, { cause: error });
 }

@@ -1,14 +1,22 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { LIMITS } from "../../../runtime/index.ts";
+import { type Caller, channelOfWorker, LIMITS, openCaller } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
-import { joinSignals } from "../../platform/signals.ts";
+import { endInTime, untilAborted } from "../../platform/signals.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
-import { type Limited, limited } from "./time-limit.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** Runs tasks beside the main thread, one after the other. */
-export type TaskThread = ReturnType<typeof openTaskThread>;
+export interface TaskThread extends AsyncDisposable {
+  /**
+   * Answers one task. Its time counts from its turn, once the thread has started, and the signal ends it at once.
+   *
+   * @throws TaskEnded if the signal aborts, or if the task takes too long or too much memory; what the task throws
+   */
+  run<Name extends TaskName>(
+    name: Name,
+    args: Parameters<Tasks[Name]>,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<Tasks[Name]>>>;
+}
 
 /** A task was ended from outside. The message is a clause about it: "it took longer than 10 s and was ended". */
 export class TaskEnded extends Error {
@@ -25,8 +33,8 @@ const IDLE_MS = 10_000;
 const HEAP_MB = 512;
 
 /** The thread starts with the first task. A task that is ended takes the thread with it, and the next one gets a new one. */
-export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?: number } = {}) {
-  let current: Promise<Worker> | undefined;
+export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?: number } = {}): TaskThread {
+  let current: StartedThread | undefined;
   let idle: NodeJS.Timeout | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -34,39 +42,39 @@ export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?:
     const ending = current;
     current = undefined;
     clearTimeout(idle);
-    await (await ending?.catch(() => undefined))?.terminate();
+    await ending?.worker.terminate();
   }
 
-  async function perform(request: object, signal: AbortSignal) {
+  async function perform(request: SentTask, signal: AbortSignal): Promise<never> {
     clearTimeout(idle);
     if (signal.aborted) throw cancelled();
+    const thread =
+      current ??
+      startThread(() => {
+        if (current === thread) current = undefined;
+      });
+    current = thread;
+    const { caller, begun } = thread;
+    let ended: TaskEnded | undefined;
     try {
-      current ??= startThread();
-      return await answerOf(await current, request, limited(signal, limitMs), limitMs);
+      await begun;
+      using _inTime = endInTime(limitMs, signal, (by) => {
+        ended = by === "signal" ? cancelled() : tooLong(limitMs);
+        void end();
+      });
+      return await caller.ask(request);
     } catch (error) {
-      void end();
-      throw error;
+      throw ended ?? (isOutOfMemory(error) ? tooBig() : error);
     } finally {
       if (current) idle = setTimeout(end, IDLE_MS).unref();
     }
   }
 
   return {
-    /**
-     * Answers one task. Its time counts from its turn, once the thread has started, and the signal ends it at once.
-     *
-     * @throws TaskEnded if the signal aborts, or if the task takes too long or too much memory
-     */
-    async run<Name extends TaskName>(
-      name: Name,
-      args: Parameters<Tasks[Name]>,
-      signal: AbortSignal,
-    ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
+    async run(name, args, signal) {
       const turn = last.then(() => perform({ name, args }, signal));
       last = turn.catch(() => {});
-      const answer = await untilAborted(turn, signal, cancelled);
-      if (answer.ok) return answer.value;
-      throw new Error(answer.message);
+      return await untilAborted(turn, signal, cancelled);
     },
     [Symbol.asyncDispose]: end,
   };
@@ -80,56 +88,35 @@ export function taskThread(): TaskThread {
   return shared;
 }
 
-/** A thread that has loaded its modules. */
-async function startThread(): Promise<Worker> {
+/** A task by its name. Its types are those of `run`. */
+interface SentTask {
+  readonly name: TaskName;
+  readonly args: readonly unknown[];
+}
+
+interface StartedThread {
+  readonly worker: Worker;
+  /** Returns what the task returns, since the thread runs it. */
+  readonly caller: Caller<SentTask, never>;
+  /** Resolves once the thread has loaded its modules. */
+  readonly begun: Promise<unknown>;
+}
+
+function startThread(gone: () => void): StartedThread {
   // Flags of a caller such as --input-type are refused for a thread.
-  const thread = new Worker(entryUrl("models/tasks/thread-entry"), {
+  const worker = new Worker(entryUrl("models/tasks/thread-entry"), {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   });
-  await nextMessage(thread);
-  thread.unref();
-  return thread;
+  const caller = openCaller<SentTask, never>(channelOfWorker(worker, "the thread for tools and schemas ended"));
+  worker.once("exit", gone);
+  return { worker, caller, begun: caller.ask({ name: "begin", args: [] }) };
 }
 
-/** The thread keeps the process alive for as long as something is awaited. */
-async function answerOf(thread: Worker, request: object, limit: Limited, limitMs: number) {
-  thread.ref();
-  try {
-    thread.postMessage(request);
-    return await nextMessage(thread, limit.signal);
-  } catch (error) {
-    throw endOf(error, limit, limitMs);
-  } finally {
-    limit.release();
-    thread.unref();
-  }
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
 }
 
-/** The thread's next message. It rejects if the signal aborts, and if the thread fails or ends. */
-async function nextMessage(thread: Worker, stop?: AbortSignal) {
-  const done = new AbortController();
-  using either = joinSignals(stop, done.signal);
-  const signal = either.signal;
-  const ended = once(thread, "exit", { signal }).then(() => {
-    throw new Error("the thread for tools and schemas ended");
-  });
-  try {
-    const [message] = await Promise.race([once(thread, "message", { signal }), ended]);
-    return message;
-  } finally {
-    done.abort();
-  }
-}
-
-function endOf(error: unknown, limit: Limited, limitMs: number): unknown {
-  if (limit.ended() === "cancelled") return cancelled();
-  if (limit.ended() === "timeout")
-    return new TaskEnded("time", `it took longer than ${limitMs / 1000} s and was ended`);
-  if (!(error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY")) return error;
-  return new TaskEnded("memory", `it took more than ${HEAP_MB} MB and was ended`);
-}
-
-function cancelled(): TaskEnded {
-  return new TaskEnded("cancelled", "it was cancelled");
-}
+const cancelled = () => new TaskEnded("cancelled", "it was cancelled");
+const tooLong = (limitMs: number) => new TaskEnded("time", `it took longer than ${limitMs / 1000} s and was ended`);
+const tooBig = () => new TaskEnded("memory", `it took more than ${HEAP_MB} MB and was ended`);

@@ -1,5 +1,5 @@
-import { type Json, RlmError } from "../../../runtime/index.ts";
-import { type DocumentHits, findInDocuments } from "../../context/index.ts";
+import type { Json } from "../../../runtime/index.ts";
+import { findInDocuments } from "../../context/index.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
 import { checkArguments } from "../agent-tools/tool.ts";
 import { readValue } from "../replies/value-in-text.ts";
@@ -11,14 +11,16 @@ import { checkSchema } from "../schema/schema.ts";
  * answers are sent between threads, so they are plain data.
  */
 const TASKS = {
+  /** Answers once the thread has loaded its modules. */
+  begin: () => null,
   /** Runs one of the read-only tools. */
   tool: runTool,
   /** Finds a pattern in documents. */
-  find: findIn,
+  find: findInDocuments,
   /** Compares a tool's arguments with its parameters. */
   arguments: checkArguments,
-  /** Says why a schema is refused; null if it is not. */
-  schema: schemaRefusal,
+  /** Throws why a schema is refused. */
+  schema: checkSchema,
   /** Takes the value out of an answer. */
   value: readValue,
   /** Makes a value for a dry run. */
@@ -41,10 +43,6 @@ export function perform<Name extends TaskName>({ name, args }: TaskRequest<Name>
   return tasks[name](...args);
 }
 
-export type TaskAnswer =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly message: string };
-
 async function runTool(
   readable: ReadableRoots,
   name: string,
@@ -57,30 +55,3 @@ async function runTool(
 
 /** An abort ends the whole thread. */
 const NEVER = new AbortController().signal;
-
-/** Returns what is wrong with the pattern, if it is refused. */
-function findIn(...args: Parameters<typeof findInDocuments>): DocumentHits | Refusal {
-  return refusable(() => findInDocuments(...args));
-}
-
-function schemaRefusal(schema: Json): Refusal | null {
-  return refusable(() => {
-    checkSchema(schema);
-    return null;
-  });
-}
-
-/** An RlmError cannot be sent between threads. */
-interface Refusal {
-  readonly message: string;
-  readonly suggestion: string;
-}
-
-function refusable<T>(work: () => T): T | Refusal {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    return { message: error.message, suggestion: error.suggestion };
-  }
-}

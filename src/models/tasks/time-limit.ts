@@ -1,39 +1,37 @@
-import { onceAborted } from "../../platform/signals.ts";
+import { endInTime } from "../../platform/signals.ts";
 
 /** Time that a provider's SDK may take to come to rest after an abort, ms: it then reports the charge. */
 const REST_MS = 500;
 
-/** Timers hold no more. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-export type Limited = ReturnType<typeof limited>;
-
 /** A signal and a time limit in one: after either, the caller waits for `REST_MS` at the most. */
-export function limited(signal: AbortSignal, timeoutMs: number) {
+export interface Limited {
+  /** Aborts with the given signal and when the time is over. */
+  readonly signal: AbortSignal;
+  /** Resolves with null if the work goes on too long after it was told to end. */
+  readonly overdue: Promise<null>;
+  /** The first cause of its end, or null. */
+  ended(): "cancelled" | "timeout" | null;
+  /** Frees the timers and the listener; aborts nothing. */
+  release(): void;
+}
+
+export function limited(signal: AbortSignal, timeoutMs: number): Limited {
   const controller = new AbortController();
   const { promise: overdue, resolve } = Promise.withResolvers<null>();
   let ended: "cancelled" | "timeout" | null = null;
-  let rest: ReturnType<typeof setTimeout> | undefined;
-  const end = (by: "cancelled" | "timeout") => {
-    if (ended !== null) return;
-    ended = by;
+  let rest: NodeJS.Timeout | undefined;
+  const limit = endInTime(timeoutMs, signal, (by) => {
+    ended = by === "time" ? "timeout" : "cancelled";
     rest = setTimeout(resolve, REST_MS, null);
     controller.abort();
-  };
-  const timer = setTimeout(end, Math.min(timeoutMs, LONGEST_MS), "timeout");
-  const callOff = onceAborted(signal, () => end("cancelled"));
+  });
   return {
-    /** Aborts with the given signal and when the time is over. */
     signal: controller.signal,
-    /** Resolves with null if the work goes on too long after it was told to end. */
     overdue,
-    /** The first cause of its end, or null. */
     ended: () => ended,
-    /** Frees the timers and the listener; aborts nothing. */
-    release(): void {
-      clearTimeout(timer);
+    release() {
       clearTimeout(rest);
-      callOff();
+      limit[Symbol.dispose]();
     },
   };
 }

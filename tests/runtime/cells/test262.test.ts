@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { CellSyntaxError } from "../../../runtime/cells/checks.ts";
-import { transformCell } from "../../../runtime/cells/transform.ts";
+import { transformCell } from "../../../runtime/cells/scripts.ts";
 import { ROOT } from "../../../scripts/process.ts";
 import { openMachineHere } from "../../support/machine-here.ts";
 

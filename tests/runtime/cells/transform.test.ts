@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CellSyntaxError } from "../../../runtime/cells/checks.ts";
 import { HELPER_PREFIX, transformHelper } from "../../../runtime/cells/helper-script.ts";
-import { openScripts } from "../../../runtime/cells/scripts.ts";
-import { transformCell } from "../../../runtime/cells/transform.ts";
+import { openScripts, transformCell } from "../../../runtime/cells/scripts.ts";
 import { openSession, type Session } from "../../../src/index.ts";
 import { type Program, programs } from "../../support/programs.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { CellSyntaxError } from "../../../runtime/cells/checks.ts";
 import { transformHelper } from "../../../runtime/cells/helper-script.ts";
-import { transformCell } from "../../../runtime/cells/transform.ts";
+import { transformCell } from "../../../runtime/cells/scripts.ts";
 import { openSession, type Session } from "../../../src/index.ts";
 
 const reserved = new Set(["find", "P"]);

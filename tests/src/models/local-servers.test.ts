@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { isLocalServer } from "../../../src/models/local-servers.ts";
 import { openModels } from "../../../src/models/models.ts";
+import { isLocalServer } from "../../../src/models/server-window.ts";
 
 test.each([
   ["any", "http://127.0.0.1:8080/v1"],

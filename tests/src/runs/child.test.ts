@@ -77,7 +77,8 @@ test("a worker that is killed has the job given back by its process, so that no 
   });
   const child = fork(entryUrl("runs/child-entry"), [], { execArgv: [] });
   const { changed, ...sent } = ticket;
-  child.send(JSON.stringify({ kind: "try", place: options.place, ticket: sent, session: options.session }));
+  const request = { place: options.place, ticket: sent, session: options.session };
+  child.send(JSON.stringify({ id: 1, request }));
   await expect.poll(() => server.requests.length).toBe(2);
   // All that a process hears of the death of its worker.
   child.disconnect();

@@ -6,4 +6,4 @@ process.send = (message: unknown, ...rest: never[]) => {
   if (/"done":1,"running":1/.test(String(message))) process.kill(process.pid, "SIGKILL");
   return send?.(message, ...rest) ?? false;
 };
-await serveWorker();
+serveWorker();

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { SeenResponse } from "../../../../src/models/pi-ai/response-watch.ts";
-import { stopReasonOf } from "../../../../src/models/pi-ai/stop-reasons.ts";
-import { watchStream } from "../../../../src/models/pi-ai/wire.ts";
+import { stopReasonOf, watchStream } from "../../../../src/models/pi-ai/wire.ts";
 
 test.each([
   ["Provider finish_reason: content_filter", "withheld"],

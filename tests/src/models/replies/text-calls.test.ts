@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readLiteral } from "../../../../src/models/replies/literal.ts";
-import { leftCallCure, textCalls } from "../../../../src/models/replies/text-calls.ts";
+import { leftCallCure, readLiteral, textCalls } from "../../../../src/models/replies/text-calls.ts";
 
 const TOOLS = [{ name: "rlm_exec" }];
 const CALL = '<tool_call>\n{"name": "rlm_exec", "arguments": {"code": "1"}}\n</tool_call>';

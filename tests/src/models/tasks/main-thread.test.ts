@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
-import { threadedTools } from "../../../../src/models/agent-tools/threaded.ts";
 import type { Model, ModelRequest, ModelTurn } from "../../../../src/models/port.ts";
-import { placeholderAnswer } from "../../../../src/models/sub-call/dry-run.ts";
-import { runSubCall, type SubCall } from "../../../../src/models/sub-call/sub-call.ts";
+import { placeholderAnswer, runSubCall, type SubCall } from "../../../../src/models/sub-call/sub-call.ts";
+import { threadedTools } from "../../../../src/models/sub-call/tool-answers.ts";
 import { openTaskThread } from "../../../../src/models/tasks/task-thread.ts";
 import { folderWith } from "../../../support/tree.ts";
 
