@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { systemClock } from "../runtime/index.ts";
 import { type BatchAccount, openModels } from "../src/models/index.ts";
-import { collectAnswers, proofOfParcel } from "../src/provider-batches/index.ts";
-import { type JobRow, type NewParcel, openStore, type Shipping, type Store } from "../src/store/index.ts";
+import { collectAnswers, proofOfRequest } from "../src/provider-batches/index.ts";
+import { type BatchStore, type JobRow, type NewBatchRequest, openStore, type Store } from "../src/store/index.ts";
 import { promptOf } from "../tests/support/batch-server/answers.ts";
 import { type BatchServer, startBatchServer } from "../tests/support/batch-server/index.ts";
 import { buildCommand } from "./built.ts";
@@ -16,7 +16,7 @@ import { size } from "./size.ts";
 
 const JOBS = size(40, 2);
 const AT_ONCE = 4;
-const PARCELS = size(1000, 2);
+const REQUESTS = size(1000, 2);
 const [FEW, MANY] = size([100, 10_000], [1, 1]);
 /** Time after its looks until the memory of a process is read, ms. */
 const WAITED_MS = size(3000, 1);
@@ -66,7 +66,7 @@ export async function benchDelivery(): Promise<Report> {
       `a further job takes ${byBatch.toFixed(0)} ms of CPU by batch, and ${atOnce.toFixed(0)} ms at once`,
       `a process whose ${FEW} jobs wait takes ${few.waiter.toFixed(0)} MB, and one with ${MANY} takes ${most.waiter.toFixed(0)} MB`,
       `those that have sent the batch themselves take ${few.sender.toFixed(0)} MB and ${most.sender.toFixed(0)} MB`,
-      "a parcel goes with the record of its call, which is a commit of any call",
+      "a request goes with the record of its call, which is a commit of any call",
     ],
     aims: [
       {
@@ -74,7 +74,7 @@ export async function benchDelivery(): Promise<Report> {
         value: ratios.time.toFixed(2),
         met: ratios.time <= 3.5,
       },
-      { text: "commits of a parcel, at most 2", value: commits.toFixed(3), met: commits <= 2 },
+      { text: "commits of a request, at most 2", value: commits.toFixed(3), met: commits <= 2 },
       {
         text: `memory with ${MANY} waiting jobs ÷ that with ${FEW}, at most 1.2`,
         value: ratios.memory.toFixed(2),
@@ -138,30 +138,30 @@ const accountOf = (server: BatchServer) => {
 
 const requestOf = (prompt: string) => ({ model: "bench", messages: [{ role: "user", content: prompt }] });
 
-const parcelBy = (account: BatchAccount, asked: Omit<NewParcel, "account" | "proof">): NewParcel => ({
+const requestBy = (account: BatchAccount, asked: Omit<NewBatchRequest, "account" | "proof">): NewBatchRequest => ({
   ...asked,
   account: account.id,
-  proof: proofOfParcel(account, asked, JSON.stringify(asked.body)),
+  proof: proofOfRequest(account, asked, JSON.stringify(asked.body)),
 });
 
-/** Transactions for each parcel, from its request to its answer. */
+/** Transactions for each request, from its request to its answer. */
 async function commitsOf(folder: string, server: BatchServer): Promise<number> {
   await using store = await openStore(folder);
-  const { shipping, commits } = counting(store.shipping);
+  const { batches, commits } = counting(store.batches);
   const { models, account: asked } = accountOf(server);
   const account = await asked;
   if (!account) throw new Error("the server takes no batches");
   const key = { session: "S", root: "S", run: null, model: MODEL, k: 0 };
-  for (let call = 0; call < PARCELS; call++) {
+  for (let call = 0; call < REQUESTS; call++) {
     const body = requestOf(`${call} ${"x".repeat(BODY_BYTES)}`);
-    await shipping.keep(parcelBy(account, { ...key, call: `call-${call}`, body }));
+    await batches.keep(requestBy(account, { ...key, call: `call-${call}`, body }));
   }
   const over = new AbortController();
   process.env.BELAY_SHIPPING_PACE = ENV.BELAY_SHIPPING_PACE;
   const collecting = collectAnswers(
     {
       ...{
-        store: { shipping },
+        store: { batches },
         models,
         clock: systemClock,
         random: Math.random,
@@ -175,14 +175,14 @@ async function commitsOf(folder: string, server: BatchServer): Promise<number> {
     },
     over.signal,
   );
-  while ((await shipping.waits({ root: "S" })).length > 0) await Promise.race([setTimeout(20), collecting]);
+  while ((await batches.waits({ root: "S" })).length > 0) await Promise.race([setTimeout(20), collecting]);
   over.abort();
   await collecting;
-  return commits() / PARCELS;
+  return commits() / REQUESTS;
 }
 
 /** A store's part that counts what it commits. */
-function counting(shipping: Shipping) {
+function counting(batches: BatchStore) {
   let commits = 0;
   const counted =
     <Given extends unknown[], T>(write: (...given: Given) => Promise<T>) =>
@@ -190,10 +190,10 @@ function counting(shipping: Shipping) {
       commits += 1;
       return write(...given);
     };
-  const { keep, close, step, answer, end } = shipping;
+  const { keep, close, step, answer, end } = batches;
   const writes = { keep: counted(keep), close: counted(close), step: counted(step) };
   return {
-    shipping: { ...shipping, ...writes, answer: counted(answer), end: counted(end) },
+    batches: { ...batches, ...writes, answer: counted(answer), end: counted(end) },
     commits: () => commits,
   };
 }
@@ -252,7 +252,7 @@ async function parked(store: Store, server: BatchServer, rows: readonly JobRow[]
     await store.jobs.begin({ run, n }, { ticket: "t", fence: 0, engine: null, lapses: 0, answers: 0 });
     const body = requestOf(`${HOLD} ${n} ${"x".repeat(BODY_BYTES)}`);
     const key = { session, root: session, run, model: MODEL, call: "bench", k: 0 };
-    await store.shipping.keep(parcelBy(account, { ...key, body }));
+    await store.batches.keep(requestBy(account, { ...key, body }));
     await store.jobs.put({ run, n }, 0, back);
   }
 }

@@ -1,9 +1,9 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
 import { type BatchAccount, keyVariable } from "../models/index.ts";
-import type { Shipping } from "../store/index.ts";
+import type { BatchStore } from "../store/index.ts";
 
 export interface AccountsParts {
-  readonly shipping: Pick<Shipping, "lease" | "release">;
+  readonly batches: Pick<BatchStore, "lease" | "release">;
   /** The account of a model, `provider/id`, by the keys of this process. @throws RlmError if there is no key */
   accountOf(model: string): Promise<BatchAccount>;
 }
@@ -11,7 +11,7 @@ export interface AccountsParts {
 /** Accounts whose leases this process has, until it gives them back. */
 export type Accounts = ReturnType<typeof openAccounts>;
 
-export function openAccounts({ shipping, accountOf }: AccountsParts) {
+export function openAccounts({ batches, accountOf }: AccountsParts) {
   /** Fences of the leases, by their accounts. */
   const served = new Map<string, number>();
 
@@ -19,7 +19,7 @@ export function openAccounts({ shipping, accountOf }: AccountsParts) {
   async function keep(accounts: ReadonlySet<string>): Promise<void> {
     const left = [...served.keys()].filter((name) => !accounts.has(name));
     for (const name of left) served.delete(name);
-    await Promise.all(left.map((name) => shipping.release(name)));
+    await Promise.all(left.map((name) => batches.release(name)));
   }
 
   /**
@@ -42,14 +42,14 @@ export function openAccounts({ shipping, accountOf }: AccountsParts) {
     async serve(name: string): Promise<number | null> {
       const known = served.get(name);
       if (known !== undefined) return known;
-      const fence = await shipping.lease(name);
+      const fence = await batches.lease(name);
       if (fence !== null) served.set(name, fence);
       return fence;
     },
     accountFor,
     /** Gives the lease of an account back, if this process has it. */
     async leave(name: string): Promise<void> {
-      if (served.delete(name)) await shipping.release(name).catch(() => {});
+      if (served.delete(name)) await batches.release(name).catch(() => {});
     },
     keep,
     [Symbol.asyncDispose]: () => keep(new Set()),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { BatchAccount } from "../models/index.ts";
-import { type Carrier, nullIfGone, type ResultRow } from "./carrier.ts";
 import { bodyOf, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
+import { type BatchClient, nullIfGone, type ResultRow } from "./provider.ts";
 
 // Not tried with the real server: its list has a batch as soon as the create was carried out, the newest first. A create that it has
 // not begun 60 s after its connection ended is never carried out. The results are below the batch's own address: the one that the
@@ -45,7 +45,7 @@ const Row = v.pipe(
 );
 
 /** Message Batches: their requests go with the create, and nothing but the ids of its rows says whose a batch is. */
-export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Carrier {
+export function anthropicClient(account: BatchAccount, stop?: AbortSignal): BatchClient {
   const http = httpOf(account, stop);
   const base = `${account.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages/batches`;
 
@@ -54,10 +54,10 @@ export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Car
     return response === null ? null : http.rows(response, Row);
   }
 
-  /** True if the rows of a batch that ended are those of the shipment; null: it does not say. */
-  async function isOf(shipment: string, batch: string): Promise<boolean | null> {
+  /** True if the rows of a batch that ended are those of this one of ours; null: it does not say. */
+  async function isOf(own: string, batch: string): Promise<boolean | null> {
     for await (const rows of (await results(batch)) ?? []) {
-      return rows.some(({ custom_id }) => custom_id.startsWith(`${shipment}-`));
+      return rows.some(({ custom_id }) => custom_id.startsWith(`${own}-`));
     }
     return null;
   }
@@ -73,13 +73,13 @@ export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Car
       const body = new Blob([requests, "]}"], { type: "application/json" });
       return (await http.json(Made, "POST", base, { body, before: asking, ms: ROWS_MS, goesOn: true })).id;
     },
-    async find({ shipment, parcels, asked_at, known }) {
+    async find({ id: own, requests, asked_at, known }) {
       let isMaybe = false;
       for await (const { id, processing_status, created_at, request_counts } of http.list(`${base}?limit=100`, List)) {
         if (Date.parse(created_at) < asked_at - EARLIER_MS) break;
         const count = Object.values(request_counts).reduce((sum, of) => sum + of, 0);
-        if (known.has(id) || count !== parcels) continue;
-        const isIt = processing_status === "ended" ? await isOf(shipment, id) : null;
+        if (known.has(id) || count !== requests) continue;
+        const isIt = processing_status === "ended" ? await isOf(own, id) : null;
         if (isIt) return { kind: "found", batch: id };
         isMaybe ||= isIt === null;
       }

@@ -1,19 +1,19 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import type { BatchAccount } from "../models/index.ts";
 import { sleep } from "../platform/sleep.ts";
-import type { Group, Shipment, Shipping } from "../store/index.ts";
+import type { BatchStore, Group, ProviderBatch } from "../store/index.ts";
 import { type Accounts, type AccountsParts, openAccounts } from "./accounts.ts";
-import type { Carrier } from "./carrier.ts";
+import { type Advancing, advance } from "./advance.ts";
 import { HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./pace.ts";
-import { type Advancing, advance } from "./shipments.ts";
+import type { BatchClient } from "./provider.ts";
 
 /** The parts with which a process sends what waits for batches, and takes the answers in. */
 export interface CollectorParts
   extends Pick<Advancing, "random" | "pace" | "resendsDoubtful" | "answered">,
-    Omit<AccountsParts, "shipping"> {
-  readonly shipping: Shipping;
+    Omit<AccountsParts, "batches"> {
+  readonly batches: BatchStore;
   readonly clock: Clock;
-  carrierOf(account: BatchAccount): Carrier;
+  clientOf(account: BatchAccount): BatchClient;
   /**
    * Nothing can be sent for an account until somebody acts. It may be told more than once.
    * @param isOurs this process has its lease; else another one may have its key
@@ -25,11 +25,11 @@ export interface CollectorParts
   readonly looked?: (() => void) | undefined;
 }
 
-/** The longest time between two rounds, ms: parcels that another process keeps are found so late. */
+/** The longest time between two rounds, ms: requests that another process keeps are found so late. */
 const ROUND_MS = 1000;
 const IDLE_MS = 2000;
 
-/** Sends parcels of the store and takes in their answers, until the signal aborts. One process at a time does so for an account. */
+/** Sends requests of the store and takes in their answers, until the signal aborts. One process at a time does so for an account. */
 export async function collect(given: CollectorParts, signal: AbortSignal): Promise<void> {
   // A request that is cut off by the end is no failure of its provider.
   const failing: CollectorParts["failing"] = (...told) => void (signal.aborted || given.failing(...told));
@@ -44,25 +44,25 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
 
   /** Serves each account that has something open. Returns when to do so again, in ms. */
   async function round(): Promise<number> {
-    const [groups, shipments] = await Promise.all([parts.shipping.groups(), parts.shipping.open()]);
-    const names = new Set([...groups, ...shipments].map(({ account }) => account));
+    const [groups, open] = await Promise.all([parts.batches.groups(), parts.batches.open()]);
+    const names = new Set([...groups, ...open].map(({ account }) => account));
     await accounts.keep(names);
     const now = parts.clock.monotonic();
-    const keyOf = ({ account, model }: Group | Shipment) => `${account} ${model}`;
-    const isFree = (one: Group | Shipment) => (hindered.get(keyOf(one)) ?? 0) <= now;
+    const keyOf = ({ account, model }: Group | ProviderBatch) => `${account} ${model}`;
+    const isFree = (one: Group | ProviderBatch) => (hindered.get(keyOf(one)) ?? 0) <= now;
     for (const name of [...names].filter((one) => !busy.has(one))) {
-      const ofName = [...groups, ...shipments].filter(({ account }) => account === name);
+      const ofName = [...groups, ...open].filter(({ account }) => account === name);
       const stuck = (model: string, error: RlmError, isOurs = true) => {
         const key = `${name} ${model}`;
         hindered.set(key, now + HINDERED_MS * parts.pace);
         // Nobody has to act for what nobody waits for.
-        const isWanted = (one: Group | Shipment) => keyOf(one) === key && (!isShipment(one) || one.wanted > 0);
+        const isWanted = (one: Group | ProviderBatch) => keyOf(one) === key && (!isBatch(one) || one.wanted > 0);
         if (ofName.some(isWanted)) parts.hindered(name, error, isOurs);
       };
       const free = ofName.filter(isFree);
       // Whoever has come for answers gets those that are there.
-      const isDue = (one: Group | Shipment) =>
-        isShipment(one) ? one.lookMs <= 0 || isFirst : isReady(one, parts.pace);
+      const isDue = (one: Group | ProviderBatch) =>
+        isBatch(one) ? one.lookMs <= 0 || isFirst : isReady(one, parts.pace);
       const isLeft = free.length < ofName.length;
       const serving = serve(parts, accounts, { name, due: free.filter(isDue), isLeft, stuck })
         .catch((error: unknown) => void failures.push(error))
@@ -89,34 +89,32 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
 
 interface Serving {
   readonly name: string;
-  /** Groups to close, and shipments to look at. */
-  readonly due: readonly (Group | Shipment)[];
+  /** Groups to close, and batches to look at. */
+  readonly due: readonly (Group | ProviderBatch)[];
   /** There is more in the account, which another process may be able to send. */
   readonly isLeft: boolean;
   stuck(model: string, error: RlmError, isOurs?: boolean): void;
 }
 
-/** Closes groups of an account, and advances its shipments. */
+/** Closes groups of an account, and advances its batches. */
 async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isLeft, stuck }: Serving): Promise<void> {
   let hasFailed = false;
-  // Shipments as they stand, and the fence under which they were read.
-  let open: readonly Shipment[] = [];
+  // Batches as they stand, and the fence under which they were read.
+  let open: readonly ProviderBatch[] = [];
   let readUnder: number | null = null;
   for (const one of due) {
     try {
       const account = await accounts.accountFor(name, one.model);
       const fence = await accounts.serve(name);
       if (fence === null) return;
-      // Shipments read without the lease, or while this account was served, may be old: a batch may have been made since.
-      if (readUnder !== fence) [open, readUnder] = [await parts.shipping.open(), fence];
-      // ▣ the parcels have their shipment
-      const shipment = isShipment(one)
-        ? open.find(({ id }) => id === one.id)
-        : await parts.shipping.close(one, fence, MOST);
+      // Batches read without the lease, or while this account was served, may be old: a batch may have been made since.
+      if (readUnder !== fence) [open, readUnder] = [await parts.batches.open(), fence];
+      // ▣ the requests have their batch
+      const batch = isBatch(one) ? open.find(({ id }) => id === one.id) : await parts.batches.close(one, fence, MOST);
       const hindered = (error: RlmError) => stuck(one.model, error);
       const failing = (error: RlmError) => parts.failing(name, error);
-      const advancing = { ...parts, fence, account, carrier: parts.carrierOf(account), hindered, failing };
-      if (shipment) await advance(advancing, shipment);
+      const advancing = { ...parts, fence, account, client: parts.clientOf(account), hindered, failing };
+      if (batch) await advance(advancing, batch);
     } catch (error) {
       if (!(error instanceof RlmError) || isOfStore(error)) throw error;
       hasFailed = true;
@@ -126,11 +124,11 @@ async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isL
   if (isLeft || hasFailed) await accounts.leave(name);
 }
 
-const isShipment = (one: Group | Shipment): one is Shipment => "id" in one;
+const isBatch = (one: Group | ProviderBatch): one is ProviderBatch => "id" in one;
 
 const isOfStore = (error: unknown) => error instanceof RlmError && error.code === "store_failed";
 
-function isReady({ parcels, bytes, grows, oldestMs, newestMs }: Group, pace: number): boolean {
-  if (parcels >= MOST.parcels || bytes >= MOST.bytes || oldestMs >= WAVE_MS) return true;
+function isReady({ requests, bytes, grows, oldestMs, newestMs }: Group, pace: number): boolean {
+  if (requests >= MOST.requests || bytes >= MOST.bytes || oldestMs >= WAVE_MS) return true;
   return !grows && newestMs >= SETTLE_MS * pace;
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { BatchAccount } from "../models/index.ts";
-import { type Carrier, CarrierError, nullIfGone, type ResultRow } from "./carrier.ts";
 import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
+import { type BatchClient, nullIfGone, ProviderError, type ResultRow } from "./provider.ts";
 
 // Not tried with the real server: its list has a batch as soon as the create was carried out, in whatever order, with its display
 // name. A create whose file is deleted fails, or its batch does before a row is run. No row of a failed batch was run. Batches that
@@ -41,17 +41,17 @@ const Row = v.pipe(
 );
 
 /** Batches of the Gemini API, with requests and answers in files. */
-export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrier {
+export function geminiClient(account: BatchAccount, stop?: AbortSignal): BatchClient {
   const http = httpOf(account, stop);
   const [, root, version = "v1beta"] = /^(.*?)(?:\/(v\d\w*))?\/*$/.exec(account.baseUrl) ?? [];
   const base = `${root}/${version}`;
   const look = (batch: string) => http.json(Looked, "GET", `${base}/${inPath(batch, "batches/")}`);
 
   return {
-    async upload(shipment, rows) {
+    async upload(id, rows) {
       const lines = await bodyOf(rows, (row) => `{"key":"${row.custom_id}","request":${row.body}}\n`);
       const begun = await http.send("POST", `${root}/upload/${version}/files`, {
-        body: JSON.stringify({ file: { display_name: `belay-${shipment}` } }),
+        body: JSON.stringify({ file: { display_name: `belay-${id}` } }),
         headers: {
           "x-goog-upload-protocol": "resumable",
           "x-goog-upload-command": "start",
@@ -67,15 +67,15 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       const sent = { body: lines, headers, ms: ROWS_MS };
       return (await http.json(v.object({ file: Made }), "POST", url, sent)).file.name;
     },
-    async create({ shipment, file, asking }) {
-      const body = JSON.stringify({ batch: { display_name: `belay-${shipment}`, input_config: { file_name: file } } });
+    async create({ id, file, asking }) {
+      const body = JSON.stringify({ batch: { display_name: `belay-${id}`, input_config: { file_name: file } } });
       const model = account.model.split("/").map((part) => inPath(part));
       const url = `${base}/models/${model.join("/")}:batchGenerateContent`;
       return (await http.json(Made, "POST", url, { body, before: asking, goesOn: true })).name;
     },
-    async find({ shipment }) {
+    async find({ id }) {
       for await (const { name, metadata } of http.list(`${base}/batches?pageSize=100`, List)) {
-        if (metadata?.displayName === `belay-${shipment}`) return { kind: "found", batch: name };
+        if (metadata?.displayName === `belay-${id}`) return { kind: "found", batch: name };
       }
       return { kind: "none" };
     },
@@ -83,7 +83,7 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       await http
         .json(v.unknown(), "DELETE", `${base}/${inPath(file, "files/")}`, { goesOn: true })
         .catch((error: unknown) => {
-          const isGone = error instanceof CarrierError && error.status === 403 && MAY_NOT_EXIST.test(error.message);
+          const isGone = error instanceof ProviderError && error.status === 403 && MAY_NOT_EXIST.test(error.message);
           if (!isGone) nullIfGone(error);
         });
     },

@@ -8,7 +8,7 @@ import { fetchOut, OutboundError } from "../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../platform/redact.ts";
 import { inLine } from "../platform/visible.ts";
 import { isWithin } from "../store/index.ts";
-import { CarrierError, type ResultRow, type RowRequest } from "./carrier.ts";
+import { ProviderError, type ResultRow, type RowRequest } from "./provider.ts";
 
 const REQUEST_MS = 60_000;
 /** Time of a request with the rows of a batch, ms. */
@@ -44,11 +44,11 @@ type Request = readonly [method: string, url: string, sent?: Sent];
 /** Entries of a list, and the rest of the address of the next page; null: there is none. */
 type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
-/** Sends each request once. @param stop cuts requests off, unless they go on @throws CarrierError */
+/** Sends each request once. @param stop cuts requests off, unless they go on @throws ProviderError */
 export function httpOf(account: BatchAccount, stop?: AbortSignal) {
   const clean = (words: string) => wordsOf(account, words);
   const failed = ([method, url]: Request, problem: string, status: number | null = null) =>
-    new CarrierError(clean(`${method} ${new URL(url).pathname} ${problem}`), status);
+    new ProviderError(clean(`${method} ${new URL(url).pathname} ${problem}`), status);
 
   async function send(...request: Request): Promise<Response> {
     const [method, url, { body = null, headers: own = {}, before, ms = REQUEST_MS, goesOn = false } = {}] = request;
@@ -88,7 +88,7 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
     }
   }
 
-  /** The rows of an answer, each of which is a line of JSON. @throws CarrierError 422 after them if there were others */
+  /** The rows of an answer, each of which is a line of JSON. @throws ProviderError 422 after them if there were others */
   async function* rows({ url, body }: Response, row: v.GenericSchema<unknown, ResultRow>): AsyncGenerator<ResultRow[]> {
     const decoder = new TextDecoder();
     let rest = "";
@@ -155,12 +155,12 @@ export const Name = v.pipe(v.string(), v.regex(/^(?:(?:batches|files)\/)?\w[\w:.
 /**
  * A provider's name as a part of an address.
  * @param folder stands before each name of this kind
- * @throws CarrierError for what is not a name, such as `..`
+ * @throws ProviderError for what is not a name, such as `..`
  */
 export function inPath(name: string, folder: "" | "batches/" | "files/" = ""): string {
   const own = name.slice(folder.length);
   if (name.startsWith(folder) && /^\w[\w:.=-]{0,499}$/.test(own)) return folder + encodeURIComponent(own);
-  throw new CarrierError(`${JSON.stringify(name.slice(0, 100))} is not a provider's name of a file or batch`, null);
+  throw new ProviderError(`${JSON.stringify(name.slice(0, 100))} is not a provider's name of a file or batch`, null);
 }
 export const JsonValue: v.GenericSchema<unknown, Json> = v.custom<Json>((value) => value !== undefined);
 export const Status = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(599));

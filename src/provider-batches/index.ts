@@ -1,15 +1,15 @@
 import { type Clock, RlmError, remedy } from "../../runtime/index.ts";
 import type { BatchAccount, Models } from "../models/index.ts";
 import type { Store } from "../store/index.ts";
-import { carrierOf } from "./carriers.ts";
 import { type CollectorParts, collect } from "./collector.ts";
+import { clientOf } from "./providers.ts";
 
-export { proofOfParcel } from "./proof.ts";
+export { proofOfRequest } from "./proof.ts";
 
 /** The surroundings of a process that works on what goes by batches. */
 export interface CollectingProcess
   extends Pick<CollectorParts, "random" | "resendsDoubtful" | "answered" | "hindered" | "failing" | "looked"> {
-  readonly store: Pick<Store, "shipping">;
+  readonly store: Pick<Store, "batches">;
   /** Models by the keys of this process. */
   readonly models: Pick<Models, "resolve">;
   readonly clock: Clock;
@@ -27,8 +27,8 @@ export function collectAnswers({ store, models, ...parts }: CollectingProcess, s
       suggestion: `As before: ${remedy("nameServer")}, and ${remedy("nameKey")}.`,
     });
   };
-  const carrier = (account: BatchAccount) => carrierOf(account, signal);
-  return collect({ ...parts, shipping: store.shipping, accountOf, carrierOf: carrier, pace: shippingPace() }, signal);
+  const client = (account: BatchAccount) => clientOf(account, signal);
+  return collect({ ...parts, batches: store.batches, accountOf, clientOf: client, pace: batchPace() }, signal);
 }
 
 /**
@@ -37,7 +37,7 @@ export function collectAnswers({ store, models, ...parts }: CollectingProcess, s
  */
 export async function cancelUnwanted(parts: Pick<CollectingProcess, "store" | "models" | "clock">): Promise<number> {
   async function unwanted(): Promise<number> {
-    const open = await parts.store.shipping.open();
+    const open = await parts.store.batches.open();
     return open.filter(({ state, wanted, cancelled }) => state === "out" && wanted === 0 && !cancelled).length;
   }
 
@@ -52,7 +52,7 @@ export async function cancelUnwanted(parts: Pick<CollectingProcess, "store" | "m
 const CANCEL_MS = 10_000;
 
 /** Factor of all waits for batches: 1, or less in tests. */
-export function shippingPace(): number {
+export function batchPace(): number {
   const pace = Number(process.env.BELAY_SHIPPING_PACE);
   return pace > 0 && pace < 1 ? pace : 1;
 }

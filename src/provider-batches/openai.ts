@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { BatchAccount } from "../models/index.ts";
-import { type Carrier, nullIfGone, type ResultRow } from "./carrier.ts";
 import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, Status, UNREADABLE } from "./http.ts";
+import { type BatchClient, nullIfGone, type ResultRow } from "./provider.ts";
 
 // Not tried with the real server: its list has a batch as soon as the create was carried out, the newest first and with its metadata.
 // A create whose input file is deleted fails, or its batch does before a row is run. No row of a `failed` batch was run.
@@ -35,30 +35,29 @@ const Row = v.pipe(
 );
 
 /** Batches of Chat Completions and Responses, of OpenAI and of servers with its API. */
-export function openAiCarrier(account: BatchAccount, stop?: AbortSignal): Carrier {
+export function openAiClient(account: BatchAccount, stop?: AbortSignal): BatchClient {
   const http = httpOf(account, stop);
   const base = account.baseUrl.replace(/\/+$/, "");
   const endpoint = account.api === "openai-responses" ? "/v1/responses" : "/v1/chat/completions";
 
   return {
-    async upload(shipment, rows) {
+    async upload(id, rows) {
       const head = `"method":"POST","url":"${endpoint}"`;
       const lines = await bodyOf(rows, (row) => `{"custom_id":"${row.custom_id}",${head},"body":${row.body}}\n`);
       const body = new FormData();
       body.set("purpose", "batch");
-      body.set("file", lines, `belay-${shipment}.jsonl`);
+      body.set("file", lines, `belay-${id}.jsonl`);
       return (await http.json(Made, "POST", `${base}/files`, { body, ms: ROWS_MS })).id;
     },
-    async create({ shipment, file, asking }) {
-      const metadata = { belay_shipment: shipment };
+    async create({ id: own, file, asking }) {
+      const metadata = { belay_shipment: own };
       const body = JSON.stringify({ input_file_id: file, endpoint, completion_window: "24h", metadata });
       return (await http.json(Made, "POST", `${base}/batches`, { body, before: asking, goesOn: true })).id;
     },
-    async find({ shipment, file, asked_at }) {
+    async find({ id: own, file, asked_at }) {
       for await (const { id, metadata, input_file_id, created_at } of http.list(`${base}/batches?limit=100`, List)) {
         // A server with this API may leave the metadata out.
-        if (metadata?.belay_shipment === shipment || (file && input_file_id === file))
-          return { kind: "found", batch: id };
+        if (metadata?.belay_shipment === own || (file && input_file_id === file)) return { kind: "found", batch: id };
         if (created_at * 1000 < asked_at - OLDER_MS) break;
       }
       return { kind: "none" };

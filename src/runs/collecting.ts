@@ -3,7 +3,7 @@ import { messageOf } from "../platform/errors.ts";
 import { aborted } from "../platform/signals.ts";
 import { sleep } from "../platform/sleep.ts";
 import { isServer } from "../platform/store-place.ts";
-import { collectAnswers, shippingPace } from "../provider-batches/index.ts";
+import { batchPace, collectAnswers } from "../provider-batches/index.ts";
 import type { WorkOptions, WorkProgress } from "./api.ts";
 import { modelsBy } from "./job-session.ts";
 import { onlyThese } from "./session-options.ts";
@@ -27,7 +27,7 @@ export async function collecting(options: WorkOptions, signal: AbortSignal): Pro
     const reason = reasonOf(error);
     const isLeft = isShared && !isOurs;
     const names = options.queues.map(({ name }) => name);
-    if (!isLeft && (await store.shipping.pause(account, names, reason)) === 0) return;
+    if (!isLeft && (await store.batches.pause(account, names, reason)) === 0) return;
     tellOnce({ kind: isLeft ? "said" : "paused", text: reason });
   }
 
@@ -67,7 +67,7 @@ export async function collecting(options: WorkOptions, signal: AbortSignal): Pro
       await Promise.race([offerDelivered(options).catch(ifStoreFailed), stopped]);
       const isSoon = offersSoon;
       offersSoon = false;
-      await sleep(clock, (isSoon ? LOOK_MS : IDLE_LOOK_MS) * shippingPace(), signal);
+      await sleep(clock, (isSoon ? LOOK_MS : IDLE_LOOK_MS) * batchPace(), signal);
     }
   })();
   await Promise.all([sending, offering]);
@@ -76,7 +76,7 @@ export async function collecting(options: WorkOptions, signal: AbortSignal): Pro
 /** Offers jobs that waited for batches and wait for nothing any more. One that has a ticket gets no second one. */
 async function offerDelivered({ store, queues }: WorkOptions): Promise<void> {
   for (const { name, dispatcher } of queues) {
-    await dispatcher.offer(await store.shipping.delivered(name));
+    await dispatcher.offer(await store.batches.delivered(name));
   }
 }
 

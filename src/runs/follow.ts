@@ -33,7 +33,7 @@ type Look = CountedRun & { readonly next: number | null; readonly held_back: Hel
 const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
 
-type FollowedStore = Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list" | "reused"> };
+type FollowedStore = Pick<Store, "batches"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list" | "reused"> };
 
 /** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
 export async function followRun(following: Following): Promise<CountedRun | null> {
@@ -84,7 +84,7 @@ export async function countedRun(store: FollowedStore, id: string): Promise<Coun
  * that wait for nothing, so counts are read until they are the same after as before.
  */
 export async function countsAndWaits(
-  store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "counts"> },
+  store: Pick<Store, "batches"> & { readonly jobs: Pick<Jobs, "counts"> },
   id: string,
 ): Promise<Pick<CountedRun, "counts" | "waits">> {
   for (let counts = await store.jobs.counts(id); ; ) {
@@ -124,7 +124,7 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
   let left = 0;
   const list = (page: JobPage) => jobs.list(run, { ...page, states: ["waiting", "parked"] });
   for await (const { state, run_at, engine } of jobsOf(list)) {
-    // Parked without an instant: it goes on when its run is resumed.
+    // SuspensionReason without an instant: it goes on when its run is resumed.
     if (state === "parked" && run_at === null) continue;
     if (!isOfAnotherBuild(engine)) return 0;
     left += 1;
@@ -147,7 +147,7 @@ export function openPoke(signal: AbortSignal) {
 }
 
 interface Idling {
-  readonly store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "runs" | "counts" | "list"> };
+  readonly store: Pick<Store, "batches"> & { readonly jobs: Pick<Jobs, "runs" | "counts" | "list"> };
   readonly queues: readonly string[];
   /** True if a job runs here. */
   isBusy(): boolean;

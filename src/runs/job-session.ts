@@ -7,8 +7,8 @@ import {
   type ExecEnvelope,
   type ExecFailure,
   heldBackText,
-  openParking,
   openSessionWith,
+  openSuspension,
   type Resumed,
   readRecord,
   type Session,
@@ -99,14 +99,14 @@ async function openJobSession(
   { leased, stops }: { readonly leased: Lease; readonly stops: Pick<Stops, "park" | "suspend"> },
 ): Promise<Session> {
   const { jobs } = store;
-  const parking = openParking();
-  parking.begin(stops.park);
+  const suspension = openSuspension();
+  suspension.begin(stops.park);
   const key = { run: job.run, n: job.n };
   const context = job.context === null ? null : await parts.contextOf(job.context);
   const money = openMoney({
     jobs,
     key,
-    parking,
+    suspension,
     troubles,
     random,
     fence: leased.fence,
@@ -132,7 +132,7 @@ async function openJobSession(
       clock,
       random,
       leased,
-      parking,
+      suspension,
       models: onlyThese(parts.openModels(spec.model), own.models),
       job: await jobs.input(key),
       run: money,

@@ -1,6 +1,6 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { failure, type Reservation, type SubCallError, tokensOf } from "../models/index.ts";
-import { nanodollars, type Parked, type Parking, type RunPart } from "../session/index.ts";
+import { nanodollars, type RunPart, type Suspension, type SuspensionReason } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs } from "../store/index.ts";
 import type { Rates } from "./rates.ts";
 import type { Troubles } from "./shared-failures.ts";
@@ -12,7 +12,7 @@ export interface MoneyParts {
   readonly onBudget: "park" | "fail";
   readonly limitsCost: boolean;
   readonly rates: Rates;
-  readonly parking: Parking;
+  readonly suspension: Suspension;
   readonly troubles: Pick<Troubles, "answered" | "isOwn" | "mark">;
   /** Aborted when the job is suspended: requests that are out then may have been charged. */
   readonly suspended: AbortSignal;
@@ -43,7 +43,7 @@ const BUSY_MS = 60_000;
 
 /** Takes money of a job's run, and places of the providers' rates. */
 export function openMoney(parts: MoneyParts): RunPart {
-  const { key, parking, rates } = parts;
+  const { key, suspension, rates } = parts;
   const { hold, give, place } = openHolds(parts);
   /** Calls that are held as a sub-call, by the hold of their first request, and what that has spent. */
   const counted = new Map<string, Counted>();
@@ -66,7 +66,7 @@ export function openMoney(parts: MoneyParts): RunPart {
         if (retryAfterMs <= LIMITS.rateWaitMs) return;
         isFree = true;
         await give(held, NOTHING);
-        await parking.wait(call.id, { why: "provider", afterMs: retryAfterMs, error }, call.ended);
+        await suspension.wait(call.id, { why: "provider", afterMs: retryAfterMs, error }, call.ended);
       },
     };
   }
@@ -81,13 +81,13 @@ export function openMoney(parts: MoneyParts): RunPart {
       if (!counted.has(call.id))
         counted.set(call.id, { held, spent: NOTHING, model: model ?? "", given: Promise.resolve() });
       // A batch has no rate.
-      const isRated = model !== undefined && call.parcel === undefined;
+      const isRated = model !== undefined && call.request === undefined;
       const refusal = isRated ? await place(call, model, tokens, signal) : null;
       if (refusal) {
         await give(held, NOTHING);
         return refusal;
       }
-      parking.sent(call.id);
+      suspension.sent(call.id);
       sent.set(call.id, parts.troubles.mark());
       return reservation(call, held, model);
     },
@@ -101,10 +101,10 @@ export function openMoney(parts: MoneyParts): RunPart {
       // The call is made again, and counts then.
       await own?.given;
       if (own) await give(own.held, { ...own.spent, sub_calls: 0 });
-      const parked: Parked = isBusy
+      const parked: SuspensionReason = isBusy
         ? { why: "provider", afterMs: BUSY_MS, error: trouble }
         : { why: "trouble", error: trouble, model };
-      await parking.wait(call.id, parked, call.ended);
+      await suspension.wait(call.id, parked, call.ended);
     },
     async count(call, signal) {
       const held = await hold(call, { ...NOTHING, sub_calls: 1 }, signal);
@@ -116,30 +116,30 @@ export function openMoney(parts: MoneyParts): RunPart {
 
 /** Waits for money and for places of rates. A call that cannot have them is parked, or ends with the failure. */
 function openHolds(parts: MoneyParts) {
-  const { jobs, key, fence, parking, rates } = parts;
+  const { jobs, key, fence, suspension, rates } = parts;
   let attempts = 0;
 
-  async function waitParked(call: Call, parked: Parked): Promise<SubCallError> {
-    await parking.wait(call.id, parked, call.ended);
+  async function waitSuspended(call: Call, parked: SuspensionReason): Promise<SubCallError> {
+    await suspension.wait(call.id, parked, call.ended);
     return CANCELLED;
   }
 
   return {
     /** Holds the amount in the run. */
     async hold(call: Call, amount: Amount, signal: AbortSignal): Promise<Hold | SubCallError> {
-      // The hold of a parcel is found again by the next try, which takes it over.
-      const attempt = call.parcel === undefined ? attempts++ : -1 - call.parcel;
+      // The hold of a request by batch is found again by the next try, which takes it over.
+      const attempt = call.request === undefined ? attempts++ : -1 - call.request;
       const wanted: Hold = { ...key, call: call.id, attempt, fence, amount };
       for (let ms = FIRST_WAIT_MS; ; ms = Math.min(2 * ms, MOST_WAIT_MS)) {
-        const reason = parking.reason();
-        if (reason) return waitParked(call, reason);
+        const reason = suspension.reason();
+        if (reason) return waitSuspended(call, reason);
         const held = await jobs.reserve(wanted).catch(unanswered);
         if (held === "held") return wanted;
-        if (typeof held === "object") return waitParked(call, held);
+        if (typeof held === "object") return waitSuspended(call, held);
         if (held !== "wait")
-          return parts.onBudget === "fail" ? SPENT : waitParked(call, { why: "budget", limit: held });
+          return parts.onBudget === "fail" ? SPENT : waitSuspended(call, { why: "budget", limit: held });
         // Those who hold it may wait for a provider for hours.
-        if (call.parcel !== undefined) return waitParked(call, { why: "held", afterMs: HELD_MS });
+        if (call.request !== undefined) return waitSuspended(call, { why: "held", afterMs: HELD_MS });
         await parts.sleep(ms * (0.5 + parts.random() / 2), signal);
         if (signal.aborted) return CANCELLED;
       }
@@ -149,8 +149,8 @@ function openHolds(parts: MoneyParts) {
     /** Waits for the place of a request in the rate. */
     async place(call: Call, model: string, tokens: number, signal: AbortSignal): Promise<SubCallError | null> {
       const ms = await rates.turn(model, tokens).catch(unanswered);
-      if (typeof ms === "object") return waitParked(call, ms);
-      if (ms > LIMITS.rateWaitMs) return waitParked(call, { why: "provider", afterMs: ms });
+      if (typeof ms === "object") return waitSuspended(call, ms);
+      if (ms > LIMITS.rateWaitMs) return waitSuspended(call, { why: "provider", afterMs: ms });
       if (ms > 0) await parts.sleep(ms, signal);
       return signal.aborted ? CANCELLED : null;
     },
@@ -160,7 +160,7 @@ function openHolds(parts: MoneyParts) {
 const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 
 /** Why a call is parked that the store did not answer. */
-function unanswered(error: unknown): Parked {
+function unanswered(error: unknown): SuspensionReason {
   const isDamaged = error instanceof RlmError && error.code === "store_corrupt";
   return isDamaged ? { why: "damaged", error } : { why: "store_failed", afterMs: null };
 }

@@ -1,11 +1,11 @@
 import { onceAborted } from "../platform/signals.ts";
-import type { Parked } from "../session/index.ts";
+import type { SuspensionReason } from "../session/index.ts";
 import type { JobOfRun } from "../store/index.ts";
 import type { Tried } from "./dispatcher.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /** Why a try was suspended. `left`: the job is another try's, or over. */
-export type Suspended = { readonly why: "stopped" | "day" | "left" } | Parked;
+export type Suspended = { readonly why: "stopped" | "day" | "left" } | SuspensionReason;
 
 export type Stops = ReturnType<typeof openStops>;
 
@@ -54,7 +54,7 @@ export function openStops(
     suspend: suspend.signal,
     /** null: nothing suspended it. */
     suspended: () => why,
-    park: (parked: Parked) => stop(parked),
+    park: (parked: SuspensionReason) => stop(parked),
     [Symbol.dispose]() {
       isOver = true;
       for (const callOff of [...callOffs, callOffLook]) callOff();

@@ -71,7 +71,7 @@ export async function submit(
   parts: SubmitParts,
 ): Promise<SubmittedRun> {
   const { runs, store } = parts;
-  const { jobs, shipping } = store;
+  const { jobs, batches } = store;
   const { own, limits } = asked;
   const { name, there, spec, model } = await runOfLine(asked, wanted, jobs);
   // In a folder each run has a queue of its own: a process works on the run that it was asked for.
@@ -85,8 +85,8 @@ export async function submit(
   const { files, isFresh: fresh } = asked;
   const run = { name, queue, share: own.share ?? 1, spec, limits, fresh, ...(files ? { files } : {}) };
   const submitted = await runs.submit(run, inputs(), { ids: anew ?? new Set(), model });
-  // This line says how parcels go that have not left.
-  if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
+  // This line says how requests go that have not left.
+  if (there && spec.delivery === "now") await batches.giveUp({ run: there.id }, "unsent");
   if (!submitted.made && !isDeepStrictEqual(limits, submitted.run.limits)) await jobs.limit(submitted.run.id, limits);
   return { ...submitted, inputs, model };
 }

@@ -21,9 +21,9 @@ import { type BudgetRules, UNLIMITED } from "./journal/budgets.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { HostedOptions, OnRestart } from "./option-types.ts";
 import { refused } from "./options.ts";
-import type { Parking } from "./parking.ts";
 import type { Answers, ParentCall } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
+import type { Suspension } from "./suspension.ts";
 
 /** The surroundings of a session: everything outside it that it works with, and where its events go. */
 export interface Env {
@@ -82,7 +82,7 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   /** The session's `budget` is that of each question of a person. Absent: it is the session's own. */
   readonly questions?: Questions;
   /** Suspends what has to wait for long. Absent: the session's own. */
-  readonly parking?: Parking;
+  readonly suspension?: Suspension;
   /** The session that is woken when answers are there. Absent: this one. */
   readonly root?: Root;
   /** The job whose answers its calls take over and leave for later ones. Absent: only the option `cache` counts. */

@@ -50,7 +50,6 @@ export {
   TEXT,
   TOOLS_OPTIONS,
 } from "./options.ts";
-export { openParking, type Parked, type Parking } from "./parking.ts";
 export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";
 export { childName } from "./stored/children.ts";
@@ -71,3 +70,4 @@ export {
 export { type HeldBack, heldBackText, roundedUp } from "./sub-calls/held-back.ts";
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";
 export { foremost, type Wait, waitText } from "./sub-calls/waits.ts";
+export { openSuspension, type Suspension, type SuspensionReason } from "./suspension.ts";

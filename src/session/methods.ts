@@ -33,10 +33,9 @@ import {
   RESUME_OPTIONS,
 } from "./options.ts";
 import { leftForCall, type SessionParts } from "./parts.ts";
+import { resumeToEnd, runAskToEnd, runExecToEnd } from "./run-to-end.ts";
 import { positionOf } from "./state.ts";
-
 import { openTurns, type Turns } from "./turns.ts";
-import { askToItsEnd, execToItsEnd, resumeToItsEnd } from "./until-delivered.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */
 export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>): Session {
@@ -88,13 +87,13 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
       const { limits = {}, rest = [], name, budget, ...asked } = options;
       const own = { ...given({ name }), ...ownBudget(budget) };
       const request = { kind: "cell", source, limits: given(limits), rest, ...own } as const;
-      return whenFree(() => execToItsEnd(setup, request, asked));
+      return whenFree(() => runExecToEnd(setup, request, asked));
     },
     ...queriesOver(setup, whenFree),
     async ask(question, options = {}) {
       checkQuestion(question);
       checkOptions("ask()", ASK_OPTIONS, options);
-      return whenFree(() => askToItsEnd(setup, question, options));
+      return whenFree(() => runAskToEnd(setup, question, options));
     },
     async dryRun(source, options = {}) {
       checkSource(source);
@@ -110,7 +109,7 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     async resume(options = {}) {
       checkOptions("resume()", RESUME_OPTIONS, options);
       const { trajectory = false, ...asked } = options;
-      return turns.take(() => resumeToItsEnd(setup, asked, trajectory));
+      return turns.take(() => resumeToEnd(setup, asked, trajectory));
     },
     discard: () => turns.take(() => discardInterrupted(setup)),
     memory: memoryOf(access("memory")),

@@ -14,13 +14,13 @@ import type { CallKey } from "./journal/records.ts";
 import type { Guest, GuestOptions } from "./machine/guest.ts";
 import type { IndexFolder } from "./machine/index-folder.ts";
 import type { HostedOptions } from "./option-types.ts";
-import type { Parking } from "./parking.ts";
 import type { SessionState } from "./state.ts";
 import type { StoreQuota } from "./store-quota.ts";
 import type { TreePatience } from "./sub-calls/patience.ts";
 import type { Places } from "./sub-calls/places.ts";
 import type { Answers, Children, ParentCall } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
+import type { Suspension } from "./suspension.ts";
 
 /** The parts of a session that its calls are answered with. */
 export interface CallingSession {
@@ -31,11 +31,11 @@ export interface CallingSession {
   readonly above: ParentCall | undefined;
   readonly run: RunPart | undefined;
   /** Suspends what has to wait for long, for the whole tree of sessions. */
-  readonly parking: Parking;
+  readonly suspension: Suspension;
   /** Nobody above it waits for batches. */
-  readonly hasOwnParking: boolean;
+  readonly hasOwnSuspension: boolean;
   readonly root: Root;
-  /** Ids of the calls that have parcels: these go with the record of the call. */
+  /** Ids of the calls with requests by batch: these go with the record of the call. */
   readonly deliveries: Set<string>;
   readonly granted: Granted;
   /** The state from which the next exec starts. */

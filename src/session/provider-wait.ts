@@ -11,8 +11,8 @@ export interface ProviderWait extends Pick<Waits, "batch" | "state" | "calls" | 
 const LONGEST_MS = 24 * 3600_000;
 
 /** The batches that a run or a root session waits for, as callers see them. */
-export async function waitsFor({ shipping }: Pick<Store, "shipping">, of: Waiters): Promise<ProviderWait[]> {
-  return (await shipping.waits(of)).map(providerWait);
+export async function waitsFor({ batches }: Pick<Store, "batches">, of: Waiters): Promise<ProviderWait[]> {
+  return (await batches.waits(of)).map(providerWait);
 }
 
 /** A wait as callers see it. */

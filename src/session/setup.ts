@@ -16,7 +16,6 @@ import { type GuestOptions, openGuest } from "./machine/guest.ts";
 import { openIndexFolder } from "./machine/index-folder.ts";
 import type { HostedOptions } from "./option-types.ts";
 import { memoryBytesOf } from "./options.ts";
-import { openParking } from "./parking.ts";
 import type { SessionParts } from "./parts.ts";
 import type { SessionState } from "./state.ts";
 import { openStoreQuota } from "./store-quota.ts";
@@ -26,6 +25,7 @@ import { openChildren } from "./sub-calls/children.ts";
 import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
 import { openPatience } from "./sub-calls/patience.ts";
 import { openTreePlaces } from "./sub-calls/places.ts";
+import { openSuspension } from "./suspension.ts";
 
 interface Opening {
   readonly host: Host;
@@ -38,7 +38,7 @@ interface Opening {
 /** Opens each part of a session from those before it. @throws RlmError `context_lost`, `store_failed`, `store_corrupt` */
 export async function setUp(options: HostedOptions, opening: Opening): Promise<SessionParts> {
   const { host, env, row } = opening;
-  const { above, run, answers: lent, parking = openParking() } = host;
+  const { above, run, answers: lent, suspension = openSuspension() } = host;
   const { id, origin } = row;
   const root = host.root ?? {
     session: id,
@@ -54,8 +54,8 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
   const deliveries = new Set<string>();
-  const hasOwnParking = host.parking === undefined;
-  const own = { row, options, env, rules, above, run, parking, hasOwnParking, root, deliveries, granted, state };
+  const hasOwnSuspension = host.suspension === undefined;
+  const own = { row, options, env, rules, above, run, suspension, hasOwnSuspension, root, deliveries, granted, state };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
   const space = above?.space ?? openStoreQuota(row, current.context, options.maxSessionMb);
   const children = openChildren({
@@ -63,7 +63,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
     places,
     space,
     patience,
-    open: childOpener(own, { ...host, parking, root }, opening.openSession),
+    open: childOpener(own, { ...host, suspension, root }, opening.openSession),
   });
   const loading = loadingOf(options, env, host.heldContext, cwd);
   const session = { ...own, places, space, patience, children, loading };

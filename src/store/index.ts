@@ -1,5 +1,6 @@
 import type { ServerFacts } from "./postgres/look.ts";
 
+export type * from "./batch-store.ts";
 export { everyRun, everySession } from "./every-row.ts";
 export { storeFull } from "./failure.ts";
 export type * from "./jobs/answers.ts";
@@ -8,7 +9,6 @@ export type * from "./port.ts";
 export { readServerUrl } from "./postgres/url.ts";
 export { readablePart } from "./readable-part.ts";
 export { isWithin } from "./rows/bounds.ts";
-export type * from "./shipping/port.ts";
 export { textKey } from "./sql/cache.ts";
 export { StoreHere } from "./thread/here.ts";
 export { shareStore } from "./thread/shared.ts";

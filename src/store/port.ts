@@ -1,7 +1,7 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
+import type { BatchStore } from "./batch-store.ts";
 import type { NewAnswer } from "./jobs/answers.ts";
 import type { JobKey, Jobs, Settled, Try } from "./jobs/port.ts";
-import type { Shipping } from "./shipping/port.ts";
 
 /**
  * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
@@ -72,7 +72,7 @@ export interface Store extends AsyncDisposable {
   fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;
   /**
    * Drops a session with its children and everything that only they need, also if its row is damaged. Takes its lease.
-   * @throws `session_busy`, also if parcels of it are out, unless they are discarded
+   * @throws `session_busy`, also if requests of it are out, unless they are discarded
    */
   remove(session: string, options?: Discarding): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
@@ -84,11 +84,11 @@ export interface Store extends AsyncDisposable {
   verify(part: VerifyPart, after: string | null): Promise<VerifiedPage>;
 
   readonly jobs: Jobs;
-  readonly shipping: Shipping;
+  readonly batches: BatchStore;
 }
 
 export interface Discarding {
-  /** Parcels that are out are given up. */
+  /** Requests by batch that are out are given up. */
   readonly discard?: boolean;
 }
 
@@ -194,7 +194,7 @@ export interface Step {
   readonly settings?: Json;
   /** The usage of calls whose records are in this step: their holds go, and run and job count it. */
   readonly settle?: readonly Settled[];
-  /** Ids of calls whose records are in this step: their parcels go. Those that are out are given up. */
+  /** Ids of calls whose records are in this step: their requests go. Those that are out are given up. */
   readonly delivered?: readonly string[];
   /** The step is refused with `store_full` if it takes more than this leaves. */
   readonly space?: SpaceLeft;

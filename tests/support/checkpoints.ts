@@ -27,8 +27,8 @@ import { runLoop } from "../../src/session/exec/loop.ts";
 import type { LoopMachine, LoopParts, Replayed } from "../../src/session/exec/ports.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import { contextMessage } from "../../src/session/machine/guest.ts";
-import { openParking } from "../../src/session/parking.ts";
 import { FREE } from "../../src/session/sub-calls/plan.ts";
+import { openSuspension } from "../../src/session/suspension.ts";
 import { threadEntry } from "./command.ts";
 import { unpacked } from "./unpacked.ts";
 
@@ -149,7 +149,7 @@ function loopParts(machine: LoopMachine, host: CallHost): LoopParts {
     },
     once: { waitMs: () => 0, left: () => [] },
     clock: systemClock,
-    parking: openParking(),
+    suspension: openSuspension(),
   };
 }
 

@@ -1,5 +1,10 @@
 import type { Json } from "../../runtime/index.ts";
-import { type Carrier, CarrierError, type ResultRow, type RowRequest } from "../../src/provider-batches/carrier.ts";
+import {
+  type BatchClient,
+  ProviderError,
+  type ResultRow,
+  type RowRequest,
+} from "../../src/provider-batches/provider.ts";
 
 /** A clock that moves only when it is told to. */
 export interface SimulatedClock {
@@ -36,7 +41,7 @@ export function simulatedClock(start = 1_000_000): SimulatedClock {
 
 interface Batch {
   readonly id: string;
-  readonly shipment: string;
+  readonly own: string;
   readonly rows: readonly RowRequest[];
   readonly readyAt: number;
   readonly fate: "done" | "expired" | "lost" | "tokens";
@@ -58,8 +63,8 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
   /** What any request may meet: an error before anything is done, or an answer that is lost. */
   async function request<T>(work: () => T, carriedOutMs = random() * 200): Promise<T> {
     await later(random() * 100);
-    if (chance(0.04)) throw new CarrierError("503", 503);
-    if (chance(0.02)) throw new CarrierError("429", 429);
+    if (chance(0.04)) throw new ProviderError("503", 503);
+    if (chance(0.02)) throw new ProviderError("429", 429);
     if (chance(0.08)) {
       // Nobody gets the answer, and it may be carried out much later.
       clock.after(carriedOutMs, () => {
@@ -68,16 +73,16 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
         } catch {}
       });
       await later(random() * 2000);
-      throw new CarrierError("the connection was lost", null);
+      throw new ProviderError("the connection was lost", null);
     }
     return work();
   }
 
-  function make(shipment: string, rows: readonly RowRequest[]): string {
+  function make(own: string, rows: readonly RowRequest[]): string {
     const id = `batch_${++made}`;
     const fate = chance(0.1) ? "expired" : chance(0.03) ? "lost" : rows.length > 1 && chance(0.05) ? "tokens" : "done";
     const readyAt = clock.now() + random() * 600_000;
-    const batch: Batch = { id, shipment, rows, readyAt, fate };
+    const batch: Batch = { id, own, rows, readyAt, fate };
     batches.push(batch);
     // A batch that nobody knows of runs all the same.
     if (fate !== "tokens") clock.after(readyAt - clock.now(), () => run(batch));
@@ -101,29 +106,29 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
 
   const found = (id: string) => {
     const batch = batches.find((one) => one.id === id);
-    if (!batch) throw new CarrierError("404", 404);
+    if (!batch) throw new ProviderError("404", 404);
     return batch;
   };
 
-  const carrier: Carrier = {
-    async create({ shipment, file, rows, asking }) {
+  const client: BatchClient = {
+    async create({ id, file, rows, asking }) {
       const given = await all(rows);
-      if (!(await asking())) throw new CarrierError("it was not sent", null);
+      if (!(await asking())) throw new ProviderError("it was not sent", null);
       const late = chance(hasFence ? 0.2 : 0.6) ? random() * (hasFence ? 300_000 : 55_000) : random() * 500;
       return request(() => {
         const held = hasFence ? files.get(file ?? "") : given;
-        if (!held) throw new CarrierError("no such file", 400);
-        return make(shipment, held);
+        if (!held) throw new ProviderError("no such file", 400);
+        return make(id, held);
       }, late);
     },
-    find: ({ shipment, parcels, known }) =>
+    find: ({ id: sought, requests, known }) =>
       request(() => {
-        const listed = batches.filter(({ id, rows }) => !known.has(id) && rows.length === parcels);
-        const own = hasFence ? batches.find((batch) => batch.shipment === shipment) : undefined;
-        if (own) return { kind: "found", batch: own.id };
+        const listed = batches.filter(({ id, rows }) => !known.has(id) && rows.length === requests);
+        const made = hasFence ? batches.find((batch) => batch.own === sought) : undefined;
+        if (made) return { kind: "found", batch: made.id };
         if (hasFence) return { kind: "none" };
         const over = listed.filter(({ readyAt }) => readyAt <= clock.now());
-        const mine = over.find((batch) => batch.shipment === shipment);
+        const mine = over.find((batch) => batch.own === sought);
         if (mine) return { kind: "found", batch: mine.id };
         return over.length < listed.length ? { kind: "maybe" } : { kind: "none" };
       }),
@@ -140,7 +145,7 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
       const rows = run(batch);
       return (async function* () {
         for (let at = 0; at < rows.length; at += 3) {
-          if (chance(0.05)) throw new CarrierError("the answer broke off", null);
+          if (chance(0.05)) throw new ProviderError("the answer broke off", null);
           yield rows.slice(at, at + 3).sort(() => random() - 0.5);
         }
       })();
@@ -149,7 +154,7 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
   };
   if (hasFence) {
     let uploads = 0;
-    carrier.upload = async (_shipment, rows) => {
+    client.upload = async (_id, rows) => {
       const held = await all(rows);
       return request(() => {
         const id = `file_${++uploads}`;
@@ -157,9 +162,9 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
         return id;
       });
     };
-    carrier.fence = (file) => request(() => void files.delete(file));
+    client.fence = (file) => request(() => void files.delete(file));
   }
-  return { carrier, paid, batches };
+  return { client, paid, batches };
 }
 
 async function all(pages: AsyncIterable<readonly RowRequest[]>): Promise<RowRequest[]> {

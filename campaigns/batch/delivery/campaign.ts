@@ -122,7 +122,7 @@ export async function deliveryCampaign(plan: DeliveryPlan, disturb: Disturb = di
     await faults.settled();
     const end = await look(store, round.name);
     if (!end) throw new Error("the store has no run");
-    const known = new Set(await store.shipping.batches(accountOf(round)));
+    const known = new Set(await store.batches.names(accountOf(round)));
     const out = join(place, OUT);
     const results = existsSync(out) ? readFileSync(out, "utf8") : "";
     const judged = judge({ ids, server, known, end, inFlight, results, undisturbed: apart.results });

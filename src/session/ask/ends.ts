@@ -37,7 +37,7 @@ export async function endAsk(setup: SessionParts, ending: AskEnding): Promise<vo
 
 /** Ends as cancelled what was interrupted: an exec, and the ask that is open. */
 export async function discardInterrupted(setup: SessionParts): Promise<void> {
-  if (!setup.above) await setup.env.store.shipping.giveUp({ root: setup.row.id }, "all"); // ▣ nobody needs what is under way
+  if (!setup.above) await setup.env.store.batches.giveUp({ root: setup.row.id }, "all"); // ▣ nobody needs what is under way
   await giveUpInterrupted(setup);
   if (openAskIn(setup.state().account)) await endAsk(setup, GIVEN_UP);
   if (!setup.above) await cancelUnwanted(setup.env);

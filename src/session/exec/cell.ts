@@ -254,12 +254,12 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
     suspend,
   });
   const journal = openExecJournal(work, release, calls, time, history);
-  const ports = { machine: release, journal, calls, once, clock: setup.env.clock, parking: setup.parking };
+  const ports = { machine: release, journal, calls, once, clock: setup.env.clock, suspension: setup.suspension };
   using out = joinSignals(signal, time.out);
   const beginning = beginningOf(run, { state, facts: calls.facts() }, from);
   const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
   const heldBack = suspend?.aborted ? budget.heldBack() : null;
-  if (heldBack) setup.parking.holdsBack(heldBack);
+  if (heldBack) setup.suspension.holdsBack(heldBack);
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
   await warnOfCalls(work, request, over, { isFirst: account.ledger.tokens === 0, isOut });
   return isOut ? { ...over, end, whole: null, asides: [] } : over;

@@ -22,7 +22,7 @@ export async function runLoop(
   beginning: Beginning,
   { signal, suspend }: ExecSignals = {},
 ): Promise<Over> {
-  const { machine, journal, calls, parking } = parts;
+  const { machine, journal, calls, suspension } = parts;
   const broken = new AbortController();
   using cancelled = joinSignals(broken.signal, signal);
   using stopped = joinSignals(cancelled.signal, suspend);
@@ -41,7 +41,7 @@ export async function runLoop(
       inFlight.send(slice.calls); // only now
       machine.release?.({ input: beginning.input, state: slice.state, signals });
     }
-    const answers = await parking.idle(inFlight.next); // at least one, or the exec is to stop
+    const answers = await suspension.idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
   }
   if (suspend?.aborted) await endSuspended(parts, inFlight, { failed, cancelled: cancelled.signal });
@@ -165,7 +165,7 @@ interface HeldCalls {
 }
 
 function openInFlight(
-  { calls, journal, clock, parking }: Omit<LoopParts, "machine">,
+  { calls, journal, clock, suspension }: Omit<LoopParts, "machine">,
   { failed, stop, cancelled, suspend }: Ends,
 ): InFlight {
   const over = new AbortController();
@@ -206,7 +206,7 @@ function openInFlight(
     send(waiting) {
       for (const call of waiting.filter(({ id }) => !sent.has(id))) {
         sent.add(call.id);
-        const running = parking
+        const running = suspension
           .active(() => run(call)) // until its answer is kept
           .catch(failed)
           .finally(() => out.delete(call.id));

@@ -13,8 +13,8 @@ import type {
 } from "../../../runtime/index.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Suspend, ToolCall } from "../journal/records.ts";
-import type { Parking } from "../parking.ts";
 import type { Answered, CallContext } from "../sub-calls/port.ts";
+import type { Suspension } from "../suspension.ts";
 
 /** The part of a machine that the loop needs: to advance it until it rests. */
 export interface LoopMachine extends Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end"> {
@@ -38,7 +38,7 @@ export interface LoopParts {
   readonly once: Pick<OnceCalls, "waitMs" | "left">;
   readonly clock: Clock;
   /** Learns what can get further. */
-  readonly parking: Pick<Parking, "active" | "idle">;
+  readonly suspension: Pick<Suspension, "active" | "idle">;
 }
 
 /** Keeps the records of an exec that runs, one commit each. Each `keep` resolves when its commit is on disk. */

@@ -16,7 +16,7 @@ import type { ThreadRelease } from "./thread-release.ts";
 import { type Capture, type Recorder, resultOf, type Work } from "./work.ts";
 
 export function openRecorder(
-  { row, env, run, parking, deliveries, space, state, moved }: SessionParts,
+  { row, env, run, suspension, deliveries, space, state, moved }: SessionParts,
   exec_id: string,
 ): Recorder {
   const { store, clock } = env;
@@ -46,7 +46,7 @@ export function openRecorder(
     current = { account: records.reduce(follow, current.account), context };
     moved(current);
     for (const { call_id } of results) {
-      parking.recorded(call_id);
+      suspension.recorded(call_id);
       deliveries.delete(call_id);
     }
   }

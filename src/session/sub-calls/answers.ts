@@ -117,7 +117,7 @@ export function openAnswers(session: CallingSession, asking: Asking): Answers {
       isFunctionCall(call.name)
         ? functions.effectsOf(call) !== "once"
         : isRepeatable(readSubCall(call.name, call.args)),
-    isUnderWay: (id) => hasParcels(session, id),
+    isUnderWay: (id) => hasRequests(session, id),
   };
 }
 
@@ -235,7 +235,7 @@ async function ask(
 ): Promise<Answered> {
   const { session, models, policy, cache } = parts;
   const cacheKey = cache?.keyOf(request, id, context.thinking) ?? null;
-  const known = await knownAnswer(parts, cacheKey, context.isAgain && (await hasParcels(session, id)));
+  const known = await knownAnswer(parts, cacheKey, context.isAgain && (await hasRequests(session, id)));
   if (known) return known;
   const plan = await planSubCall(parts, request, context.thinking);
   if ("settlement" in plan) return plan;
@@ -279,8 +279,8 @@ async function ask(
 }
 
 /** True if requests of the call wait for a provider's batch. */
-async function hasParcels({ env, row }: CallingSession, callId: string): Promise<boolean> {
-  return (await env.store.shipping.parcels(row.id, callId)).length > 0;
+async function hasRequests({ env, row }: CallingSession, callId: string): Promise<boolean> {
+  return (await env.store.batches.ofCall(row.id, callId)).length > 0;
 }
 
 /** The answer that is on record for a call; `null`: the model is to be asked. */

@@ -17,7 +17,7 @@ import type { Answered, CallContext, ChildRequest, Children, ParentCall } from "
 export const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
 
 /** The session that makes the calls, and the way to open a child of it. */
-type SharedParts = "row" | "env" | "rules" | "state" | "places" | "space" | "patience" | "parking";
+type SharedParts = "row" | "env" | "rules" | "state" | "places" | "space" | "patience" | "suspension";
 
 export interface ChildrenParts extends Pick<SessionParts, SharedParts> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
@@ -100,7 +100,7 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   const ended = before && endedBefore(before);
   if (ended) return answeredBy(ended, before);
   using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
-  using place = await parts.parking.idle(() => places.guests(depth).take(waiting.signal));
+  using place = await parts.suspension.idle(() => places.guests(depth).take(waiting.signal));
   // The call's own time begins with its place.
   const { request, settings } = asked;
   const isLocal = knownModel(env.models, request.model ?? settings.model)?.isLocal;

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { firstly, RlmError } from "../../../runtime/index.ts";
 import { failure, isFailureCode, type Model, type Models, type Post, type SubCallError } from "../../models/index.ts";
-import { proofOfParcel } from "../../provider-batches/index.ts";
-import type { Parcel, ParcelAnswer } from "../../store/index.ts";
+import { proofOfRequest } from "../../provider-batches/index.ts";
+import type { BatchAnswer, BatchRequest } from "../../store/index.ts";
 import type { DeliveryRecord } from "../journal/records.ts";
 import type { CallingSession } from "../parts.ts";
 import type { CallContext } from "./port.ts";
@@ -34,7 +34,7 @@ export async function deliveryOf(
 ): Promise<ByBatch | SubCallError | null> {
   const { store, clock } = session.env;
   // What is on its way is the answer to the call, whatever was asked for since.
-  const earlier = isAgain ? await store.shipping.parcels(session.row.id, asked.id) : [];
+  const earlier = isAgain ? await store.batches.ofCall(session.row.id, asked.id) : [];
   const isWanted = (asked.request.delivery ?? session.options.delivery) === "batch" && !isOfQuery(session);
   if (!isWanted && earlier.length === 0) return null;
   const sent = earlier.find(({ state }) => state !== "waiting");
@@ -44,22 +44,22 @@ export async function deliveryOf(
   if ("code" in found && !sent) return null;
   const flaw = "code" in found ? found : sent ? unreachable(found) : refusalOf(session, asked, found);
   // Its answer is paid for: the call waits until the process has what it needs.
-  if (sent && flaw) await session.parking.wait(asked.id, { why: "trouble", error: flaw, model: sent.model }, signal);
+  if (sent && flaw) await session.suspension.wait(asked.id, { why: "trouble", error: flaw, model: sent.model }, signal);
   if (flaw) return flaw;
   session.deliveries.add(asked.id);
-  let last: Parcel | undefined;
+  let last: BatchRequest | undefined;
   return {
     model,
     post: (k) => async (request, ended) => {
       const { root } = session;
       const { account, ...posted } = request;
       const of = { session: session.row.id, call: asked.id, k, root: root.session, run: root.run, ...posted };
-      const proof = proofOfParcel(account, of, JSON.stringify(of.body));
-      const kept = store.shipping.keep({ ...of, account: account.id, proof }); // ▣ the parcel
+      const proof = proofOfRequest(account, of, JSON.stringify(of.body));
+      const kept = store.batches.keep({ ...of, account: account.id, proof }); // ▣ the request
       last = await kept.catch(() => undefined);
       if (last?.answer) return answerOf(last.answer);
       const parked = last ? DELIVERY : STORE_FAILED;
-      await session.parking.wait(asked.id, parked, ended);
+      await session.suspension.wait(asked.id, parked, ended);
       throw signal.reason;
     },
     delivered() {
@@ -110,7 +110,7 @@ function resolved(models: Models, model: string | null): Model | SubCallError {
 const Failure = v.object({ code: v.string(), message: v.string(), suggestion: v.string(), retriable: v.boolean() });
 
 /** The row as the model takes it. With the status 0 the store has kept a failure that no server has sent. */
-function answerOf({ status, body }: ParcelAnswer) {
+function answerOf({ status, body }: BatchAnswer) {
   if (status !== 0) return { status, body };
   const { code, message, ...cure } = v.parse(Failure, body);
   return { failure: failure(isFailureCode(code) ? code : "provider_error", message, cure) };

@@ -2,7 +2,7 @@ import { type RequestBudget, type Reservation, type SubCallError, tokensOf } fro
 import type { Settled } from "../../store/index.ts";
 import { ROOT_CALL, subCallsOf } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
-import type { Parking } from "../parking.ts";
+import type { Suspension } from "../suspension.ts";
 import { heldByBoth } from "./budget.ts";
 
 /**
@@ -33,7 +33,7 @@ export interface RunCall {
   /** Aborts when the call is to end, whatever its own time. */
   readonly ended: AbortSignal;
   /** The number of the request in its call, if it goes by a batch. */
-  readonly parcel?: number;
+  readonly request?: number;
   /** Waits without taking of the call's own time. Absent: it has none. */
   paused?<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -41,18 +41,18 @@ export interface RunCall {
 /** A budget of which each request also takes from the run. What the levels hold is given back in reverse order. */
 export function withRun(
   budget: RequestBudget,
-  { run, parking }: { readonly run: RunPart | undefined; readonly parking: Pick<Parking, "idle"> },
+  { run, suspension }: { readonly run: RunPart | undefined; readonly suspension: Pick<Suspension, "idle"> },
   { isPosted = false, ...call }: RunCall & { readonly isPosted?: boolean },
 ): RequestBudget {
   let requests = 0;
   // Calls that wait for a batch may hold what is missing.
-  const local = (...asked: Parameters<RequestBudget["reserve"]>) => parking.idle(() => budget.reserve(...asked));
+  const local = (...asked: Parameters<RequestBudget["reserve"]>) => suspension.idle(() => budget.reserve(...asked));
   if (!run) return { ...budget, reserve: local };
   return {
     answered: (trouble) => run.answered(call, trouble),
     async reserve(estimate, signal) {
       return heldByBoth(await local(estimate, signal), () => {
-        const numbered = isPosted ? { ...call, parcel: requests++ } : call;
+        const numbered = isPosted ? { ...call, request: requests++ } : call;
         const reserve = () => run.reserve(numbered, estimate, signal);
         return call.paused?.(reserve) ?? reserve();
       });

@@ -61,12 +61,12 @@ export interface Jobs {
    */
   begin(key: JobKey, taking: Try): Promise<boolean>;
   finish(key: JobKey, fence: number, outcome: Outcome): Promise<boolean>;
-  /** The try gives the job back, or parks it. With the reason `delivery` it waits if all its parcels are answered already. */
+  /** The try gives the job back, or parks it. With the reason `delivery` it waits if all its requests by batch are answered already. */
   put(key: JobKey, fence: number, back: Back): Promise<boolean>;
   /**
    * `cancel`: waiting and parked jobs become cancelled, running ones cancelling. `retry`: final ones that are not done wait again
    * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes parked jobs wait, but those that
-   * have open parcels. Parcels of jobs that are cancelled or wait again are given up, here and in `replace` and `finish`.
+   * have open requests by batch. Those of jobs that are cancelled or wait again are given up, here and in `replace` and `finish`.
    * Answers the jobs that somebody tries now, with their tickets.
    */
   change(run: string, change: Change): Promise<readonly Tried[]>;
@@ -74,7 +74,7 @@ export interface Jobs {
   limit(run: string, limits: RunLimits): Promise<void>;
   /**
    * Drops a run that nobody works on, with the sessions of its jobs, also if rows are damaged.
-   * @throws `session_busy`, also if parcels of it are out, unless they are discarded
+   * @throws `session_busy`, also if requests of it are out, unless they are discarded
    */
   remove(run: string, options?: Discarding): Promise<void>;
   /**

@@ -1,9 +1,9 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { misuse } from "../failure.ts";
+import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf, fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
 import { type PackedPages, packPages } from "../rows/pages.ts";
-import { leaseOfAccount } from "../rows/parcel.ts";
 import { number, seal, text } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
 import { hasCheckpoint, insertPages } from "../sql/checkpoints.ts";
@@ -56,8 +56,8 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
       gc: (rule) => gc(server, leases, own, rule),
       "jobs.due": (page) => dueJobs(server, page),
       ...moneyMethods(server),
-      "shipping.lease": (account) => leases.takeAccount(leaseOfAccount(account), account),
-      "shipping.release": (account) => leases.release(leaseOfAccount(account)),
+      "batches.lease": (account) => leases.takeAccount(leaseOfAccount(account), account),
+      "batches.release": (account) => leases.release(leaseOfAccount(account)),
     },
     async [Symbol.asyncDispose]() {
       await leases.close();

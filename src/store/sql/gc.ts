@@ -4,9 +4,9 @@ import { PLACES } from "../rows/pages.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
 import { dropAnswersOf } from "./answers.ts";
+import { dropOver, giveUp, refuseSession } from "./batch-requests.ts";
 import { dropOldAnswers } from "./cache.ts";
 import { dropContexts } from "./contexts.ts";
-import { dropOver, giveUp, refuseSession } from "./parcels.ts";
 import { familyOf, type Leasing } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
@@ -18,7 +18,7 @@ export interface Past extends Pick<Session, "id" | "name"> {
 
 const PAGE = 500;
 
-/** Sessions but children that the rule lets go, the one changed last first. One that has parcels out stays. A damaged session stays: only `remove` drops it. */
+/** Sessions but children that the rule lets go, the one changed last first. One that has requests out stays. A damaged session stays: only `remove` drops it. */
 export function* pastSessions(rule: GcRule): Plan<Past[]> {
   const past: Past[] = [];
   const kept = new Map<string, number>();
@@ -81,7 +81,7 @@ type Dropping = Pick<Leasing, "dropLeases">;
 
 /**
  * Drops a session and its children, with what only they need; returns their ids. The caller has its lease.
- * @throws RlmError `session_busy` if parcels of it are out, unless they are discarded
+ * @throws RlmError `session_busy` if requests of it are out, unless they are discarded
  */
 export function* removeSession(id: string, { discard = false }: Discarding, own: Dropping): Plan<readonly string[]> {
   if (!discard) yield* refuseSession(id);

@@ -1,7 +1,7 @@
 import { mayAskAgain } from "../jobs/money.ts";
 import { heldBy } from "../rows/jobs.ts";
 import { number, type Row, text } from "../rows/seal.ts";
-import { hasOpenParcels } from "./parcels.ts";
+import { hasOpenRequests } from "./batch-requests.ts";
 import { readRun } from "./runs.ts";
 import { all, get, type Part, type Plan, raw, run, type Statement, sql } from "./sql.ts";
 
@@ -20,7 +20,7 @@ export function* wakeHeld(queue: string, now: Part): Plan<void> {
   for (const row of runs) {
     const id = text(row, "run");
     yield* wake(
-      sql`run = ${id} AND ${HELD} AND NOT ${hasOpenParcels(sql`jobs.session`)}
+      sql`run = ${id} AND ${HELD} AND NOT ${hasOpenRequests(sql`jobs.session`)}
       AND EXISTS (SELECT 1 FROM parcels a WHERE a.root = jobs.session AND a.state = 'answered')`,
       now,
     );

@@ -1,6 +1,8 @@
 import { shown } from "../rows/checkpoint.ts";
 import type { Done, MethodsOf, When } from "../thread/methods.ts";
 import { answersTo, reuseAnswer, reusedAnswers, runsOfFiles } from "./answers.ts";
+import { deliveredJobs, giveUpWhich, keepRequest, requestsOfCall, waitsOf } from "./batch-requests.ts";
+import * as batches from "./batches.ts";
 import { keepText, readAnswer } from "./cache.ts";
 import { hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
@@ -8,11 +10,9 @@ import { fork } from "./fork.ts";
 import { wakeHeld } from "./held-jobs.ts";
 import { countStates, damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
 import { readJournal } from "./journal.ts";
-import { deliveredJobs, giveUpWhich, keepParcel, parcelsOf, waitsOf } from "./parcels.ts";
 import { checkpointsOf, readable } from "./reach.ts";
 import { addJobs, damagedRuns, findRun, knownJobs, listRuns, openRun, removeRun, setLimits } from "./runs.ts";
 import { damagedSessions, findSession, type Leasing, listSessions, shownSession } from "./sessions.ts";
-import * as shipping from "./shipping.ts";
 import type { Plan } from "./sql.ts";
 import { begin, type Changing, changeRun, countLapses, finish, putBack, replaceJobs } from "./tries.ts";
 import { type Verifying, verifyPage } from "./verify.ts";
@@ -20,7 +20,7 @@ import { type Verifying, verifyPage } from "./verify.ts";
 // Methods of the store that are one plan each: the port says what they promise.
 
 /** The side of a database in plans. */
-export interface Own extends Changing, Leasing, Verifying, shipping.Handling {
+export interface Own extends Changing, Leasing, Verifying, batches.Handling {
   /** The number of processes that hold sessions of jobs of the run. */
   workers(run: string): Plan<number>;
 }
@@ -36,7 +36,7 @@ interface Performing<W extends When> {
 }
 
 /** Methods that take leases or need them, or that a server does in one statement: each database has its own. */
-type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "shipping.lease" | "shipping.release";
+type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "batches.lease" | "batches.release";
 type OfHolders = "commit" | "thin" | "putBaseline" | "jobs.reserve" | "jobs.give" | "jobs.slot" | "jobs.hush";
 
 export function planned<W extends When>({
@@ -99,23 +99,23 @@ export function planned<W extends When>({
     "jobs.limit": (run, limits) => changes(() => setLimits(run, limits)),
     "jobs.remove": (run, options) => changes((own) => removeRun(run, options, own)),
 
-    "shipping.keep": (parcel) => changes(({ now }) => keepParcel(parcel, now)),
-    "shipping.parcels": (session, call) => reads(() => parcelsOf(session, call)),
-    "shipping.giveUp": (of, which) => changes(({ now }) => giveUpWhich(of, which, now)),
-    "shipping.waits": (of) => reads(() => waitsOf(of)),
-    "shipping.delivered": (queue) =>
+    "batches.keep": (request) => changes(({ now }) => keepRequest(request, now)),
+    "batches.ofCall": (session, call) => reads(() => requestsOfCall(session, call)),
+    "batches.giveUp": (of, which) => changes(({ now }) => giveUpWhich(of, which, now)),
+    "batches.waits": (of) => reads(() => waitsOf(of)),
+    "batches.delivered": (queue) =>
       changes(function* ({ now }) {
         yield* wakeHeld(queue, now);
         return yield* deliveredJobs(queue);
       }),
-    "shipping.groups": () => reads(shipping.groupsOf),
-    "shipping.close": (of, fence, most) => changes((own) => shipping.closeShipment(of, fence, most, own)),
-    "shipping.open": () => reads(shipping.openShipments),
-    "shipping.batches": (account) => reads(() => shipping.batchesOf(account)),
-    "shipping.step": (id, fence, change) => changes((own) => shipping.stepShipment(id, fence, change, own)),
-    "shipping.requests": (id, from) => reads(() => shipping.requestsOf(id, from)),
-    "shipping.answer": (id, fence, answers) => changes((own) => shipping.answerParcels(id, fence, answers, own)),
-    "shipping.end": (id, fence, rest) => changes((own) => shipping.endShipment(id, fence, rest, own)),
-    "shipping.pause": (account, queues, why) => changes(() => shipping.pauseRuns(account, queues, why)),
+    "batches.groups": () => reads(batches.groupsOf),
+    "batches.close": (of, fence, most) => changes((own) => batches.closeBatch(of, fence, most, own)),
+    "batches.open": () => reads(batches.openBatches),
+    "batches.names": (account) => reads(() => batches.batchesOf(account)),
+    "batches.step": (id, fence, change) => changes((own) => batches.stepBatch(id, fence, change, own)),
+    "batches.toSend": (id, from) => reads(() => batches.requestsOf(id, from)),
+    "batches.answer": (id, fence, answers) => changes((own) => batches.answerRequests(id, fence, answers, own)),
+    "batches.end": (id, fence, rest) => changes((own) => batches.endBatch(id, fence, rest, own)),
+    "batches.pause": (account, queues, why) => changes(() => batches.pauseRuns(account, queues, why)),
   };
 }

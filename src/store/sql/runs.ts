@@ -8,9 +8,9 @@ import { damagedAmong } from "../rows/damaged.ts";
 import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../rows/job-input.ts";
 import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS, SHOWN_RUN } from "../rows/jobs.ts";
 import { number, text } from "../rows/seal.ts";
+import { refuseRun } from "./batch-requests.ts";
 import { deleteFamily } from "./gc.ts";
 import { atMost } from "./jobs.ts";
-import { refuseRun } from "./parcels.ts";
 import { BUSY, type Leasing } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 

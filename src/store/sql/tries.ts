@@ -4,8 +4,8 @@ import { sumOfAsked } from "../rows/job-input.ts";
 import { triedOf } from "../rows/jobs.ts";
 import { number, text } from "../rows/seal.ts";
 import { giveBackAnswers } from "./answers.ts";
+import { giveUp, hasOpenRequests } from "./batch-requests.ts";
 import { dropImages } from "./gc.ts";
-import { giveUp, hasOpenParcels } from "./parcels.ts";
 import { readRun } from "./runs.ts";
 import { BUSY, type Leasing } from "./sessions.ts";
 import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spelled, sql } from "./sql.ts";
@@ -14,7 +14,7 @@ import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spe
 export interface Changing {
   /** The clock of the store, ms since the epoch. */
   readonly now: Part;
-  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful; those of parcels do only if it is over. */
+  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful; those of requests by batch do only if it is over. */
   doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean>;
   /** Drops a checkpoint that no session reaches, and the bases that only it needed. */
   dropUnneeded(checkpoint: string): Plan<void>;
@@ -54,16 +54,16 @@ export function* finish(job: JobKey, fence: number, outcome: Outcome, own: Chang
 }
 
 /**
- * The try gives the job back. One that is being cancelled stays so. One that would wait for parcels, all of which are answered by
+ * The try gives the job back. One that is being cancelled stays so. One that would wait for requests by batch, all of which are answered by
  * now, waits for a try. false: another try has taken it.
  */
 export function* putBack(job: JobKey, fence: number, back: Back, { now }: Changing): Plan<boolean> {
   const isDelivery = back.why === DELIVERY;
-  // Who answers parcels locks the job too: then the statement below sees what was answered.
+  // Who answers requests by batch locks the job too: then the statement below sees what was answered.
   if (isDelivery)
     yield* get(sql`SELECT n FROM jobs WHERE run = ${job.run} AND n = ${job.n} ${spelled(sql``, sql`FOR UPDATE`)}`);
   const told = back.told === undefined ? sql`told` : sql`${packed(JSON.stringify(back.told))}`;
-  const isReady = isDelivery ? sql`NOT ${hasOpenParcels(sql`jobs.session`)}` : sql`1 = 0`;
+  const isReady = isDelivery ? sql`NOT ${hasOpenRequests(sql`jobs.session`)}` : sql`1 = 0`;
   const changed = yield* run(sql`UPDATE jobs SET
       state = CASE WHEN state = 'cancelling' THEN state WHEN ${isReady} THEN 'waiting' ELSE ${back.state} END,
       why = ${back.why}, told = ${told}, run_at = ${back.afterMs > 0 ? sql`${now} + ${back.afterMs}` : null},
@@ -106,7 +106,7 @@ export function* changeRun(id: string, change: Change, own: Changing): Plan<read
       yield* run(sql`UPDATE runs SET state = 'open', why = NULL WHERE id = ${id}`);
       yield* run(sql`UPDATE jobs SET state = 'waiting', why = NULL, run_at = NULL, changed_at = ${own.now}
         WHERE run = ${id} AND state = 'parked'
-          AND NOT (coalesce(why, '') = ${DELIVERY} AND ${hasOpenParcels(sql`jobs.session`)})`);
+          AND NOT (coalesce(why, '') = ${DELIVERY} AND ${hasOpenRequests(sql`jobs.session`)})`);
       return [];
   }
 }

@@ -1,18 +1,18 @@
 import { displayName } from "../../platform/ids.ts";
 import type { VerifiedPage, VerifyPart } from "../port.ts";
 import { answerIn, SHOWN_ANSWER } from "../rows/answers.ts";
+import { answerOf as answerOfRequest, decodeBatch, requestOf } from "../rows/batch.ts";
 import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
-import { answerOf as answerOfParcel, decodeShipment, requestOf } from "../rows/parcel.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession, isRunning, SHOWN_SESSION } from "../rows/session.ts";
+import { hasOpenRequests } from "./batch-requests.ts";
 import { answerOf } from "./cache.ts";
 import { CHECKPOINT, pagesAreWhole } from "./checkpoints.ts";
 import { areTooLarge, readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
-import { hasOpenParcels } from "./parcels.ts";
 import { reachedBy } from "./reach.ts";
 import { BUSY, holderIn, type Leasing } from "./sessions.ts";
 import { all, get, type Plan, raw, type Statement, sql } from "./sql.ts";
@@ -60,14 +60,14 @@ const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
     },
     check: runAnswer,
   },
-  shipments: { keys: byText("shipments", "id"), check: shipment },
+  shipments: { keys: byText("shipments", "id"), check: checkBatch },
   parcels: {
     keys(after) {
-      const [k, session, call] = parcelOf(after ?? "-1  ");
+      const [k, session, call] = requestKey(after ?? "-1  ");
       return sql`SELECT k || ' ' || session || ' ' || call AS key FROM parcels
         WHERE (session, call, k) > (${session}, ${call}, ${k}) ORDER BY session, call, k LIMIT ${PAGE}`;
     },
-    check: parcel,
+    check: checkRequest,
   },
   jobs: {
     keys(after) {
@@ -126,7 +126,7 @@ function* session(id: string, own: Verifying): Findings {
     }
     const holder = holderIn(row);
     if (holder && isRunning(JSON.parse(whole.facts)) && !own.busy(row)) {
-      const open = yield* get(sql`SELECT 1 AS open WHERE ${hasOpenParcels(sql`${id}`)}`);
+      const open = yield* get(sql`SELECT 1 AS open WHERE ${hasOpenRequests(sql`${id}`)}`);
       const gone = `is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`;
       findings.push(`info: ${name} ${open ? "waits for a provider" : gone}`);
     }
@@ -199,36 +199,36 @@ function jobOf(key: string): readonly [run: string, n: number] {
   return [key.slice(at + 1), Number(key.slice(0, at))];
 }
 
-function* parcel(key: string, own: Verifying): Findings {
-  const [k, session, call] = parcelOf(key);
+function* checkRequest(key: string, own: Verifying): Findings {
+  const [k, session, call] = requestKey(key);
   const row = yield* get(sql`SELECT p.*, s.id AS known, s.state AS shipped FROM parcels p
     LEFT JOIN shipments s ON s.id = p.shipment WHERE p.session = ${session} AND p.call = ${call} AND p.k = ${k}`);
   if (!row) return [];
   try {
-    if (row.state === "answered") answerOfParcel(row);
+    if (row.state === "answered") answerOfRequest(row);
     else requestOf({ ...row, n: row.n ?? 0 });
     const isShipped = row.known !== null && (row.state === "answered" || row.shipped !== "over");
     const fits = row.state === "waiting" ? row.shipment === null : isShipped;
-    return fits ? [] : [`request ${k} of call ${call} of session ${session} does not fit its shipment`];
+    return fits ? [] : [`request ${k} of call ${call} of session ${session} does not fit its batch`];
   } catch (error) {
     return [own.messageOf(error)];
   }
 }
 
 /** The number of a request, its session and its call, of a key. */
-function parcelOf(key: string): readonly [k: number, session: string, call: string] {
+function requestKey(key: string): readonly [k: number, session: string, call: string] {
   const [k = "", session = "", ...call] = key.split(" ");
   return [Number(k), session, call.join(" ")];
 }
 
-function* shipment(id: string, own: Verifying): Findings {
+function* checkBatch(id: string, own: Verifying): Findings {
   const row = yield* get(sql`SELECT * FROM shipments WHERE id = ${id}`);
   if (!row) return [];
   try {
-    const { parcels, state } = decodeShipment(row);
+    const { parcels: requests, state } = decodeBatch(row);
     const counted = yield* get(sql`SELECT count(*) AS n FROM parcels WHERE shipment = ${id}`);
     const n = counted ? number(counted, "n") : 0;
-    return n > parcels ? [`shipment ${id}: it is ${state} with ${n} requests, not ${parcels}`] : [];
+    return n > requests ? [`batch ${id}: it is ${state} with ${n} requests, not ${requests}`] : [];
   } catch (error) {
     return [own.messageOf(error)];
   }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { SQLInputValue } from "node:sqlite";
 import { guarded } from "../failure.ts";
+import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
-import { leaseOfAccount } from "../rows/parcel.ts";
 import { text } from "../rows/seal.ts";
 import { hasCheckpoint } from "../sql/checkpoints.ts";
 import { type Own, planned } from "../sql/planned.ts";
@@ -49,8 +49,8 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
     "jobs.give": (hold, spent) => changes(() => give(hold, spent)),
     "jobs.slot": (rate, cost) => changes(() => slot(rate, cost, now())),
     "jobs.hush": (rate, ms) => changes(() => hush(rate, ms, now())),
-    "shipping.lease": (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
-    "shipping.release": (account) => leases.drop(leaseOfAccount(account)),
+    "batches.lease": (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
+    "batches.release": (account) => leases.drop(leaseOfAccount(account)),
   };
   return {
     ...guardedMethods(folder, methods),

@@ -1,14 +1,14 @@
 import type { ErrorCode } from "../../../runtime/index.ts";
+import type { BatchStore } from "../batch-store.ts";
 import type { Jobs } from "../jobs/port.ts";
 import type { Lease, NewSession, Store } from "../port.ts";
 import type { Row } from "../rows/seal.ts";
-import type { Shipping } from "../shipping/port.ts";
 import type { Database } from "../sqlite/database.ts";
 
-/** Names of the store's methods, those of its jobs behind `jobs.`, and those of its parcels behind `shipping.`. */
-type Port = Omit<Store, symbol | keyof Leasing | "jobs" | "shipping"> &
+/** Names of the store's methods, those of its jobs behind `jobs.`, and those of its batches behind `batches.`. */
+type Port = Omit<Store, symbol | keyof Leasing | "jobs" | "batches"> &
   Leasing & { readonly [Name in keyof Jobs as `jobs.${Name}`]: Jobs[Name] } & {
-    readonly [Name in keyof Shipping as `shipping.${Name}`]: Shipping[Name];
+    readonly [Name in keyof BatchStore as `batches.${Name}`]: BatchStore[Name];
   };
 export type Method = Exclude<keyof Port, symbol>;
 
@@ -52,15 +52,15 @@ const OF_JOBS = [
   ...(["input", "result", "counts", "begin", "finish", "put", "change", "due", "lapse", "limit", "remove"] as const),
   ...(["reserve", "give", "slot", "hush", "reuse", "reused", "sameFiles", "answersTo"] as const),
 ];
-const OF_SHIPPING = [
-  ...(["keep", "parcels", "giveUp", "waits", "delivered", "groups", "lease", "release", "close"] as const),
-  ...(["open", "batches", "step", "requests", "answer", "end", "pause"] as const),
+const OF_BATCHES = [
+  ...(["keep", "ofCall", "giveUp", "waits", "delivered", "groups", "lease", "release", "close"] as const),
+  ...(["open", "names", "step", "toSend", "answer", "end", "pause"] as const),
 ];
 
 /** The methods that are listed here. A store that lacks one of the port does not compile. */
 interface Listed extends Pick<Omit<Store, keyof Leasing> & Leasing, (typeof OWN)[number]> {
   readonly jobs: Pick<Jobs, (typeof OF_JOBS)[number]>;
-  readonly shipping: Pick<Shipping, (typeof OF_SHIPPING)[number]>;
+  readonly batches: Pick<BatchStore, (typeof OF_BATCHES)[number]>;
 }
 
 /** Every method of the port, made by its name. */
@@ -73,7 +73,7 @@ export function eachMethod(make: (name: Method) => unknown): object {
   return {
     ...made(OWN, make),
     jobs: made(OF_JOBS, (name) => make(`jobs.${name}`)),
-    shipping: made(OF_SHIPPING, (name) => make(`shipping.${name}`)),
+    batches: made(OF_BATCHES, (name) => make(`batches.${name}`)),
   };
 }
 

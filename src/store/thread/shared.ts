@@ -58,21 +58,21 @@ function userOf(store: Store, close: () => Promise<void>): Store {
         throw error;
       }
     },
-    shipping: {
-      ...store.shipping,
+    batches: {
+      ...store.batches,
       async lease(account) {
-        const fence = await store.shipping.lease(account);
+        const fence = await store.batches.lease(account);
         if (fence !== null) accounts.add(account);
         return fence;
       },
       async release(account) {
-        if (accounts.delete(account)) await store.shipping.release(account);
+        if (accounts.delete(account)) await store.batches.release(account);
       },
     },
     [Symbol.asyncDispose]() {
       const releasing = () => [
         ...[...leased].map((id) => store.release(id)),
-        ...[...accounts].map((account) => store.shipping.release(account)),
+        ...[...accounts].map((account) => store.batches.release(account)),
       ];
       closing ??= Promise.all(releasing()).then(close);
       return closing;

@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import type { BatchAccount } from "../../../src/models/index.ts";
-import { type Carrier, CarrierError } from "../../../src/provider-batches/carrier.ts";
-import { carrierOf } from "../../../src/provider-batches/carriers.ts";
 import { collect } from "../../../src/provider-batches/collector.ts";
+import { type BatchClient, ProviderError } from "../../../src/provider-batches/provider.ts";
+import { clientOf } from "../../../src/provider-batches/providers.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 
 const API = "openai-completions";
 const ACCOUNT = `${API} http://p/v1 00000000`;
-const PARCEL = { call: "1", k: 0, run: null, account: ACCOUNT, model: "openai/m", body: {}, proof: "proof" };
+const REQUEST = { call: "1", k: 0, run: null, account: ACCOUNT, model: "openai/m", body: {}, proof: "proof" };
 const prove = () => "proof";
 
 const GIVE_UP = "or give the calls up with `discard: true`.";
@@ -27,12 +27,12 @@ test.each([
 ])("with %s a process says what to set, once somebody waits for the calls", async (_, own, suggestion) => {
   const store = await openStore(null);
   onTestFinished(() => store[Symbol.asyncDispose]());
-  const { shipping } = store;
-  await shipping.keep({ ...PARCEL, session: "A", root: "A" });
-  const fence = (await shipping.lease(ACCOUNT)) ?? 0;
-  await shipping.close({ account: ACCOUNT, model: "openai/m" }, fence, { parcels: 1, bytes: 1 });
-  await shipping.release(ACCOUNT);
-  await shipping.giveUp({ root: "A" }, "all");
+  const { batches } = store;
+  await batches.keep({ ...REQUEST, session: "A", root: "A" });
+  const fence = (await batches.lease(ACCOUNT)) ?? 0;
+  await batches.close({ account: ACCOUNT, model: "openai/m" }, fence, { requests: 1, bytes: 1 });
+  await batches.release(ACCOUNT);
+  await batches.giveUp({ root: "A" }, "all");
 
   const over = new AbortController();
   const account = { id: `${API} ${own}`, api: API, baseUrl: "http://p/v1", model: "m", headers: {}, prove } as const;
@@ -40,20 +40,20 @@ test.each([
   const hindered = vi.fn();
   const waits = { clock: systemClock, pace: 0.001, random: Math.random, resendsDoubtful: false };
   const collecting = collect(
-    { shipping, accountOf, carrierOf, hindered, failing() {}, answered() {}, ...waits },
+    { batches, accountOf, clientOf, hindered, failing() {}, answered() {}, ...waits },
     over.signal,
   );
   await vi.waitFor(() => expect(accountOf.mock.calls.length).toBeGreaterThan(1));
   expect(hindered).not.toHaveBeenCalled();
 
-  await shipping.keep({ ...PARCEL, session: "B", root: "B" });
+  await batches.keep({ ...REQUEST, session: "B", root: "B" });
   await vi.waitFor(() => expect(hindered).toHaveBeenCalled());
   expect(hindered).toHaveBeenCalledWith(ACCOUNT, expect.objectContaining({ code: "auth_failed", suggestion }), false);
   over.abort();
   await collecting;
 });
 
-const creating = (create: Carrier["create"]): Carrier => ({
+const creating = (create: BatchClient["create"]): BatchClient => ({
   create,
   find: async () => ({ kind: "none" }),
   look: async () => ({ state: "out", done: null }),
@@ -64,19 +64,19 @@ const creating = (create: Carrier["create"]): Carrier => ({
 test("a request that the end cuts off is no failure of its provider", async () => {
   const store = await openStore(null);
   onTestFinished(() => store[Symbol.asyncDispose]());
-  const { shipping } = store;
-  await shipping.keep({ ...PARCEL, session: "A", root: "A" });
+  const { batches } = store;
+  await batches.keep({ ...REQUEST, session: "A", root: "A" });
   const account = { id: ACCOUNT, api: API, baseUrl: "http://p/v1", model: "m", headers: {}, prove } as const;
   const over = new AbortController();
   const create = vi.fn(async () => {
     over.abort();
-    throw new CarrierError("got no answer: This operation was aborted", null);
+    throw new ProviderError("got no answer: This operation was aborted", null);
   });
   const failing = vi.fn();
   const own = { clock: systemClock, pace: 0.001, random: Math.random, resendsDoubtful: false };
   const told = { hindered() {}, answered() {}, failing };
   await collect(
-    { shipping, accountOf: async () => account, carrierOf: () => creating(create), ...own, ...told },
+    { batches, accountOf: async () => account, clientOf: () => creating(create), ...own, ...told },
     over.signal,
   );
   expect(create).toHaveBeenCalledOnce();
@@ -86,10 +86,10 @@ test("a request that the end cuts off is no failure of its provider", async () =
 test("a provider that hangs keeps no other account", async () => {
   const store = await openStore(null);
   onTestFinished(() => store[Symbol.asyncDispose]());
-  const { shipping } = store;
+  const { batches } = store;
   const models = ["hangs/m", "works/m"];
   for (const model of models) {
-    await shipping.keep({ ...PARCEL, session: model, root: model, account: `${API} ${model} 00000000`, model });
+    await batches.keep({ ...REQUEST, session: model, root: model, account: `${API} ${model} 00000000`, model });
   }
   const accountOf = async (model: string) =>
     ({ id: `${API} ${model} 00000000`, api: API, baseUrl: "http://p", model, headers: {}, prove }) as const;
@@ -100,10 +100,10 @@ test("a provider that hangs keeps no other account", async () => {
   onTestFinished(() => over.abort());
   const ignored = { hindered() {}, failing() {}, answered() {} };
   const own = { clock: systemClock, pace: 0.001, random: Math.random, resendsDoubtful: false, ...ignored };
-  const carrier = ({ model }: BatchAccount) => creating(() => created(model));
-  void collect({ shipping, accountOf, carrierOf: carrier, ...own }, over.signal);
+  const client = ({ model }: BatchAccount) => creating(() => created(model));
+  void collect({ batches, accountOf, clientOf: client, ...own }, over.signal);
   await vi.waitFor(() => expect(created).toHaveBeenCalledTimes(2));
   // What comes later for the other account leaves too.
-  await shipping.keep({ ...PARCEL, session: "L", root: "L", account: `${API} works/m 00000000`, model: "works/m" });
+  await batches.keep({ ...REQUEST, session: "L", root: "L", account: `${API} works/m 00000000`, model: "works/m" });
   await vi.waitFor(() => expect(created).toHaveBeenCalledTimes(3));
 });

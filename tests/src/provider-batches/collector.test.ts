@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type Carrier, CarrierError } from "../../../src/provider-batches/carrier.ts";
 import { collect } from "../../../src/provider-batches/collector.ts";
-import type { NewParcel, Shipping } from "../../../src/store/index.ts";
+import { type BatchClient, ProviderError } from "../../../src/provider-batches/provider.ts";
+import type { BatchStore, NewBatchRequest } from "../../../src/store/index.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { simulatedClock, simulatedProvider } from "../../support/simulated-provider.ts";
@@ -25,20 +25,20 @@ test.each([
   600_000,
 );
 
-/** Plays one life of some parcels. Returns what was paid more than once. */
+/** Plays one life of some requests. Returns what was paid more than once. */
 async function play(seed: number, hasFence: boolean): Promise<string[]> {
   const random = seededRandom(seed);
   const clock = simulatedClock();
   using store = openSqliteStore(null, { pid: 1, host: "test" }, clock.now);
   const provider = simulatedProvider(clock, random, hasFence);
-  const parcels = 1 + Math.floor(random() * 12);
-  const keys = Array.from({ length: parcels }, (_, at) => newParcel(at));
+  const requests = 1 + Math.floor(random() * 12);
+  const keys = Array.from({ length: requests }, (_, at) => newRequest(at));
   const account = {
     ...{ id: ACCOUNT, api: "openai-completions" as const, baseUrl: "http://p/v1", model: "m", headers: {} },
     prove: () => "proof",
   };
   const isOver = () =>
-    keys.every(({ session, call }) => store["shipping.parcels"](session, call)[0]?.state === "answered");
+    keys.every(({ session, call }) => store["batches.ofCall"](session, call)[0]?.state === "answered");
 
   /** A process: from some step on none of its requests and commits comes back. */
   function live(): { end(): void } {
@@ -62,41 +62,38 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
     const die = () => {
       isDead = true;
       clock.after(random() * 90_000, () => {
-        store["shipping.release"](ACCOUNT);
+        store["batches.release"](ACCOUNT);
         if (!isOver()) current = live();
       });
     };
-    const shipping = {
+    const batches = {
       ...(Object.fromEntries(
-        METHODS.map((name) => [
-          name,
-          dying((...args: never[]) => Reflect.apply(store[`shipping.${name}`], null, args)),
-        ]),
-      ) as unknown as Shipping),
+        METHODS.map((name) => [name, dying((...args: never[]) => Reflect.apply(store[`batches.${name}`], null, args))]),
+      ) as unknown as BatchStore),
       // The answer of a store's server can be old when it comes.
       open: dying(async () => {
-        const rows = store["shipping.open"]();
+        const rows = store["batches.open"]();
         await new Promise<void>((arrived) => clock.after(random() < 0.5 ? 0 : random() * 3000, arrived));
         return rows;
       }),
     };
     /** Without a fence all requests go with the create, which takes long if they are many. */
-    const create: Carrier["create"] = async (batch) => {
-      if (!(await batch.asking())) throw new CarrierError("it was not sent", null);
+    const create: BatchClient["create"] = async (batch) => {
+      if (!(await batch.asking())) throw new ProviderError("it was not sent", null);
       if (!hasFence && random() < 0.5) await new Promise<void>((sent) => clock.after(random() * 90_000, sent));
-      return dying(provider.carrier.create)({ ...batch, asking: async () => true });
+      return dying(provider.client.create)({ ...batch, asking: async () => true });
     };
-    const { carrier } = provider;
+    const { client } = provider;
     const mortal = Object.fromEntries(
-      Object.entries(carrier).map(([name, work]) => [
+      Object.entries(client).map(([name, work]) => [
         name,
-        dying((...args: never[]) => Reflect.apply(work, carrier, args)),
+        dying((...args: never[]) => Reflect.apply(work, client, args)),
       ]),
-    ) as unknown as typeof carrier;
+    ) as unknown as typeof client;
     const parts = {
-      ...{ shipping, clock, random, pace: 1, resendsDoubtful: false },
+      ...{ batches, clock, random, pace: 1, resendsDoubtful: false },
       accountOf: async () => account,
-      carrierOf: () => ({ ...mortal, create }),
+      clientOf: () => ({ ...mortal, create }),
       answered() {},
       hindered() {},
       failing() {},
@@ -105,7 +102,7 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
     return { end: () => stop.abort() };
   }
 
-  for (const parcel of keys) clock.after(random() * 400_000, () => void store["shipping.keep"](parcel));
+  for (const request of keys) clock.after(random() * 400_000, () => void store["batches.keep"](request));
   let current = live();
   for (let steps = 0; !isOver(); steps++) {
     if (steps > 20_000 || !(await clock.advance())) throw new Error(`seed ${seed}: not over after ${steps} steps`);
@@ -117,11 +114,11 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
 }
 
 const METHODS = [
-  ...(["groups", "lease", "release", "close", "open", "batches"] as const),
-  ...(["step", "requests", "answer", "end", "pause"] as const),
+  ...(["groups", "lease", "release", "close", "open", "names"] as const),
+  ...(["step", "toSend", "answer", "end", "pause"] as const),
 ];
 
-function newParcel(at: number): NewParcel {
+function newRequest(at: number): NewBatchRequest {
   const session = `S${at}`;
   return {
     session,

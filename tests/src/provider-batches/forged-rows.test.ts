@@ -4,11 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import type { BatchAccount } from "../../../src/models/index.ts";
-import type { Carrier } from "../../../src/provider-batches/carrier.ts";
 import { collect } from "../../../src/provider-batches/collector.ts";
-import { proofOfParcel } from "../../../src/provider-batches/proof.ts";
-import { type NewParcel, type Store, shareStore } from "../../../src/store/index.ts";
-import { SHIPMENT_COLUMNS } from "../../../src/store/rows/parcel.ts";
+import { proofOfRequest } from "../../../src/provider-batches/proof.ts";
+import type { BatchClient } from "../../../src/provider-batches/provider.ts";
+import { type NewBatchRequest, type Store, shareStore } from "../../../src/store/index.ts";
+import { BATCH_COLUMNS } from "../../../src/store/rows/batch.ts";
 import { seal } from "../../../src/store/rows/seal.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -28,7 +28,7 @@ const DEAR = '{"model":"dear","max_tokens":1000000,"messages":[]}';
 /** SQL by the column in which a row is forged. */
 type Cases = Readonly<Record<string, readonly string[]>>;
 
-const PARCELS: Cases = {
+const REQUESTS: Cases = {
   ...{ session: ["'X'"], call: ["'X'"], k: ["7"], root: ["'SB'"], run: ["NULL", "'X'"], account: ["'another'"] },
   ...{ model: ["'p/dear'"], state: ["'out'", "'unwanted'", "'answered'"], at: ["0"], bytes: ["0"], tries: ["-5"] },
   ...{ ready_at: ["-1e9"], most: ["1000000"], shipment: ["'X'"], n: ["-1"], status: ["200"], answer: ["'{}'"] },
@@ -41,7 +41,7 @@ const PARCELS: Cases = {
   ...{ body_sum: ["x'00'"], sha256: ["x'00'"], proof: ["'x'", "NULL", "lower(hex(zeroblob(32)))"] },
 };
 
-const SHIPMENTS: Cases = {
+const BATCHES: Cases = {
   ...{ id: ["'X'"], account: ["'another'"], model: ["'p/dear'"], parcels: ["0"], state: ["'closed'", "'doubt'"] },
   file: ["'../models/ft:acme'", "'file-of-another'", "NULL"],
   batch: ["'../fine_tuning/jobs/1'", "'batch-of-another'", "'..'", "NULL"],
@@ -95,7 +95,7 @@ async function forgedStore() {
 const WHICH = { parcels: "call = 'A'", shipments: "state <> 'over'", answers: "run = 'R'" };
 const SEALED = {
   parcels: ["session", "call", "k", "root", "run", "account", "model", "body_sum", "proof"],
-  shipments: SHIPMENT_COLUMNS.filter((column) => column !== "look_at" && column !== "done"),
+  shipments: BATCH_COLUMNS.filter((column) => column !== "look_at" && column !== "done"),
   answers: ["asked", "run", "n", "k", "origin_run", "origin_n", "origin_k", "model", "usd", "tokens", "at", "value"],
 };
 
@@ -104,16 +104,16 @@ const accountOf = async (model: string): Promise<BatchAccount> => ({
   prove: (fields) => createHmac("sha256", "the key").update(JSON.stringify(fields)).digest("hex"),
 });
 
-const honest = (call: string): Omit<NewParcel, "proof" | "account"> => ({
+const honest = (call: string): Omit<NewBatchRequest, "proof" | "account"> => ({
   ...{ session: `S${call}`, call, k: 0, root: `S${call}`, run: "R", model: "p/m" },
   body: { model: "m", messages: [call] },
 });
 
-async function keepHonest({ shipping }: Store): Promise<void> {
+async function keepHonest({ batches }: Store): Promise<void> {
   const account = await accountOf("p/m");
   for (const asked of ["A", "B"].map(honest)) {
-    const proof = proofOfParcel(account, asked, JSON.stringify(asked.body));
-    await shipping.keep({ ...asked, account: account.id, proof });
+    const proof = proofOfRequest(account, asked, JSON.stringify(asked.body));
+    await batches.keep({ ...asked, account: account.id, proof });
   }
 }
 
@@ -121,7 +121,7 @@ async function keepHonest({ shipping }: Store): Promise<void> {
 function provider() {
   const [sent, named] = [[] as string[], [] as string[]];
   let made = 0;
-  const carrierOf = ({ model }: BatchAccount): Carrier => ({
+  const clientOf = ({ model }: BatchAccount): BatchClient => ({
     async upload(_, rows) {
       for await (const page of rows) sent.push(...page.map(({ body }) => `${model} ${body}`));
       return `file-${++made}`;
@@ -143,61 +143,61 @@ function provider() {
       named.push(batch);
     },
   });
-  return { carrierOf, sent, named };
+  return { clientOf, sent, named };
 }
 
 /** Three processes, each of which does what is to be done now. */
-async function collectThrice({ shipping }: Store, carrierOf: (account: BatchAccount) => Carrier): Promise<void> {
+async function collectThrice({ batches }: Store, clientOf: (account: BatchAccount) => BatchClient): Promise<void> {
   for (let life = 0; life < 3; life++) {
     const over = new AbortController();
     const told = { hindered() {}, failing() {}, answered() {}, looked: () => over.abort() };
     const own = { clock: systemClock, pace: 0.02, random: Math.random, resendsDoubtful: true, ...told };
     const damaged = (error: unknown) => expect(error).toMatchObject({ code: "store_corrupt" });
-    await collect({ shipping, accountOf, carrierOf, ...own }, over.signal).catch(damaged);
+    await collect({ batches, accountOf, clientOf, ...own }, over.signal).catch(damaged);
   }
 }
 
-test("a forged parcel gets nothing sent: each column has a case", async () => {
+test("a forged request gets nothing sent: each column has a case", async () => {
   const { store, forge, columns, exec } = await forgedStore();
-  expect(Object.keys(PARCELS).toSorted()).toEqual(columns("parcels").toSorted());
+  expect(Object.keys(REQUESTS).toSorted()).toEqual(columns("parcels").toSorted());
   const asked = ["A", "B"].map((call) => `m ${JSON.stringify(honest(call).body)}`);
-  for (const [column, values] of [["none", [""]] as const, ...Object.entries(PARCELS)]) {
+  for (const [column, values] of [["none", [""]] as const, ...Object.entries(REQUESTS)]) {
     for (const value of values) {
       exec("DELETE FROM parcels; DELETE FROM shipments");
       await keepHonest(store);
       exec("UPDATE parcels SET at = 0");
       if (column !== "none") forge("parcels", column, value);
-      const { carrierOf, sent } = provider();
-      await collectThrice(store, carrierOf);
+      const { clientOf, sent } = provider();
+      await collectThrice(store, clientOf);
       const others = sent.filter((one) => !asked.includes(one));
       expect({ column, value, others, twice: sent.length - new Set(sent).size }).toMatchObject({
         others: [],
         twice: 0,
       });
       if (column === "none") expect(sent.toSorted()).toEqual(asked);
-      // A request that cannot be read is named, and holds those up that are in its shipment.
+      // A request that cannot be read is named, and holds those up that are in its batch.
       const goesOn = ["model", "body", "proof", "session", "root"].includes(column) && !value.includes("2000");
       if (goesOn) expect({ column, value, sent }).toEqual({ column, value, sent: [asked[1]] });
     }
   }
 });
 
-test("a forged shipment has no name asked for that the provider did not give: each column has a case", async () => {
+test("a forged batch has no name asked for that the provider did not give: each column has a case", async () => {
   const { store, forge, columns, exec } = await forgedStore();
-  expect(Object.keys(SHIPMENTS).toSorted()).toEqual(columns("shipments").toSorted());
-  for (const [column, values] of [["none", [""]] as const, ...Object.entries(SHIPMENTS)]) {
+  expect(Object.keys(BATCHES).toSorted()).toEqual(columns("shipments").toSorted());
+  for (const [column, values] of [["none", [""]] as const, ...Object.entries(BATCHES)]) {
     for (const value of values) {
       exec("DELETE FROM parcels; DELETE FROM shipments");
       await keepHonest(store);
       exec("UPDATE parcels SET at = 0");
       const first = provider();
-      await collectThrice(store, first.carrierOf);
+      await collectThrice(store, first.clientOf);
       // How often it is looked at is a matter of time.
       expect([...new Set(first.named)]).toEqual(["file-1", "batch-2"]);
       if (column !== "none") forge("shipments", column, value);
-      await store.shipping.giveUp({ run: "R" }, "all");
-      const { carrierOf, sent, named } = provider();
-      await collectThrice(store, carrierOf);
+      await store.batches.giveUp({ run: "R" }, "all");
+      const { clientOf, sent, named } = provider();
+      await collectThrice(store, clientOf);
       const others = named.filter((name) => name !== "file-1" && name !== "batch-2");
       expect({ column, value, others, sent }).toEqual({ column, value, others: [], sent: [] });
       if (column === "none") expect(named).toContain("batch-2");

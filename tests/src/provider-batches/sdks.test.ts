@@ -5,12 +5,12 @@ import { GoogleGenAI } from "@google/genai";
 import OpenAI, { toFile } from "openai";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { BATCH_APIS, type BatchApi } from "../../../src/models/port.ts";
-import { carrierOf } from "../../../src/provider-batches/carriers.ts";
+import { clientOf } from "../../../src/provider-batches/providers.ts";
 import { type BatchServer, startBatchServer } from "../../support/batch-server/index.ts";
-import { accountAt, bodyOf, SHIPMENT, send } from "../../support/batch-server/parcels.ts";
+import { accountAt, BATCH_ID, bodyOf, send } from "../../support/batch-server/requests.ts";
 import { folderWith } from "../../support/tree.ts";
 
-// The official SDKs are the oracle of the scripted server: what they read right, a carrier may rely on.
+// The official SDKs are the oracle of the scripted server: what they read right, a client may rely on.
 
 let fetched: string[] = [];
 
@@ -30,8 +30,8 @@ afterEach(() => {
 });
 
 const EXPECTED = [
-  [`${SHIPMENT}-0`, "re a"],
-  [`${SHIPMENT}-1`, "re b"],
+  [`${BATCH_ID}-0`, "re a"],
+  [`${BATCH_ID}-1`, "re b"],
 ];
 
 interface Sdk {
@@ -51,12 +51,12 @@ function openAi(server: BatchServer, api: "openai-completions" | "openai-respons
   const client = new OpenAI({ apiKey: "key-1", baseURL: server.baseUrl(api), maxRetries: 0 });
   const endpoint = api === "openai-responses" ? "/v1/responses" : "/v1/chat/completions";
   const line = (prompt: string, n: number) =>
-    JSON.stringify({ custom_id: `${SHIPMENT}-${n}`, method: "POST", url: endpoint, body: bodyOf(api, prompt) });
+    JSON.stringify({ custom_id: `${BATCH_ID}-${n}`, method: "POST", url: endpoint, body: bodyOf(api, prompt) });
   return {
     async create() {
       const file = await toFile(Buffer.from(["a", "b"].map(line).join("\n")), "rows.jsonl");
       const { id } = await client.files.create({ file, purpose: "batch" });
-      const metadata = { belay_shipment: SHIPMENT };
+      const metadata = { belay_shipment: BATCH_ID };
       return (await client.batches.create({ input_file_id: id, endpoint, completion_window: "24h", metadata })).id;
     },
     state: async (batch) => (await client.batches.retrieve(batch)).status,
@@ -98,7 +98,7 @@ function anthropic(server: BatchServer): Sdk {
   const textIn = ({ content }: Anthropic.Message) => (content[0]?.type === "text" ? content[0].text : null);
   return {
     async create() {
-      const requests = ["a", "b"].map((prompt, n) => ({ custom_id: `${SHIPMENT}-${n}`, params: asked(prompt) }));
+      const requests = ["a", "b"].map((prompt, n) => ({ custom_id: `${BATCH_ID}-${n}`, params: asked(prompt) }));
       return (await batches.create({ requests })).id;
     },
     state: async (batch) => (await batches.retrieve(batch)).processing_status,
@@ -122,10 +122,10 @@ function gemini(server: BatchServer): Sdk {
   return {
     async create() {
       const line = (prompt: string, n: number) =>
-        JSON.stringify({ key: `${SHIPMENT}-${n}`, request: bodyOf("google-generative-ai", prompt) });
+        JSON.stringify({ key: `${BATCH_ID}-${n}`, request: bodyOf("google-generative-ai", prompt) });
       const file = new Blob([["a", "b"].map(line).join("\n")], { type: "application/jsonl" });
       const { name = "" } = await client.files.upload({ file });
-      const config = { displayName: `belay-${SHIPMENT}` };
+      const config = { displayName: `belay-${BATCH_ID}` };
       return (await client.batches.create({ model: "m", src: name, config })).name ?? "";
     },
     state: async (batch) => (await client.batches.get({ name: batch })).state,
@@ -167,44 +167,44 @@ const ENDED = /^(?:cancelled|ended|JOB_STATE_CANCELLED)$/;
 async function serve(api: BatchApi, wait: number | Promise<unknown> = 0) {
   const server = await startBatchServer({ answer: ({ prompt }) => ({ text: `re ${prompt}` }), fate: () => ({ wait }) });
   onTestFinished(() => server.close());
-  return { server, sdk: SDKS[api](server), carrier: carrierOf(accountAt(server, api)) };
+  return { server, sdk: SDKS[api](server), client: clientOf(accountAt(server, api)) };
 }
 
-test.each(BATCH_APIS)("%s: its SDK makes a batch, and the carrier finds and reads it", async (api) => {
-  const { server, sdk, carrier } = await serve(api);
+test.each(BATCH_APIS)("%s: its SDK makes a batch, and the client finds and reads it", async (api) => {
+  const { server, sdk, client } = await serve(api);
   const asked_at = Date.now();
   const batch = await sdk.create();
   await expect.poll(() => sdk.state(batch)).toMatch(OVER);
   expect(await sdk.rows(batch)).toEqual(EXPECTED);
-  expect(await carrier.find({ shipment: SHIPMENT, file: null, parcels: 2, asked_at, known: new Set() })).toEqual({
+  expect(await client.find({ id: BATCH_ID, file: null, requests: 2, asked_at, known: new Set() })).toEqual({
     kind: "found",
     batch,
   });
-  expect(await carrier.look(batch)).toEqual({ state: "over" });
-  const rows = (await Array.fromAsync((await carrier.results(batch)) ?? [])).flat();
+  expect(await client.look(batch)).toEqual({ state: "over" });
+  const rows = (await Array.fromAsync((await client.results(batch)) ?? [])).flat();
   expect(rows.map(({ custom_id, answer }) => [custom_id, textOf(answer?.body)]).sort()).toEqual(EXPECTED);
   expect(server.batches).toHaveLength(1);
 });
 
-test.each(BATCH_APIS)("%s: its SDK sees and reads batches that the carrier has made", async (api) => {
-  const { sdk, carrier } = await serve(api);
-  const batch = await send(carrier, api, ["a", "b"]);
-  const second = await send(carrier, api, ["c"], 500, "01OTHER");
+test.each(BATCH_APIS)("%s: its SDK sees and reads batches that the client has made", async (api) => {
+  const { sdk, client } = await serve(api);
+  const batch = await send(client, api, ["a", "b"]);
+  const second = await send(client, api, ["c"], 500, "01OTHER");
   expect(await sdk.list()).toEqual([second, batch]);
   await expect.poll(() => sdk.state(batch)).toMatch(OVER);
   expect(await sdk.rows(batch)).toEqual(EXPECTED);
 });
 
-test.each(BATCH_APIS)("%s: its SDK and the carrier see the same open batch, which is cancelled", async (api) => {
+test.each(BATCH_APIS)("%s: its SDK and the client see the same open batch, which is cancelled", async (api) => {
   const begin = Promise.withResolvers<void>();
-  const { server, sdk, carrier } = await serve(api, begin.promise);
-  const batch = await send(carrier, api, ["a", "b"]);
+  const { server, sdk, client } = await serve(api, begin.promise);
+  const batch = await send(client, api, ["a", "b"]);
   expect(await sdk.state(batch)).toMatch(OPEN);
-  expect(await carrier.look(batch)).toMatchObject({ state: "out" });
+  expect(await client.look(batch)).toMatchObject({ state: "out" });
   await sdk.cancel(batch);
   begin.resolve();
   await expect.poll(() => sdk.state(batch)).toMatch(ENDED);
-  expect(await carrier.look(batch)).toEqual({ state: "over" });
+  expect(await client.look(batch)).toEqual({ state: "over" });
   expect(server.ran).toEqual([]);
 });
 

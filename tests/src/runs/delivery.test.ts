@@ -231,7 +231,7 @@ test.each([
   expect(batches.batches).toHaveLength(1);
 });
 
-test("a shipment whose row is damaged is named, and does not end the work on what is sent at once", async () => {
+test("a batch whose row is damaged is named, and does not end the work on what is sent at once", async () => {
   const { submit, works, batches, folder } = await scene(ASK, { fate: () => ({ wait: 60_000 }) });
   const { run } = await submit(inputs(1));
   await works({ run, on: stopWhen(() => expect(batches.batches).toHaveLength(1)) });
@@ -240,7 +240,7 @@ test("a shipment whose row is damaged is named, and does not end the work on wha
   const { run: other } = await live.submit(inputs(2));
   const told = await live.works({ run: other });
   expect(await live.results(other)).toEqual(["P0", "P1"]);
-  const text = expect.stringMatching(/^store_corrupt: the row of shipment \w+ is damaged\. .*doctor/);
+  const text = expect.stringMatching(/^store_corrupt: the row of batch \w+ is damaged\. .*doctor/);
   expect(told.filter(({ kind }) => kind === "said")).toEqual([{ kind: "said", text }]);
 });
 

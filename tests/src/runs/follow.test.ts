@@ -38,7 +38,7 @@ async function looks(
         counts: async () => ({ ...NONE, ...now()?.[1] }),
         list: async (_, { from }) => (from > 0 ? [] : parked.map((run_at) => ({ run_at, engine: null }) as JobRow)),
       },
-      shipping: { waits: async () => [] } as never,
+      batches: { waits: async () => [] } as never,
     },
     run: "R",
     clock: { now: () => 0 },
@@ -94,6 +94,6 @@ test("a look has the time at which the first parked job goes on, and a run is ov
 test("a run whose answer arrives while it is looked at goes on: its jobs are counted again", async () => {
   const parked = { ...NONE, parked: 1 };
   const counts = [parked, { ...NONE, waiting: 1 }];
-  const store = { jobs: { counts: async () => counts.shift() ?? NONE }, shipping: { waits: async () => [] } as never };
+  const store = { jobs: { counts: async () => counts.shift() ?? NONE }, batches: { waits: async () => [] } as never };
   expect(await countsAndWaits(store, "R")).toMatchObject({ counts: { waiting: 1, parked: 0 }, waits: [] });
 });

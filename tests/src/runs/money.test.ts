@@ -4,7 +4,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { sleep } from "../../../src/platform/sleep.ts";
 import { type MoneyParts, openMoney } from "../../../src/runs/money.ts";
 import { openRates } from "../../../src/runs/rates.ts";
-import { openParking, type Parked } from "../../../src/session/parking.ts";
+import { openSuspension, type SuspensionReason } from "../../../src/session/suspension.ts";
 import type { Amount, Held, Rate } from "../../../src/store/index.ts";
 
 const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 0.001 };
@@ -17,7 +17,7 @@ function scene(more: Partial<MoneyParts> = {}) {
   const waits: number[] = [];
   const slots: number[] = [];
   const suspended = new AbortController();
-  const reasons: Parked[] = [];
+  const reasons: SuspensionReason[] = [];
   const ended = new AbortController();
   const amount = ({ nanodollars, tokens, sub_calls }: Amount) => `${nanodollars}/${tokens}/${sub_calls}`;
   const jobs = {
@@ -38,8 +38,8 @@ function scene(more: Partial<MoneyParts> = {}) {
       log.push(`hush ${rate.key.split(" ").at(-1)} ${ms}`);
     },
   };
-  const parking = openParking();
-  parking.begin((reason) => {
+  const suspension = openSuspension();
+  suspension.begin((reason) => {
     reasons.push(reason);
     suspended.abort();
     ended.abort();
@@ -52,7 +52,7 @@ function scene(more: Partial<MoneyParts> = {}) {
     onBudget: "park",
     limitsCost: false,
     rates: openRates({ jobs, rates: [{ provider: "p", perMinute: 60, of: "requests" }], account }),
-    parking,
+    suspension,
     troubles: { answered: () => log.push("answered"), isOwn: () => false, mark: () => 1 },
     suspended: suspended.signal,
     random: () => 1,
@@ -64,7 +64,7 @@ function scene(more: Partial<MoneyParts> = {}) {
   });
   const call = (id: string) => ({ id, counts: 1 as const, ended: ended.signal });
   const reserve = (id: string, signal = new AbortController().signal) => money.reserve(call(id), ESTIMATE, signal);
-  return { money, log, answers, waits, slots, reasons, suspended, parking, reserve, call };
+  return { money, log, answers, waits, slots, reasons, suspended, suspension, reserve, call };
 }
 
 async function held(promise: ReturnType<ReturnType<typeof scene>["reserve"]>) {
@@ -118,18 +118,18 @@ test("a run without money suspends the job, and its calls have no answer", async
 });
 
 test("answers that are on their way are recorded before the job is suspended", async () => {
-  const { answers, reserve, reasons, parking } = scene();
+  const { answers, reserve, reasons, suspension } = scene();
   const first = await held(reserve("c1"));
   const second = await held(reserve("c2"));
   answers.push("tokens");
   const third = reserve("c3");
   await setImmediate();
   first.settle(USAGE);
-  parking.recorded("c1");
+  suspension.recorded("c1");
   expect(reasons).toEqual([]);
   second.settle(USAGE);
   expect(reasons).toEqual([]);
-  parking.recorded("c2");
+  suspension.recorded("c2");
   expect(reasons).toEqual([{ why: "budget", limit: "tokens" }]);
   expect(await third).toMatchObject({ code: "cancelled" });
 });

@@ -410,6 +410,6 @@ test("a try of a fresh job goes to the store six times beside what its session d
   const looks = ["jobs.counts", "jobs.run", "jobs.list", "jobs.due", "jobs.lapse", "jobs.open", "jobs.add"];
   await works({ run });
   const own = new Set(["journal", "commit", "hasBaseline", "putBaseline"]);
-  const tries = asked.filter((name) => !looks.includes(name) && !name.startsWith("shipping.") && !own.has(name));
+  const tries = asked.filter((name) => !looks.includes(name) && !name.startsWith("batches.") && !own.has(name));
   expect(tries).toEqual(["jobs.read", "create", "jobs.input", "find", "jobs.finish", "release"]);
 });

@@ -2,9 +2,9 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { failure } from "../../../src/models/failure.ts";
-import { openParking, type Parking } from "../../../src/session/parking.ts";
 import type { RunPart } from "../../../src/session/sub-calls/run-part.ts";
 import { nanodollars, spentOn } from "../../../src/session/sub-calls/run-part.ts";
+import { openSuspension, type Suspension } from "../../../src/session/suspension.ts";
 import type { Settled, Step, Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
 import { resultOf } from "../../support/journals.ts";
@@ -47,8 +47,8 @@ async function scene(refuse: (call: string) => boolean = () => false) {
     settles: (call, spent) => ({ run: id, n: 0, call, spent }),
     answered: async () => {},
   };
-  const parking: Parking = { ...openParking(), recorded: (call) => log.push(`recorded ${tail(call)}`) };
-  return { lent: { run, store, parking }, store, log, settled };
+  const suspension: Suspension = { ...openSuspension(), recorded: (call) => log.push(`recorded ${tail(call)}`) };
+  return { lent: { run, store, suspension }, store, log, settled };
 }
 
 let runs = 0;

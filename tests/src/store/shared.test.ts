@@ -50,12 +50,12 @@ test("an account is one user's, and a session that is not removed is nobody's", 
   const folder = newFolder();
   const [first, second] = [await shareStore(folder), await shareStore(folder)];
   onTestFinished(() => second[Symbol.asyncDispose]());
-  expect([await first.shipping.lease("a"), await second.shipping.lease("a")]).toEqual([0, null]);
-  await second.shipping.release("a");
-  expect(await second.shipping.lease("a")).toBeNull();
+  expect([await first.batches.lease("a"), await second.batches.lease("a")]).toEqual([0, null]);
+  await second.batches.release("a");
+  expect(await second.batches.lease("a")).toBeNull();
   await first.create({ id: "id-1", name: "s", origin: "library", settings: null, at: 1 });
   await first.release("id-1");
-  const parcel = {
+  const request = {
     session: "id-1",
     call: "c",
     k: 0,
@@ -66,12 +66,12 @@ test("an account is one user's, and a session that is not removed is nobody's", 
     body: 1,
     proof: "",
   };
-  await first.shipping.keep(parcel);
-  await first.shipping.close(parcel, 0, { parcels: 1, bytes: 1 });
+  await first.batches.keep(request);
+  await first.batches.close(request, 0, { requests: 1, bytes: 1 });
   await expect(second.remove("id-1")).rejects.toMatchObject({ code: "session_busy" });
   await first.remove("id-1", { discard: true });
   await first[Symbol.asyncDispose]();
-  expect(await second.shipping.lease("a")).toBe(0);
+  expect(await second.batches.lease("a")).toBe(0);
 });
 
 test("a store that did not open, or whose thread ended, is opened anew by the next", async () => {

@@ -7,8 +7,8 @@ export type KillStep = (typeof KILL_STEPS)[number];
 export const TRY_STEPS = ["session", "begin", "loaded", "reserve", "give", "answer", "cell", "finish"] as const;
 
 /**
- * Writes of a process that sends requests by batches. `kept`: a request; `closed`: a shipment has its requests; `advanced`: it has its
- * file, was asked for, or has its batch; `taken`: a piece of answers; `over`: the end of a shipment.
+ * Writes of a process that sends requests by batches. `kept`: a request; `closed`: a batch has its requests; `advanced`: it has its
+ * file, was asked for, or has its batch; `taken`: a piece of answers; `over`: the end of a batch.
  */
 export const SHIPPING_STEPS = ["kept", "closed", "advanced", "taken", "over"] as const;
 
@@ -72,13 +72,13 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
       give: (hold, spent) => then("give", store.jobs.give(hold, spent)),
       finish: (key, fence, outcome) => then("finish", store.jobs.finish(key, fence, outcome)),
     },
-    shipping: {
-      ...store.shipping,
-      keep: (parcel) => then("kept", store.shipping.keep(parcel)),
-      close: (group, fence, most) => then("closed", store.shipping.close(group, fence, most)),
-      step: (id, fence, change) => then("advanced", store.shipping.step(id, fence, change)),
-      answer: (id, fence, answers) => then("taken", store.shipping.answer(id, fence, answers)),
-      end: (id, fence, rest) => then("over", store.shipping.end(id, fence, rest)),
+    batches: {
+      ...store.batches,
+      keep: (request) => then("kept", store.batches.keep(request)),
+      close: (group, fence, most) => then("closed", store.batches.close(group, fence, most)),
+      step: (id, fence, change) => then("advanced", store.batches.step(id, fence, change)),
+      answer: (id, fence, answers) => then("taken", store.batches.answer(id, fence, answers)),
+      end: (id, fence, rest) => then("over", store.batches.end(id, fence, rest)),
     },
   };
 }

@@ -17,12 +17,12 @@ test.each([
     answer: ({ prompt }) => ({ text: prompt.toUpperCase() }),
   });
   const stop = new AbortController();
-  const answer: Store["shipping"]["answer"] = async (...args) => {
-    const isKept = await store.shipping.answer(...args);
+  const answer: Store["batches"]["answer"] = async (...args) => {
+    const isKept = await store.batches.answer(...args);
     stop.abort();
     return isKept;
   };
-  const first = await open({}, { store: { ...store, shipping: { ...store.shipping, answer } } });
+  const first = await open({}, { store: { ...store, batches: { ...store.batches, answer } } });
   expect(await first.exec(CELL, { suspend: stop.signal })).toMatchObject({ resumable: true });
   await first.close();
   rows(`UPDATE parcels SET ${change}`);

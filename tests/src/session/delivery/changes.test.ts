@@ -41,7 +41,7 @@ test.each([
 ] as const)("a request that has not left %s", async (_what, changed, way) => {
   const { open, server, events, store } = await deliveryScene({ answer: ({ model }) => ({ text: model }) });
   // Another process has the lease of the account, and sends nothing.
-  const idle = { ...store, shipping: { ...store.shipping, lease: async () => null } };
+  const idle = { ...store, batches: { ...store.batches, lease: async () => null } };
   const first = await open({}, { store: idle });
   const stop = new AbortController();
   const running = first.exec(PLAIN, { suspend: stop.signal });
@@ -120,12 +120,12 @@ test("a call that its cell does not await leaves nothing behind", async () => {
 test("a store that keeps no request suspends the cell, and resume goes on once it does", async () => {
   const { open, server, store } = await deliveryScene();
   let [fails, asked] = [true, 0];
-  const keep: Store["shipping"]["keep"] = async (parcel) => {
+  const keep: Store["batches"]["keep"] = async (request) => {
     asked++;
     if (fails) throw new RlmError("store_failed", "the disk is full", { suggestion: "" });
-    return store.shipping.keep(parcel);
+    return store.batches.keep(request);
   };
-  const session = await open({}, { store: { ...store, shipping: { ...store.shipping, keep } } });
+  const session = await open({}, { store: { ...store, batches: { ...store.batches, keep } } });
   const failure = { success: false, error_code: "store_failed", resumable: true, waits: [] };
   expect(await session.exec(PLAIN)).toMatchObject(failure);
   expect(asked).toBe(1);

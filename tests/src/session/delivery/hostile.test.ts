@@ -40,7 +40,7 @@ const line = (custom_id: string, body: unknown, status_code = 200) =>
   `${JSON.stringify({ custom_id, response: { status_code, body } })}\n`;
 const each = (ids: readonly string[], body: unknown, status?: number) =>
   ids.map((id) => line(id, body, status)).join("");
-const shipmentOf = ([id = ""]: readonly string[]) => id.slice(0, id.lastIndexOf("-"));
+const batchOf = ([id = ""]: readonly string[]) => id.slice(0, id.lastIndexOf("-"));
 const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 
 const BOTH = <T>(one: T) => [one, one];
@@ -52,7 +52,7 @@ test.each<readonly [string, (ids: readonly string[]) => string, unknown]>([
   [
     "rows of others, and of numbers that it has not",
     (ids) =>
-      [`01JOTHER000000000000000000-0`, `${shipmentOf(ids)}-99`, `${shipmentOf(ids)}--1`, `${shipmentOf(ids)}-0.5`]
+      [`01JOTHER000000000000000000-0`, `${batchOf(ids)}-99`, `${batchOf(ids)}--1`, `${batchOf(ids)}-0.5`]
         .map((id) => line(id, said("evil")))
         .join("") + each(ids, said("right")),
     BOTH("right"),

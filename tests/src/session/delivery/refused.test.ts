@@ -18,7 +18,7 @@ test("a session that cannot come back sends nothing by batch", async () => {
   const inMemory = await openSessionWith({ ...options, apiKeyEnv: KEY_OF_TESTS });
   expect(await inMemory.exec(CODE)).toMatchObject({ result_json: HOST });
   await inMemory.close();
-  expect(await store.shipping.groups()).toEqual([]);
+  expect(await store.batches.groups()).toEqual([]);
   expect(server.steps).toEqual([]);
 });
 
@@ -36,7 +36,7 @@ test.each([
   const done = await session.exec(CODE);
   await session.close();
   expect(done).toMatchObject({ result_json: failure });
-  expect(await store.shipping.groups()).toEqual([]);
+  expect(await store.batches.groups()).toEqual([]);
 });
 
 test("a tool with side effects is refused by batch, and not at once", async () => {

@@ -21,15 +21,15 @@ test("a child whose cells call by batch parks its root, in any process, and turn
   await first.load({ text: "the text of it", name: "n.txt" });
   const left = await first.exec('await llm_query("ask a child", { context: [0, 8] })', { wait_ms: 0 });
   expect(left).toMatchObject(WAITS);
-  const [parcel] = rows("SELECT session, root FROM parcels");
-  expect(parcel).toMatchObject({ session: expect.not.stringContaining(first.id), root: first.id });
+  const [request] = rows("SELECT session, root FROM parcels");
+  expect(request).toMatchObject({ session: expect.not.stringContaining(first.id), root: first.id });
   await first.close();
   answers.resolve();
   const second = await open();
   expect(await second.resume()).toMatchObject({ envelope: { success: true, result_json: "it says LEAF" } });
   expect(server.ran.map(({ batch }) => batch)).toEqual([null, "batch_0", null]);
   // No turn of the child was asked for twice.
-  const child = await journal(String(parcel?.session));
+  const child = await journal(String(request?.session));
   expect(child.filter(({ record }) => record === "rlm_tool_result")).toHaveLength(3);
 });
 

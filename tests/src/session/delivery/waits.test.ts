@@ -104,7 +104,7 @@ test("answers of calls that are sent now are kept before the cell is parked, and
   ]);
 });
 
-test("300 calls of a batch are one shipment, whatever the concurrency", async () => {
+test("300 calls of a batch are one batch, whatever the concurrency", async () => {
   const { open, server } = await deliveryScene({ answer: upper });
   const session = await open({ concurrency: 2, budget: { max_sub_calls: 1000, max_tokens: 1e8 } });
   const done = await session.exec(

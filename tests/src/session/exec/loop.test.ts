@@ -4,9 +4,9 @@ import { expect, onTestFailed, test, vi } from "vitest";
 import type { Answer, Checkpoint, ExecState, PendingCall, Settlement, Slice } from "../../../../runtime/index.ts";
 import { runLoop } from "../../../../src/session/exec/loop.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "../../../../src/session/exec/ports.ts";
-import { openParking } from "../../../../src/session/parking.ts";
 import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answered } from "../../../../src/session/sub-calls/port.ts";
+import { openSuspension } from "../../../../src/session/suspension.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
 // Nothing here waits for a clock: a loop that waits for what never comes fails soon.
@@ -129,7 +129,7 @@ function scene({ first, on }: Scripted) {
         return () => {};
       },
     },
-    parking: openParking(),
+    suspension: openSuspension(),
     async step() {},
     async run() {},
     async result() {},

@@ -25,10 +25,10 @@ test("a row that has gone between the look for its key and the look at it is no 
   const limits = { nanodollars: null, tokens: null, sub_calls: null };
   await store.jobs.open({ id: "R1", name: "r", queue: "q", share: 1, spec: {}, hash: "h", limits });
   await store.jobs.add("R1", [{ id: "one", session: "J1", input: "1", context: null }]);
-  const parcel = { session: "J1", call: "c", root: "J1", run: null, account: "a", model: "m", body: 1, proof: "" };
-  for (const k of [0, 1]) await store.shipping.keep({ ...parcel, k });
-  await store.shipping.lease("a");
-  await store.shipping.close(parcel, 0, { parcels: 1, bytes: 9 });
+  const request = { session: "J1", call: "c", root: "J1", run: null, account: "a", model: "m", body: 1, proof: "" };
+  for (const k of [0, 1]) await store.batches.keep({ ...request, k });
+  await store.batches.lease("a");
+  await store.batches.close(request, 0, { requests: 1, bytes: 9 });
   await store[Symbol.asyncDispose]();
 
   const database = openDatabase(folder);

@@ -1,29 +1,29 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
-import { type Carrier, CarrierError, type Look } from "../../../src/provider-batches/carrier.ts";
-import { advance } from "../../../src/provider-batches/shipments.ts";
+import { advance } from "../../../src/provider-batches/advance.ts";
+import { type BatchClient, type Look, ProviderError } from "../../../src/provider-batches/provider.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
 
 const ACCOUNT = "openai-completions http://p/v1 00000000";
 
-/** A shipment with one parcel that has not left. */
-async function closedIn({ shipping }: Store) {
+/** A batch with one request that has not left. */
+async function closedIn({ batches }: Store) {
   const key = { session: "S", call: "1", k: 0, root: "S", run: null };
-  await shipping.keep({ ...key, account: ACCOUNT, model: "p/m", body: {}, proof: "proof" });
-  const fence = (await shipping.lease(ACCOUNT)) ?? 0;
-  const closed = await shipping.close({ account: ACCOUNT, model: "p/m" }, fence, { parcels: 10, bytes: 1000 });
+  await batches.keep({ ...key, account: ACCOUNT, model: "p/m", body: {}, proof: "proof" });
+  const fence = (await batches.lease(ACCOUNT)) ?? 0;
+  const closed = await batches.close({ account: ACCOUNT, model: "p/m" }, fence, { requests: 10, bytes: 1000 });
   return { fence, id: closed?.id ?? "" };
 }
 
-/** Has the only shipment of a store take its next step. */
-async function advanced({ shipping }: Store, fence: number, carrier: Carrier, clock = systemClock): Promise<void> {
-  const [shipment] = await shipping.open();
-  if (!shipment) throw new Error("no shipment is open");
+/** Has the only batch of a store take its next step. */
+async function advanced({ batches }: Store, fence: number, client: BatchClient, clock = systemClock): Promise<void> {
+  const [batch] = await batches.open();
+  if (!batch) throw new Error("no batch is open");
   const account = { id: ACCOUNT, api: "openai-completions", baseUrl: "http://p/v1", model: "m", headers: {} } as const;
   const prove = () => "proof";
   const parts = {
-    shipping,
-    carrier,
+    batches,
+    client,
     account: { ...account, prove },
     fence,
     clock,
@@ -31,18 +31,18 @@ async function advanced({ shipping }: Store, fence: number, carrier: Carrier, cl
     pace: 1,
     resendsDoubtful: false,
   };
-  await advance({ ...parts, answered() {}, hindered() {}, failing() {} }, shipment);
+  await advance({ ...parts, answered() {}, hindered() {}, failing() {} }, batch);
 }
 
-/** A shipment that is out, in a store of its own. Answers what its carrier is asked by the next look. */
+/** A batch that is out, in a store of its own. Answers what its client is asked by the next look. */
 async function lookedAt(seen: Look, before: (store: Store, id: string, fence: number) => Promise<unknown>) {
   await using store = await openStore(null);
-  const { shipping } = store;
+  const { batches } = store;
   const { fence, id } = await closedIn(store);
-  await shipping.step(id, fence, { state: "out", batch: "b1", lookMs: 0, proof: "proof" });
+  await batches.step(id, fence, { state: "out", batch: "b1", lookMs: 0, proof: "proof" });
   await before(store, id, fence);
   const asked: string[] = [];
-  const carrier: Carrier = {
+  const client: BatchClient = {
     create: () => Promise.reject(new Error("it is made")),
     find: () => Promise.reject(new Error("it is known")),
     async look() {
@@ -57,28 +57,28 @@ async function lookedAt(seen: Look, before: (store: Store, id: string, fence: nu
       asked.push("cancel");
     },
   };
-  await advanced(store, fence, carrier);
-  return { asked, open: await shipping.open() };
+  await advanced(store, fence, client);
+  return { asked, open: await batches.open() };
 }
 
 test("a batch whose answers were kept by a process that died then is ended, and not cancelled", async () => {
   const answers = [{ n: 0, status: 200, body: {}, again: false }];
-  const { asked, open } = await lookedAt({ state: "over" }, ({ shipping }, id, fence) =>
-    shipping.answer(id, fence, answers),
+  const { asked, open } = await lookedAt({ state: "over" }, ({ batches }, id, fence) =>
+    batches.answer(id, fence, answers),
   );
   expect([asked, open]).toEqual([["look", "results"], []]);
 });
 
 test("a batch that nobody waits for any more is cancelled once", async () => {
-  const { asked, open } = await lookedAt({ state: "out", done: 0 }, ({ shipping }) =>
-    shipping.giveUp({ root: "S" }, "all"),
+  const { asked, open } = await lookedAt({ state: "out", done: 0 }, ({ batches }) =>
+    batches.giveUp({ root: "S" }, "all"),
   );
   expect(asked).toEqual(["look", "cancel"]);
   expect(open).toMatchObject([{ state: "out", cancelled: true }]);
 });
 
-const UNKNOWN: Carrier = {
-  create: () => Promise.reject(new CarrierError("the connection was lost", null)),
+const UNKNOWN: BatchClient = {
+  create: () => Promise.reject(new ProviderError("the connection was lost", null)),
   find: async () => ({ kind: "none" }),
   look: () => Promise.reject(new Error("it is not known")),
   results: () => Promise.reject(new Error("it is not known")),
@@ -95,36 +95,36 @@ test("a process that stood still after it kept that it asks does not send the cr
     const allowed: boolean[] = [];
     let now = 0;
     const clock = { ...systemClock, now: () => (now += stoodMs) };
-    const carrier: Carrier = {
+    const client: BatchClient = {
       ...UNKNOWN,
       async create({ asking }) {
         allowed.push(await asking());
-        throw new CarrierError("it was not sent", null);
+        throw new ProviderError("it was not sent", null);
       },
     };
-    await advanced(store, fence, carrier, clock);
+    await advanced(store, fence, client, clock);
     expect(allowed).toEqual([isSent]);
-    expect(await store.shipping.open()).toMatchObject([{ state: "closed", asked_at: expect.any(Number) }]);
+    expect(await store.batches.open()).toMatchObject([{ state: "closed", asked_at: expect.any(Number) }]);
   }
 });
 
 test("a create that was lost is in doubt for a minute after it was first looked for, however old it is", async () => {
   await using store = await openStore(null);
-  const { shipping } = store;
+  const { batches } = store;
   const { fence, id } = await closedIn(store);
-  await shipping.step(id, fence, { asked: true, proof: "proof" });
+  await batches.step(id, fence, { asked: true, proof: "proof" });
   await advanced(store, fence, UNKNOWN);
-  const [doubt] = await shipping.open();
+  const [doubt] = await batches.open();
   expect(doubt).toMatchObject({ state: "doubt", asked_at: expect.any(Number) });
   expect(doubt?.lookMs).toBeGreaterThan(59_000);
   // Another look within the minute changes nothing, nor does a provider that fails.
   await advanced(store, fence, UNKNOWN);
-  await advanced(store, fence, { ...UNKNOWN, find: () => Promise.reject(new CarrierError("busy", 503)) });
-  const [still] = await shipping.open();
+  await advanced(store, fence, { ...UNKNOWN, find: () => Promise.reject(new ProviderError("busy", 503)) });
+  const [still] = await batches.open();
   expect(still).toMatchObject({ state: "doubt", asked_at: doubt?.asked_at });
   expect(still?.lookMs).toBeGreaterThan(58_000);
-  await shipping.step(id, fence, { lookMs: 0 });
+  await batches.step(id, fence, { lookMs: 0 });
   await advanced(store, fence, UNKNOWN);
   // It was not made, and is asked for anew.
-  expect(await shipping.open()).toMatchObject([{ state: "closed", asked_at: null, batch: null }]);
+  expect(await batches.open()).toMatchObject([{ state: "closed", asked_at: null, batch: null }]);
 });

@@ -5,7 +5,7 @@ import type { Amount } from "../store/index.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
 
 /** Why an exec is to be suspended, and when it can go on at the earliest. */
-export type Parked =
+export type SuspensionReason =
   | {
       /** `store_failed`: the store did not answer. `held`: requests in flight hold the money of the run. */
       readonly why: "provider" | "held" | "store_failed";
@@ -28,13 +28,13 @@ export type Parked =
  * suspended once every call that has been sent is recorded, or waits here too. For `delivery` it is suspended once nothing can get
  * further before a batch is answered.
  */
-export type Parking = ReturnType<typeof openParking>;
+export type Suspension = ReturnType<typeof openSuspension>;
 
-export function openParking() {
+export function openSuspension() {
   const sent = new Set<string>();
   const waiting = new Set<string>();
-  let suspend: (parked: Parked) => void = () => {};
-  let reason: Parked | null = null;
+  let suspend: (parked: SuspensionReason) => void = () => {};
+  let reason: SuspensionReason | null = null;
   /** Pieces of active work that do not wait for each other. */
   let active = 0;
   let awaitsBatch = 0;
@@ -67,14 +67,14 @@ export function openParking() {
 
   return {
     /** From now on these are the reasons of a new exec. */
-    begin(suspends: (parked: Parked) => void): void {
+    begin(suspends: (parked: SuspensionReason) => void): void {
       suspend = suspends;
       reason = null;
       heldBack = null;
       sent.clear();
     },
     /** The call waits until it is ended, which the suspension does. */
-    async wait(call: string, parked: Parked, ended: AbortSignal): Promise<void> {
+    async wait(call: string, parked: SuspensionReason, ended: AbortSignal): Promise<void> {
       waiting.add(call);
       if (parked.why === "delivery") {
         awaitsBatch += 1;

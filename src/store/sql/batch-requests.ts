@@ -2,20 +2,20 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
+import type { BatchRequest, NewBatchRequest, Waiters, Waits } from "../batch-store.ts";
 import { plus } from "../jobs/money.ts";
 import type { DueJob } from "../jobs/port.ts";
+import { decodeRequest, REQUEST_COLUMNS, sealsOfRequest } from "../rows/batch.ts";
 import { heldBy, NOTHING } from "../rows/jobs.ts";
-import { decodeParcel, PARCEL_COLUMNS, sealsOfRequest } from "../rows/parcel.ts";
 import { columnsOf, number, text, textOrNull } from "../rows/seal.ts";
-import type { NewParcel, Parcel, Waiters, Waits } from "../shipping/port.ts";
 import { labelOf } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
 /** Keeps a request. @param now the clock of the store */
-export function* keepParcel(parcel: NewParcel, now: Part): Plan<Parcel> {
-  const { session, call, k, root, run: of, account, model, proof } = parcel;
-  const body = JSON.stringify(parcel.body);
-  const { sum, sha256 } = sealsOfRequest(parcel, body);
+export function* keepRequest(request: NewBatchRequest, now: Part): Plan<BatchRequest> {
+  const { session, call, k, root, run: of, account, model, proof } = request;
+  const body = JSON.stringify(request.body);
+  const { sum, sha256 } = sealsOfRequest(request, body);
   const changing = ["root", "run", "account", "model", "bytes", "body_sum", "proof", "sha256", "body"];
   const key = sql`session = ${session} AND call = ${call} AND k = ${k}`;
   yield* run(sql`UPDATE parcels SET state = 'out' WHERE ${key} AND state = 'unwanted'`);
@@ -24,33 +24,33 @@ export function* keepParcel(parcel: NewParcel, now: Part): Plan<Parcel> {
       ${list([root, of, account, model, Buffer.byteLength(body), sum, proof, sha256, packed(body)])})
     ON CONFLICT (session, call, k) DO UPDATE SET ${raw(changing.map((one) => `${one} = excluded.${one}`).join(", "))}
     WHERE parcels.state = 'waiting'`);
-  const [kept] = yield* shownParcels(sql`${key}`);
+  const [kept] = yield* shownRequests(sql`${key}`);
   if (kept) return kept;
   throw new RlmError("store_failed", `request ${k} of call ${call} was not kept`, { suggestion: "Try again." });
 }
 
-/** The parcels of a call, in the order of their numbers. @throws RlmError `store_corrupt` */
-export function* parcelsOf(session: string, call: string): Plan<Parcel[]> {
-  return yield* shownParcels(sql`session = ${session} AND call = ${call} AND p.state <> 'unwanted'`);
+/** The requests of a call, in the order of their numbers. @throws RlmError `store_corrupt` */
+export function* requestsOfCall(session: string, call: string): Plan<BatchRequest[]> {
+  return yield* shownRequests(sql`session = ${session} AND call = ${call} AND p.state <> 'unwanted'`);
 }
 
-function* shownParcels(which: Statement): Plan<Parcel[]> {
-  const columns = raw(PARCEL_COLUMNS.replaceAll(/\w+/g, "p.$&"));
+function* shownRequests(which: Statement): Plan<BatchRequest[]> {
+  const columns = raw(REQUEST_COLUMNS.replaceAll(/\w+/g, "p.$&"));
   const rows = yield* all(sql`SELECT ${columns}, p.at, p.answer, s.made_at, s.batch FROM parcels p
     LEFT JOIN shipments s ON s.id = p.shipment WHERE ${which} ORDER BY k`);
-  return rows.map(decodeParcel);
+  return rows.map(decodeRequest);
 }
 
-/** True if a root session has a parcel that nobody has answered. @param root its id, as a statement has it */
-export const hasOpenParcels = (root: Statement) =>
+/** True if a root session has a request that nobody has answered. @param root its id, as a statement has it */
+export const hasOpenRequests = (root: Statement) =>
   sql`EXISTS (SELECT 1 FROM parcels o WHERE o.root = ${root} AND o.state IN ('waiting', 'out'))`;
 
-/** The records of these calls are kept in the same transaction: their parcels go. */
+/** The records of these calls are kept in the same transaction: their requests go. */
 export function* dropDelivered(session: string, calls: readonly string[]): Plan<void> {
   yield* drop(sql`session = ${session} AND call ${oneOf(calls)}`);
 }
 
-/** Nobody needs parcels any more: all of them, or those that have not left. @param now the clock of the store */
+/** Nobody needs requests any more: all of them, or those that have not left. @param now the clock of the store */
 export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): Plan<void> {
   const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM parcels WHERE run = ${of.run}`);
   const roots = "root" in of ? [of.root] : rows.map((row) => text(row, "root"));
@@ -61,7 +61,7 @@ export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): P
   yield* wake(roots, now);
 }
 
-/** Nobody needs the parcels of these root sessions any more. */
+/** Nobody needs the requests of these root sessions any more. */
 export function* giveUp(roots: readonly string[]): Plan<void> {
   const some = yield* get(sql`SELECT k FROM parcels WHERE root ${oneOf(roots)} AND state <> 'unwanted' LIMIT 1`);
   if (!some) return;
@@ -76,8 +76,8 @@ function* drop(which: Statement): Plan<void> {
   yield* run(sql`UPDATE parcels SET state = 'unwanted' WHERE ${which} AND state = 'out'`);
 }
 
-/** Releases what the requests of parcels hold. If they have left, it becomes doubtful: it counts in full, for ever. */
-function* releaseHolds(roots: readonly string[], states: readonly Parcel["state"][]): Plan<void> {
+/** Releases what requests hold. If they have left, it becomes doubtful: it counts in full, for ever. */
+function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["state"][]): Plan<void> {
   const runs = yield* all(sql`SELECT DISTINCT run FROM parcels
     WHERE root ${oneOf(roots)} AND state ${oneOf(states)} AND run IS NOT NULL`);
   if (runs.length === 0) return;
@@ -97,18 +97,18 @@ function* releaseHolds(roots: readonly string[], states: readonly Parcel["state"
   }
 }
 
-/** Locks the jobs of root sessions, so that of two that answer the last parcels of a job the second one sees it. */
+/** Locks the jobs of root sessions, so that of two that answer the last requests of a job the second one sees it. */
 export function* lockJobs(roots: readonly string[]): Plan<void> {
   yield* all(sql`SELECT n FROM jobs WHERE session ${oneOf(roots)} ORDER BY run, n ${spelled(sql``, sql`FOR UPDATE`)}`);
 }
 
-/** Jobs of these root sessions that waited for parcels, and for none any more, wait for a try. They are locked. */
+/** Jobs of these root sessions that waited for requests, and for none any more, wait for a try. They are locked. */
 export function* wake(roots: readonly string[], now: Part): Plan<void> {
   yield* run(sql`UPDATE jobs SET state = 'waiting', changed_at = ${now}
-    WHERE session ${oneOf(roots)} AND state = 'parked' AND why = 'delivery' AND NOT ${hasOpenParcels(sql`jobs.session`)}`);
+    WHERE session ${oneOf(roots)} AND state = 'parked' AND why = 'delivery' AND NOT ${hasOpenRequests(sql`jobs.session`)}`);
 }
 
-/** Jobs that waited for parcels and wait for a try. They say why until it begins, since their tickets may get lost. */
+/** Jobs that waited for requests and wait for a try. They say why until it begins, since their tickets may get lost. */
 export function* deliveredJobs(queue: string): Plan<DueJob[]> {
   const rows = yield* all(sql`SELECT j.run, j.n, j.rank, j.lapses FROM runs r JOIN jobs j ON j.run = r.id
     WHERE r.queue = ${queue} AND r.state = 'open' AND j.state = 'waiting' AND j.why = 'delivery' ORDER BY j.rank LIMIT 1000`);
@@ -118,7 +118,7 @@ export function* deliveredJobs(queue: string): Plan<DueJob[]> {
   }));
 }
 
-/** The open parcels of a run or a root session, by shipment; those without one first. */
+/** The open requests of a run or a root session, by batch; those without one first. */
 export function* waitsOf(of: Waiters): Plan<Waits[]> {
   const whose = "run" in of ? sql`run = ${of.run}` : sql`root = ${of.root}`;
   const rows =
@@ -144,19 +144,19 @@ export function* waitsOf(of: Waiters): Plan<Waits[]> {
   return waits;
 }
 
-/** ms that the last shipments of an account took. */
+/** ms that the last batches of an account took. */
 function* tookOf(account: string): Plan<number[]> {
   const rows = yield* all(sql`SELECT over_at - made_at AS took FROM shipments
     WHERE account = ${account} AND over_at IS NOT NULL AND made_at IS NOT NULL ORDER BY over_at DESC LIMIT 9`);
   return rows.map((row) => number(row, "took"));
 }
 
-/** Refuses to drop a session whose parcels are out. @throws RlmError `session_busy`, naming a batch */
+/** Refuses to drop a session whose requests are out. @throws RlmError `session_busy`, naming a batch */
 export function* refuseSession(id: string): Plan<void> {
   yield* refuseOut(sql`p.root = ${id}`, `session ${displayName(yield* labelOf(id))}`);
 }
 
-/** Refuses to drop a run whose parcels are out. @throws RlmError `session_busy`, naming a batch */
+/** Refuses to drop a run whose requests are out. @throws RlmError `session_busy`, naming a batch */
 export function* refuseRun(id: string, name: string): Plan<void> {
   yield* refuseOut(sql`p.run = ${id}`, `the run ${name}`);
 }
@@ -172,7 +172,7 @@ function* refuseOut(which: Statement, label: string): Plan<void> {
   });
 }
 
-/** Drops shipments that have been over for long, and what was given up and is over or closed long ago. @param now ms since the epoch */
+/** Drops batches that have been over for long, and what was given up and is over or closed long ago. @param now ms since the epoch */
 export function* dropOver(now: number): Plan<void> {
   const before = now - OVER_MS;
   const open = sql`SELECT id FROM shipments WHERE state <> 'over' AND (closed_at >= ${before}

@@ -1,28 +1,28 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openParking, type Parked } from "../../../src/session/parking.ts";
+import { openSuspension, type SuspensionReason } from "../../../src/session/suspension.ts";
 
 const DELIVERY = { why: "delivery" } as const;
 const STORE_FAILED = { why: "store_failed", afterMs: null } as const;
 
-/** A parking that notes why it suspends, and ends all waits then. */
+/** A suspension that notes why it suspends, and ends all waits then. */
 function scene() {
-  const parking = openParking();
-  const reasons: Parked["why"][] = [];
+  const suspension = openSuspension();
+  const reasons: SuspensionReason["why"][] = [];
   let ended = new AbortController();
   const begin = () => {
     ended = new AbortController();
-    parking.begin(({ why }) => {
+    suspension.begin(({ why }) => {
       reasons.push(why);
       ended.abort();
     });
   };
   begin();
   return {
-    parking,
+    suspension,
     reasons,
     begin,
-    wait: (call: string, parked: Parked = DELIVERY) => parking.wait(call, parked, ended.signal),
+    wait: (call: string, parked: SuspensionReason = DELIVERY) => suspension.wait(call, parked, ended.signal),
   };
 }
 
@@ -32,15 +32,15 @@ async function settled(): Promise<void> {
 }
 
 test("an exec is suspended once all of it waits for batches", async () => {
-  const { parking, reasons, wait } = scene();
+  const { suspension, reasons, wait } = scene();
   const other = Promise.withResolvers<void>();
-  const exec = parking.active(async () => {
+  const exec = suspension.active(async () => {
     const calls = [
-      parking.active(() => wait("a")),
-      parking.active(() => wait("b")),
-      parking.active(() => other.promise),
+      suspension.active(() => wait("a")),
+      suspension.active(() => wait("b")),
+      suspension.active(() => other.promise),
     ];
-    await parking.idle(() => Promise.all(calls));
+    await suspension.idle(() => Promise.all(calls));
   });
   await settled();
   // A call that is sent at once is still out.
@@ -51,14 +51,14 @@ test("an exec is suspended once all of it waits for batches", async () => {
 });
 
 test("work that begins in the same turn as the last one ends keeps it from being suspended", async () => {
-  const { parking, reasons, wait } = scene();
+  const { suspension, reasons, wait } = scene();
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const exec = parking.active(async () => {
-    const call = parking.active(() => wait("a"));
-    await parking.idle(() => first.promise);
+  const exec = suspension.active(async () => {
+    const call = suspension.active(() => wait("a"));
+    await suspension.idle(() => first.promise);
     // What the answer leads to: a slice, and the record of the next call.
     await second.promise;
-    await parking.idle(() => call);
+    await suspension.idle(() => call);
   });
   await settled();
   first.resolve();
@@ -69,38 +69,38 @@ test("work that begins in the same turn as the last one ends keeps it from being
 });
 
 test("without a wait for a batch nothing is suspended, however idle it is", async () => {
-  const { parking, reasons } = scene();
-  await parking.active(() => parking.idle(settled));
+  const { suspension, reasons } = scene();
+  await suspension.active(() => suspension.idle(settled));
   await settled();
   expect(reasons).toEqual([]);
 });
 
 test("another reason suspends as soon as each call that has been sent is recorded or waits", async () => {
-  const { parking, reasons, wait } = scene();
-  parking.sent("a");
-  parking.sent("b");
+  const { suspension, reasons, wait } = scene();
+  suspension.sent("a");
+  suspension.sent("b");
   const waiting = wait("a", STORE_FAILED);
-  expect(parking.reason()).toEqual(STORE_FAILED);
+  expect(suspension.reason()).toEqual(STORE_FAILED);
   expect(reasons).toEqual([]);
-  parking.recorded("b");
+  suspension.recorded("b");
   await waiting;
   expect(reasons).toEqual(["store_failed"]);
 });
 
 test("a call that waits for a batch does not keep another reason from suspending", async () => {
-  const { parking, reasons, wait } = scene();
-  parking.sent("a");
-  const waits = [parking.active(() => wait("a")), wait("b", STORE_FAILED)];
+  const { suspension, reasons, wait } = scene();
+  suspension.sent("a");
+  const waits = [suspension.active(() => wait("a")), wait("b", STORE_FAILED)];
   await Promise.all(waits);
   expect(reasons).toEqual(["store_failed"]);
 });
 
 test("a new exec begins without the reasons and waits of the one before", async () => {
-  const { parking, reasons, begin, wait } = scene();
+  const { suspension, reasons, begin, wait } = scene();
   await wait("a", STORE_FAILED);
   begin();
-  expect(parking.reason()).toBeNull();
-  await parking.active(async () => {
+  expect(suspension.reason()).toBeNull();
+  await suspension.active(async () => {
     await settled();
     expect(reasons).toEqual(["store_failed"]);
     await wait("b");
@@ -109,10 +109,10 @@ test("a new exec begins without the reasons and waits of the one before", async 
 });
 
 test("a failure of active or idle work counts as its end", async () => {
-  const { parking, reasons, wait } = scene();
+  const { suspension, reasons, wait } = scene();
   const fails = () => Promise.reject(new Error("no"));
-  const exec = parking.active(async () => {
-    await Promise.allSettled([parking.active(fails), parking.idle(fails)]);
+  const exec = suspension.active(async () => {
+    await Promise.allSettled([suspension.active(fails), suspension.idle(fails)]);
     await wait("a");
   });
   await exec;

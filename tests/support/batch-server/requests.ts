@@ -1,8 +1,8 @@
 import type { BatchAccount, BatchApi } from "../../../src/models/port.ts";
-import type { Carrier, RowRequest } from "../../../src/provider-batches/carrier.ts";
+import type { BatchClient, RowRequest } from "../../../src/provider-batches/provider.ts";
 import type { BatchServer } from "./index.ts";
 
-export const SHIPMENT = "01JDELIVERY0000000000000000";
+export const BATCH_ID = "01JDELIVERY0000000000000000";
 
 /** The account of a key at a scripted server. */
 export function accountAt(server: BatchServer, api: BatchApi, key = "key-1"): BatchAccount {
@@ -27,8 +27,8 @@ export function bodyOf(api: BatchApi, prompt: string): object {
   return api === "anthropic-messages" ? { model: "m", max_tokens: 100, messages } : { model: "m", messages };
 }
 
-export function rowsOf(api: BatchApi, prompts: readonly string[], shipment = SHIPMENT): readonly RowRequest[] {
-  return prompts.map((prompt, n) => ({ custom_id: `${shipment}-${n}`, body: JSON.stringify(bodyOf(api, prompt)) }));
+export function rowsOf(api: BatchApi, prompts: readonly string[], id = BATCH_ID): readonly RowRequest[] {
+  return prompts.map((prompt, n) => ({ custom_id: `${id}-${n}`, body: JSON.stringify(bodyOf(api, prompt)) }));
 }
 
 export async function* pagesOf(rows: readonly RowRequest[], size = 500): AsyncGenerator<readonly RowRequest[]> {
@@ -37,14 +37,14 @@ export async function* pagesOf(rows: readonly RowRequest[], size = 500): AsyncGe
 
 /** Sends prompts as a batch; resolves with its name. */
 export async function send(
-  carrier: Carrier,
+  client: BatchClient,
   api: BatchApi,
   prompts: readonly string[],
   pageSize?: number,
-  shipment = SHIPMENT,
+  id = BATCH_ID,
   asking = async () => true,
 ): Promise<string> {
-  const rows = rowsOf(api, prompts, shipment);
-  const file = (await carrier.upload?.(shipment, pagesOf(rows, pageSize))) ?? null;
-  return await carrier.create({ shipment, file, rows: pagesOf(rows, pageSize), asking });
+  const rows = rowsOf(api, prompts, id);
+  const file = (await client.upload?.(id, pagesOf(rows, pageSize))) ?? null;
+  return await client.create({ id, file, rows: pagesOf(rows, pageSize), asking });
 }

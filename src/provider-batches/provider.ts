@@ -1,18 +1,18 @@
 import type { Json } from "../../runtime/index.ts";
-import type { Shipment } from "../store/index.ts";
+import type { ProviderBatch } from "../store/index.ts";
 
 /**
  * The client of one provider's batches, for one account. Each method sends one request, or as many as pages have, and none of them
  * again: a create that an SDK sends twice is paid twice.
  *
- * @throws CarrierError for an answer with a status of 400 and more, and for no answer
+ * @throws ProviderError for an answer with a status of 400 and more, and for no answer
  */
-export interface Carrier {
+export interface BatchClient {
   /** Uploads the requests; answers the provider's name of the file. Absent: they go with the create. Nothing is paid for yet. */
-  upload?(shipment: string, rows: AsyncIterable<readonly RowRequest[]>): Promise<string>;
+  upload?(id: string, rows: AsyncIterable<readonly RowRequest[]>): Promise<string>;
   /** Makes the batch; answers the provider's name of it. */
   create(batch: NewBatch): Promise<string>;
-  /** Looks for the batch of a shipment whose create may have been carried out. */
+  /** Looks for a batch whose create may have been carried out. */
   find(lost: LostBatch): Promise<Found>;
   /** Takes the uploaded requests away, so that a create that is still on its way fails. Absent: the provider has no such means. */
   fence?(file: string): Promise<void>;
@@ -23,24 +23,24 @@ export interface Carrier {
 }
 
 export interface RowRequest {
-  /** `<shipment>-<n>`: a row of the batch has it too. */
+  /** `<id of the batch>-<n>`: a row of the batch has it too. */
   readonly custom_id: string;
   /** JSON. */
   readonly body: string;
 }
 
 export interface NewBatch {
-  readonly shipment: string;
-  /** null if the carrier uploads none. */
+  readonly id: string;
+  /** null if the client uploads none. */
   readonly file: string | null;
-  /** Read only if the carrier uploads none. */
+  /** Read only if the client uploads none. */
   readonly rows: AsyncIterable<readonly RowRequest[]>;
   /** Keeps that the create is asked for: it is called right before that is sent. false: it must not be sent any more. */
   asking(): Promise<boolean>;
 }
 
-export interface LostBatch extends Pick<Shipment, "parcels" | "file"> {
-  readonly shipment: string;
+export interface LostBatch extends Pick<ProviderBatch, "requests" | "file"> {
+  readonly id: string;
   /** When the create was sent, ms since the epoch. */
   readonly asked_at: number;
   /** The provider's names of batches that are others. */
@@ -66,8 +66,8 @@ export interface ResultRow {
   readonly answer: { readonly status: number; readonly body: Json } | null;
 }
 
-/** The provider refused a request of the carrier, or did not answer. */
-export class CarrierError extends Error {
+/** The provider refused a request of the client, or did not answer. */
+export class ProviderError extends Error {
   /** HTTP status; null: no answer came, so nobody knows whether the request was carried out. */
   readonly status: number | null;
   constructor(message: string, status: number | null, cause?: unknown) {
@@ -78,6 +78,6 @@ export class CarrierError extends Error {
 
 /** null for a thing that the provider does not have. */
 export function nullIfGone(error: unknown): null {
-  if (error instanceof CarrierError && error.status === 404) return null;
+  if (error instanceof ProviderError && error.status === 404) return null;
   throw error;
 }

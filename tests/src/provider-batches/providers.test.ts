@@ -1,10 +1,15 @@
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { BATCH_APIS, type BatchAccount, type BatchApi } from "../../../src/models/port.ts";
-import { type Carrier, CarrierError, type LostBatch, type ResultRow } from "../../../src/provider-batches/carrier.ts";
-import { carrierOf } from "../../../src/provider-batches/carriers.ts";
+import {
+  type BatchClient,
+  type LostBatch,
+  ProviderError,
+  type ResultRow,
+} from "../../../src/provider-batches/provider.ts";
+import { clientOf } from "../../../src/provider-batches/providers.ts";
 import { type BatchServer, type BatchServerOptions, startBatchServer } from "../../support/batch-server/index.ts";
-import { accountAt, pagesOf, rowsOf, SHIPMENT, send } from "../../support/batch-server/parcels.ts";
+import { accountAt, BATCH_ID, pagesOf, rowsOf, send } from "../../support/batch-server/requests.ts";
 
 const FILED = BATCH_APIS.filter((api) => api !== "anthropic-messages");
 
@@ -30,43 +35,43 @@ async function answering(
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
 }
 
-const carrierAt = (server: BatchServer, api: BatchApi, key?: string) => carrierOf(accountAt(server, api, key));
+const clientAt = (server: BatchServer, api: BatchApi, key?: string) => clientOf(accountAt(server, api, key));
 
 function lost(over: Partial<LostBatch> = {}): LostBatch {
-  return { shipment: SHIPMENT, parcels: 3, file: null, asked_at: Date.now(), known: new Set(), ...over };
+  return { id: BATCH_ID, requests: 3, file: null, asked_at: Date.now(), known: new Set(), ...over };
 }
 
-async function read(carrier: Carrier, batch: string): Promise<readonly ResultRow[] | null> {
-  const pieces = await carrier.results(batch);
+async function read(client: BatchClient, batch: string): Promise<readonly ResultRow[] | null> {
+  const pieces = await client.results(batch);
   if (pieces === null) return null;
   return (await Array.fromAsync(pieces)).flat().toSorted((a, b) => a.custom_id.localeCompare(b.custom_id));
 }
 
-async function failed(asked: Promise<unknown>): Promise<CarrierError> {
+async function failed(asked: Promise<unknown>): Promise<ProviderError> {
   const error = await asked.then(
     () => null,
     (reason: unknown) => reason,
   );
-  if (error instanceof CarrierError) return error;
-  throw new Error(`no CarrierError: ${error}`);
+  if (error instanceof ProviderError) return error;
+  throw new Error(`no ProviderError: ${error}`);
 }
 
-const over = (carrier: Carrier, batch: string) => expect.poll(() => carrier.look(batch)).toEqual({ state: "over" });
+const over = (client: BatchClient, batch: string) => expect.poll(() => client.look(batch)).toEqual({ state: "over" });
 
 test.each(BATCH_APIS)("%s: a batch is made once, is looked at, and its rows come back by their ids", async (api) => {
   const server = await serve({ answer: ({ prompt }) => ({ text: `re ${prompt}` }) });
-  const carrier = carrierAt(server, api);
-  const batch = await send(carrier, api, ["a", "b", "c"]);
-  await over(carrier, batch);
-  const rows = await read(carrier, batch);
+  const client = clientAt(server, api);
+  const batch = await send(client, api, ["a", "b", "c"]);
+  await over(client, batch);
+  const rows = await read(client, batch);
   expect(rows?.map(({ custom_id, answer }) => [custom_id, answer?.status])).toEqual([
-    [`${SHIPMENT}-0`, 200],
-    [`${SHIPMENT}-1`, 200],
-    [`${SHIPMENT}-2`, 200],
+    [`${BATCH_ID}-0`, 200],
+    [`${BATCH_ID}-1`, 200],
+    [`${BATCH_ID}-2`, 200],
   ]);
   expect(JSON.stringify(rows?.[1]?.answer?.body)).toContain("re b");
   expect(server.batches.map(({ shipment, model, api: of }) => ({ shipment, model, of }))).toEqual([
-    { shipment: SHIPMENT, model: "m", of: api },
+    { shipment: BATCH_ID, model: "m", of: api },
   ]);
   expect(server.steps.filter(({ kind }) => kind === "create")).toHaveLength(1);
   expect([...server.paid()].toSorted()).toEqual([
@@ -78,21 +83,21 @@ test.each(BATCH_APIS)("%s: a batch is made once, is looked at, and its rows come
 
 test.each(BATCH_APIS)("%s: requests of many pages come back in pieces of at most 500 rows", async (api) => {
   const server = await serve();
-  const carrier = carrierAt(server, api);
+  const client = clientAt(server, api);
   const prompts = Array.from({ length: 1203 }, (_, n) => `p${n}`);
-  const batch = await send(carrier, api, prompts, 100);
-  await over(carrier, batch);
-  const pieces = await Array.fromAsync((await carrier.results(batch)) ?? []);
+  const batch = await send(client, api, prompts, 100);
+  await over(client, batch);
+  const pieces = await Array.fromAsync((await client.results(batch)) ?? []);
   expect(pieces.map((piece) => piece.length)).toSatisfy((sizes: number[]) => Math.max(...sizes) <= 500);
   expect(new Set(pieces.flat().map(({ custom_id }) => custom_id)).size).toBe(1203);
 });
 
 test.each(BATCH_APIS)("%s: rows that failed have their status", async (api) => {
   const server = await serve({ answer: ({ prompt }) => ({ status: Number(prompt) }) });
-  const carrier = carrierAt(server, api);
-  const batch = await send(carrier, api, ["200", "400", "429", "500"]);
-  await over(carrier, batch);
-  const rows = await read(carrier, batch);
+  const client = clientAt(server, api);
+  const batch = await send(client, api, ["200", "400", "429", "500"]);
+  await over(client, batch);
+  const rows = await read(client, batch);
   expect(rows?.map(({ answer }) => answer?.status)).toEqual([200, 400, 429, 500]);
   expect(JSON.stringify(rows?.[2]?.answer?.body)).toContain("scripted");
 });
@@ -101,41 +106,41 @@ test.each(BATCH_APIS)(
   "%s: rows of a batch that expired have no answer, and those that were done have one",
   async (api) => {
     const server = await serve({ fate: () => ({ expireAfter: 1 }) });
-    const carrier = carrierAt(server, api);
-    const batch = await send(carrier, api, ["a", "b", "c"]);
-    await over(carrier, batch);
-    const rows = (await read(carrier, batch)) ?? [];
-    expect(rows.filter(({ answer }) => answer !== null).map(({ custom_id }) => custom_id)).toEqual([`${SHIPMENT}-2`]);
+    const client = clientAt(server, api);
+    const batch = await send(client, api, ["a", "b", "c"]);
+    await over(client, batch);
+    const rows = (await read(client, batch)) ?? [];
+    expect(rows.filter(({ answer }) => answer !== null).map(({ custom_id }) => custom_id)).toEqual([`${BATCH_ID}-2`]);
   },
 );
 
 test.each(BATCH_APIS)("%s: a batch is cancelled, and its rows have no answer", async (api) => {
   const begin = Promise.withResolvers<void>();
   const server = await serve({ fate: () => ({ wait: begin.promise }) });
-  const carrier = carrierAt(server, api);
-  const batch = await send(carrier, api, ["a", "b", "c"]);
-  expect(await carrier.look(batch)).toEqual({ state: "out", done: api === "anthropic-messages" ? null : 0 });
-  await carrier.cancel(batch);
+  const client = clientAt(server, api);
+  const batch = await send(client, api, ["a", "b", "c"]);
+  expect(await client.look(batch)).toEqual({ state: "out", done: api === "anthropic-messages" ? null : 0 });
+  await client.cancel(batch);
   begin.resolve();
-  await over(carrier, batch);
-  expect((await read(carrier, batch))?.filter(({ answer }) => answer !== null)).toEqual([]);
+  await over(client, batch);
+  expect((await read(client, batch))?.filter(({ answer }) => answer !== null)).toEqual([]);
   expect(server.ran).toEqual([]);
 });
 
 test.each(FILED.flatMap((api) => (["tokens", "file", "other"] as const).map((why) => [api, why] as const)))(
   "%s: a batch that is refused says why: %s",
   async (api, refuse) => {
-    const carrier = carrierAt(await serve({ fate: () => ({ refuse }) }), api);
-    const batch = await send(carrier, api, ["a"]);
-    await expect.poll(() => carrier.look(batch)).toMatchObject({ state: "refused", why: refuse });
+    const client = clientAt(await serve({ fate: () => ({ refuse }) }), api);
+    const batch = await send(client, api, ["a"]);
+    await expect.poll(() => client.look(batch)).toMatchObject({ state: "refused", why: refuse });
   },
 );
 
 test.each(BATCH_APIS)("%s: results that are not kept any more are null", async (api) => {
-  const carrier = carrierAt(await serve({ fate: () => ({ forgotten: true }) }), api);
-  const batch = await send(carrier, api, ["a"]);
-  await over(carrier, batch);
-  expect(await carrier.results(batch)).toBeNull();
+  const client = clientAt(await serve({ fate: () => ({ forgotten: true }) }), api);
+  const batch = await send(client, api, ["a"]);
+  await over(client, batch);
+  expect(await client.results(batch)).toBeNull();
 });
 
 test.each(BATCH_APIS)("%s: a batch whose create lost its answer is found on a later page of the list", async (api) => {
@@ -143,11 +148,11 @@ test.each(BATCH_APIS)("%s: a batch whose create lost its answer is found on a la
     pageSize: 2,
     fault: ({ kind, n }) => (kind === "create" && n === 0 ? { lost: "response" } : undefined),
   });
-  const carrier = carrierAt(server, api);
+  const client = clientAt(server, api);
   const asked_at = Date.now();
-  expect(await failed(send(carrier, api, ["a", "b", "c"]))).toMatchObject({ status: null });
-  for (const other of ["A", "B", "C"]) await send(carrier, api, ["x", "y", "z"], 10, `01OTHER${other}`);
-  await expect.poll(() => carrier.find(lost({ asked_at }))).toEqual({ kind: "found", batch: server.batches[0]?.id });
+  expect(await failed(send(client, api, ["a", "b", "c"]))).toMatchObject({ status: null });
+  for (const other of ["A", "B", "C"]) await send(client, api, ["x", "y", "z"], 10, `01OTHER${other}`);
+  await expect.poll(() => client.find(lost({ asked_at }))).toEqual({ kind: "found", batch: server.batches[0]?.id });
   expect(server.steps.filter(({ kind }) => kind === "list").length).toBeGreaterThanOrEqual(2);
 });
 
@@ -157,18 +162,18 @@ test.each(BATCH_APIS)(
     const server = await serve({
       fault: ({ kind, n, key }) => (kind === "create" && n === 0 && key === "key-1" ? { lost: "request" } : undefined),
     });
-    const carrier = carrierAt(server, api, "key-1");
-    expect(await failed(send(carrier, api, ["a", "b", "c"]))).toMatchObject({ status: null });
-    expect(await carrier.find(lost())).toEqual({ kind: "none" });
-    await send(carrierAt(server, api, "key-2"), api, ["a", "b", "c"]);
-    expect(await carrier.find(lost())).toEqual({ kind: "none" });
+    const client = clientAt(server, api, "key-1");
+    expect(await failed(send(client, api, ["a", "b", "c"]))).toMatchObject({ status: null });
+    expect(await client.find(lost())).toEqual({ kind: "none" });
+    await send(clientAt(server, api, "key-2"), api, ["a", "b", "c"]);
+    expect(await client.find(lost())).toEqual({ kind: "none" });
     expect(server.batches).toHaveLength(1);
   },
 );
 
 test.each(BATCH_APIS)("%s: a create that must not be sent any more is not sent", async (api) => {
   const server = await serve();
-  const held = send(carrierAt(server, api), api, ["a"], undefined, SHIPMENT, async () => false);
+  const held = send(clientAt(server, api), api, ["a"], undefined, BATCH_ID, async () => false);
   expect(await failed(held)).toMatchObject({ status: null, message: expect.stringContaining("was not sent") });
   expect(server.steps.filter(({ kind }) => kind === "create")).toEqual([]);
 });
@@ -178,12 +183,12 @@ test.each(FILED)(
   async (api) => {
     const begin = Promise.withResolvers<void>();
     const server = await serve({ fault: ({ kind }) => (kind === "create" ? { wait: begin.promise } : undefined) });
-    const carrier = carrierAt(server, api);
-    const file = (await carrier.upload?.(SHIPMENT, pagesOf(rowsOf(api, ["a"])))) ?? null;
-    const made = failed(carrier.create({ shipment: SHIPMENT, file, rows: pagesOf([]), asking: async () => true }));
+    const client = clientAt(server, api);
+    const file = (await client.upload?.(BATCH_ID, pagesOf(rowsOf(api, ["a"])))) ?? null;
+    const made = failed(client.create({ id: BATCH_ID, file, rows: pagesOf([]), asking: async () => true }));
     await expect.poll(() => server.steps.filter(({ kind }) => kind === "create").length).toBe(1);
-    await carrier.fence?.(file ?? "");
-    await carrier.fence?.(file ?? "");
+    await client.fence?.(file ?? "");
+    await client.fence?.(file ?? "");
     begin.resolve();
     expect((await made).status).toSatisfy((status: number) => status >= 400);
     expect(server.batches).toEqual([]);
@@ -192,58 +197,58 @@ test.each(FILED)(
 
 test("Gemini: a 403 in other words is not a file that is gone", async () => {
   const server = await serve({ fault: ({ kind }) => (kind === "fence" ? { status: 403 } : undefined) });
-  expect(await failed(carrierAt(server, "google-generative-ai").fence?.("files/x") ?? Promise.resolve())).toMatchObject(
-    { status: 403 },
-  );
+  expect(await failed(clientAt(server, "google-generative-ai").fence?.("files/x") ?? Promise.resolve())).toMatchObject({
+    status: 403,
+  });
 });
 
 test("Anthropic: a batch that goes on could be the one, if it has as many rows, is new and is not known", async () => {
   const begin = Promise.withResolvers<void>();
   const server = await serve({ fate: () => ({ wait: begin.promise }) });
-  const carrier = carrierAt(server, "anthropic-messages");
+  const client = clientAt(server, "anthropic-messages");
   const asked_at = Date.now();
-  const id = await send(carrier, "anthropic-messages", ["a", "b", "c"]);
-  expect(await carrier.find(lost({ asked_at }))).toEqual({ kind: "maybe" });
-  expect(await carrier.find(lost({ asked_at, parcels: 2 }))).toEqual({ kind: "none" });
-  expect(await carrier.find(lost({ asked_at, file: null, known: new Set([id]) }))).toEqual({ kind: "none" });
-  expect(await carrier.find(lost({ asked_at: asked_at + 60_000 }))).toEqual({ kind: "none" });
+  const id = await send(client, "anthropic-messages", ["a", "b", "c"]);
+  expect(await client.find(lost({ asked_at }))).toEqual({ kind: "maybe" });
+  expect(await client.find(lost({ asked_at, requests: 2 }))).toEqual({ kind: "none" });
+  expect(await client.find(lost({ asked_at, file: null, known: new Set([id]) }))).toEqual({ kind: "none" });
+  expect(await client.find(lost({ asked_at: asked_at + 60_000 }))).toEqual({ kind: "none" });
   begin.resolve();
-  await expect.poll(() => carrier.find(lost({ asked_at }))).toEqual({ kind: "found", batch: id });
-  expect(await carrier.find(lost({ asked_at, shipment: "01OTHER" }))).toEqual({ kind: "none" });
+  await expect.poll(() => client.find(lost({ asked_at }))).toEqual({ kind: "found", batch: id });
+  expect(await client.find(lost({ asked_at, id: "01OTHER" }))).toEqual({ kind: "none" });
 });
 
 test("Anthropic: an ended batch whose results are not there could be the one", async () => {
   const server = await serve({ fate: () => ({ forgotten: true }) });
-  const carrier = carrierAt(server, "anthropic-messages");
-  await over(carrier, await send(carrier, "anthropic-messages", ["a", "b", "c"]));
-  expect(await carrier.find(lost())).toEqual({ kind: "maybe" });
+  const client = clientAt(server, "anthropic-messages");
+  await over(client, await send(client, "anthropic-messages", ["a", "b", "c"]));
+  expect(await client.find(lost())).toEqual({ kind: "maybe" });
 });
 
 test("OpenAI: the list is not read beyond ten minutes before the create", async () => {
   const server = await serve({ pageSize: 1 });
-  const carrier = carrierAt(server, "openai-completions");
-  for (const other of ["A", "B", "C"]) await send(carrier, "openai-completions", ["x"], 10, `01OTHER${other}`);
-  expect(await carrier.find(lost({ asked_at: Date.now() + 700_000 }))).toEqual({ kind: "none" });
+  const client = clientAt(server, "openai-completions");
+  for (const other of ["A", "B", "C"]) await send(client, "openai-completions", ["x"], 10, `01OTHER${other}`);
+  expect(await client.find(lost({ asked_at: Date.now() + 700_000 }))).toEqual({ kind: "none" });
   expect(server.steps.filter(({ kind }) => kind === "list")).toHaveLength(1);
 });
 
 test.each(BATCH_APIS)("%s: a batch that the list shows late is found late", async (api) => {
   const server = await serve({ fate: () => ({ hiddenMs: 150 }) });
-  const carrier = carrierAt(server, api);
+  const client = clientAt(server, api);
   const asked_at = Date.now();
-  const batch = await send(carrier, api, ["a", "b", "c"]);
-  expect(await carrier.find(lost({ asked_at }))).toEqual({ kind: "none" });
-  await expect.poll(() => carrier.find(lost({ asked_at }))).toEqual({ kind: "found", batch });
+  const batch = await send(client, api, ["a", "b", "c"]);
+  expect(await client.find(lost({ asked_at }))).toEqual({ kind: "none" });
+  await expect.poll(() => client.find(lost({ asked_at }))).toEqual({ kind: "found", batch });
 });
 
 const nameOf = (api: BatchApi) => (api === "google-generative-ai" ? "batches/b0" : "b0");
 
 const STEPS = {
-  create: (carrier: Carrier, api: BatchApi) => send(carrier, api, ["a"]),
-  list: (carrier: Carrier) => carrier.find(lost()),
-  look: (carrier: Carrier, api: BatchApi) => carrier.look(nameOf(api)),
-  results: (carrier: Carrier, api: BatchApi) => carrier.results(nameOf(api)),
-  cancel: (carrier: Carrier, api: BatchApi) => carrier.cancel(nameOf(api)),
+  create: (client: BatchClient, api: BatchApi) => send(client, api, ["a"]),
+  list: (client: BatchClient) => client.find(lost()),
+  look: (client: BatchClient, api: BatchApi) => client.look(nameOf(api)),
+  results: (client: BatchClient, api: BatchApi) => client.results(nameOf(api)),
+  cancel: (client: BatchClient, api: BatchApi) => client.cancel(nameOf(api)),
 };
 
 const REFUSED = (["create", "list", "look", "results", "cancel"] as const).flatMap((step) =>
@@ -255,7 +260,7 @@ test.each(REFUSED)(
   async (step, status) => {
     for (const api of BATCH_APIS) {
       const server = await serve({ fault: () => ({ status }) });
-      const asked = STEPS[step](carrierAt(server, api, "sk-verysecretkey"), api);
+      const asked = STEPS[step](clientAt(server, api, "sk-verysecretkey"), api);
       if (status === 404 && step === "results") expect(await asked).toBeNull();
       else {
         const error = await failed(asked);
@@ -278,18 +283,18 @@ test("a failure keeps no key, though the server repeats it", async () => {
     headers: { authorization: `Bearer ${key}` },
     prove: () => "",
   } as const;
-  const error = await failed(carrierOf(account).look("b"));
+  const error = await failed(clientOf(account).look("b"));
   expect(error.message).toBe("GET /batches/b failed (401): Incorrect API key: [key]\\x1b[2J");
   const invalid = { ...account, headers: { authorization: `Bearer ${key}\nx` } };
-  expect((await failed(carrierOf(invalid).look("b"))).message).not.toContain(key);
+  expect((await failed(clientOf(invalid).look("b"))).message).not.toContain(key);
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(key);
 });
 
 test.each(BATCH_APIS)("%s: no answer and a redirect have no status", async (api) => {
   const gone = accountOf(api, "http://127.0.0.1:1");
-  expect(await failed(carrierOf(gone).look(nameOf(api)))).toMatchObject({ status: null, message: /ECONNREFUSED/ });
+  expect(await failed(clientOf(gone).look(nameOf(api)))).toMatchObject({ status: null, message: /ECONNREFUSED/ });
   const elsewhere = accountOf(api, await answering(307, "", { location: "http://127.0.0.1:1/" }));
-  expect(await failed(carrierOf(elsewhere).look(nameOf(api)))).toMatchObject({ status: null });
+  expect(await failed(clientOf(elsewhere).look(nameOf(api)))).toMatchObject({ status: null });
 });
 
 test.each([
@@ -301,9 +306,9 @@ test.each([
 ])("an answer that is %s has no status, since the request may have been carried out", async (_form, body) => {
   const url = await answering(200, body, { "x-goog-upload-url": "http://[bad" });
   for (const api of BATCH_APIS) {
-    const carrier = carrierOf(accountOf(api, url));
-    expect(await failed(send(carrier, api, ["a"]))).toMatchObject({ status: null, message: /cannot be read/ });
-    expect(await failed(carrier.look(nameOf(api)))).toMatchObject({ status: null });
+    const client = clientOf(accountOf(api, url));
+    expect(await failed(send(client, api, ["a"]))).toMatchObject({ status: null, message: /cannot be read/ });
+    expect(await failed(client.look(nameOf(api)))).toMatchObject({ status: null });
   }
 });
 
@@ -311,14 +316,14 @@ test("the rows and the key of Gemini go to the account's host, wherever the serv
   const url = await answering(200, '{"file":{"name":"files/f"}}', {
     "x-goog-upload-url": "http://127.0.0.1:1/upload/x?id=1",
   });
-  const carrier = carrierOf(accountOf("google-generative-ai", url));
-  expect(await carrier.upload?.(SHIPMENT, pagesOf([]))).toBe("files/f");
+  const client = clientOf(accountOf("google-generative-ai", url));
+  expect(await client.upload?.(BATCH_ID, pagesOf([]))).toBe("files/f");
 });
 
 test("a list without an end is not read for ever", async () => {
   const batch = { id: "b", status: "x", created_at: 9e9, metadata: null };
   const url = await answering(200, JSON.stringify({ data: [batch], has_more: true }));
-  expect(await failed(carrierOf(accountOf("openai-completions", url)).find(lost()))).toMatchObject({
+  expect(await failed(clientOf(accountOf("openai-completions", url)).find(lost()))).toMatchObject({
     status: null,
     message: /more than 1000 pages/,
   });
@@ -326,7 +331,7 @@ test("a list without an end is not read for ever", async () => {
 
 /** Results of a batch of Anthropic's, as these lines. */
 async function linesOf(lines: string): Promise<readonly ResultRow[] | null> {
-  return await read(carrierOf(accountOf("anthropic-messages", await answering(200, lines))), "b");
+  return await read(clientOf(accountOf("anthropic-messages", await answering(200, lines))), "b");
 }
 
 test("rows of a form that Belay does not know fail their calls, and rows that are none stop the reading", async () => {
@@ -356,7 +361,7 @@ function accountOf(api: BatchApi, baseUrl: string): BatchAccount {
 /** Looks at an operation of Gemini's. */
 async function lookAt(operation: object) {
   const url = await answering(200, JSON.stringify({ name: "batches/b", metadata: {}, ...operation }));
-  return await carrierOf(accountOf("google-generative-ai", url)).look("batches/b");
+  return await clientOf(accountOf("google-generative-ai", url)).look("batches/b");
 }
 
 test("Gemini: the state counts, and an operation without one is over when it is done", async () => {
@@ -379,15 +384,15 @@ test("rows of many bytes come in smaller pieces", async () => {
       JSON.stringify({ custom_id: `s-${n}`, result: { type: "succeeded", message: "x".repeat(1e6) } }),
     ).join("\n"),
   );
-  const pieces = await Array.fromAsync((await carrierOf(accountOf("anthropic-messages", url)).results("b")) ?? []);
+  const pieces = await Array.fromAsync((await clientOf(accountOf("anthropic-messages", url)).results("b")) ?? []);
   expect(pieces.flat()).toHaveLength(30);
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(12);
 });
 
 test("the scripted server refuses one in so many requests, and counts what is paid for twice", async () => {
   const server = await serve({ noise: { oneIn: 3, seed: 7 } });
-  const carrier = carrierAt(server, "anthropic-messages");
-  for (let n = 0; n < 60; n++) await send(carrier, "anthropic-messages", ["a"]).catch(() => {});
+  const client = clientAt(server, "anthropic-messages");
+  for (let n = 0; n < 60; n++) await send(client, "anthropic-messages", ["a"]).catch(() => {});
   const refused = server.steps.filter(({ status }) => status !== 200);
   expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([429, 500]));
   expect(refused.length).toBeGreaterThan(10);
@@ -410,7 +415,7 @@ test("a server that answers before it has read the requests is a failed upload, 
   };
   const rows = rowsOf(account.api, ["a".repeat(100), "b".repeat(4e6)]);
   for (let time = 0; time < 5; time++) {
-    const upload = carrierOf(account).upload?.(SHIPMENT, pagesOf(rows)) ?? Promise.resolve();
+    const upload = clientOf(account).upload?.(BATCH_ID, pagesOf(rows)) ?? Promise.resolve();
     expect([404, null]).toContain((await failed(upload)).status);
   }
 });

@@ -1,29 +1,29 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
-import type { Amount } from "../../../../src/store/jobs/port.ts";
-import type { GcRule, Store } from "../../../../src/store/port.ts";
-import type { NewParcel, RowAnswer, Shipment } from "../../../../src/store/shipping/port.ts";
-import { giveUpWhich, keepParcel, waitsOf } from "../../../../src/store/sql/parcels.ts";
+import type { BatchResult, NewBatchRequest, ProviderBatch } from "../../../src/store/batch-store.ts";
+import type { Amount } from "../../../src/store/jobs/port.ts";
+import type { GcRule, Store } from "../../../src/store/port.ts";
+import { giveUpWhich, keepRequest, waitsOf } from "../../../src/store/sql/batch-requests.ts";
 import {
-  answerParcels,
-  closeShipment,
-  endShipment,
+  answerRequests,
+  closeBatch,
+  endBatch,
   groupsOf,
-  openShipments,
+  openBatches,
   requestsOf,
-} from "../../../../src/store/sql/shipping.ts";
-import { type Plan, sql } from "../../../../src/store/sql/sql.ts";
-import { openDatabase } from "../../../../src/store/sqlite/open-database.ts";
-import { openStore } from "../../../../src/store/thread/thread.ts";
-import { findingsIn } from "../../../../src/store/verify-store.ts";
-import { EDITED } from "../edited.ts";
-import { contextOf, recordOf, sessionOf } from "../sample.ts";
-import { STORES, testOf } from "../stores.ts";
+} from "../../../src/store/sql/batches.ts";
+import { type Plan, sql } from "../../../src/store/sql/sql.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../src/store/verify-store.ts";
+import { EDITED } from "./edited.ts";
+import { contextOf, recordOf, sessionOf } from "./sample.ts";
+import { STORES, testOf } from "./stores.ts";
 
 const ACCOUNT = "openai-completions https://api.example.com/v1 0123abcd";
 const MODEL = "openai/gpt-x";
 const OF = { account: ACCOUNT, model: MODEL };
-const ALL = { parcels: 20_000, bytes: 100e6 };
+const ALL = { requests: 20_000, bytes: 100e6 };
 const OK = { status: 200, body: { text: "yes" } };
 const LOST = { status: 0, body: { code: "answer_lost" } };
 const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
@@ -31,12 +31,12 @@ const NONE: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 const tokens = (count: number): Amount => ({ nanodollars: 0, tokens: count, sub_calls: 0 });
 const GC: GcRule = { now: Date.now(), anonymousMs: 0, namedMs: 0, pi: true, dryRun: false };
 
-const parcelOf = (session: string, more: Partial<NewParcel> = {}): NewParcel => ({
+const requestFor = (session: string, more: Partial<NewBatchRequest> = {}): NewBatchRequest => ({
   ...{ session, call: `call of ${session}`, k: 0, root: session, run: null, account: ACCOUNT, model: MODEL },
   ...{ body: { model: "gpt-x", messages: [session] }, proof: "proof", ...more },
 });
-const askedIn = ({ session, call, k, root, run, model }: NewParcel) => ({ session, call, k, root, run, model });
-const answerOf = (n: number, more: Partial<RowAnswer> = {}): RowAnswer => ({ n, ...OK, again: false, ...more });
+const askedIn = ({ session, call, k, root, run, model }: NewBatchRequest) => ({ session, call, k, root, run, model });
+const answerOf = (n: number, more: Partial<BatchResult> = {}): BatchResult => ({ n, ...OK, again: false, ...more });
 
 /** A run of jobs, each of which is tried and asks by batch. */
 async function runOf({ jobs }: Store, count: number, id = "R") {
@@ -59,171 +59,171 @@ const holdOf = (n: number, call: string, attempt: number) => ({ ...keyOf(n), cal
 const stateOf = async ({ jobs }: Store, n: number) => (await jobs.read(keyOf(n)))?.job.state;
 
 /** Takes the lease of the account, once. */
-async function leased({ shipping }: Store, account = ACCOUNT): Promise<number> {
-  const fence = await shipping.lease(account);
+async function leased({ batches }: Store, account = ACCOUNT): Promise<number> {
+  const fence = await batches.lease(account);
   if (fence === null) throw new Error("somebody has it");
   return fence;
 }
-async function closed({ shipping }: Store, fence: number, most = ALL): Promise<Shipment> {
-  const shipment = await shipping.close(OF, fence, most);
-  if (!shipment) throw new Error("nothing was closed");
-  return shipment;
+async function closed({ batches }: Store, fence: number, most = ALL): Promise<ProviderBatch> {
+  const batch = await batches.close(OF, fence, most);
+  if (!batch) throw new Error("nothing was closed");
+  return batch;
 }
 
-describe.each(STORES)("parcels of a store $kind", (kind) => {
+describe.each(STORES)("requests by batch of a store $kind", (kind) => {
   const stored = testOf(kind);
 
-  stored("a parcel goes its way from its request to its answer", async (store) => {
-    const { shipping } = store;
-    const parcel = parcelOf("S", { body: "x".repeat(10_000) });
-    const { body: _, proof, ...shown } = parcel;
-    const kept = await shipping.keep(parcel);
+  stored("a request goes its way from its request to its answer", async (store) => {
+    const { batches } = store;
+    const request = requestFor("S", { body: "x".repeat(10_000) });
+    const { body: _, proof, ...shown } = request;
+    const kept = await batches.keep(request);
     expect(kept).toEqual({ ...shown, state: "waiting", at: kept.at, sent_at: null, batch: null, answer: null });
-    const [group] = await shipping.groups();
+    const [group] = await batches.groups();
     expect(group).toEqual({
       ...OF,
-      parcels: 1,
+      requests: 1,
       bytes: 10_002,
       oldestMs: group?.oldestMs,
       newestMs: group?.oldestMs,
       grows: false,
     });
     const fence = await leased(store);
-    const shipment = await closed(store, fence);
+    const batch = await closed(store, fence);
     const fresh = { file: null, asked_at: null, batch: null, lookMs: 0, cancelled: false, proof: null } as const;
     const ages = { closedMs: expect.any(Number), askedMs: null, madeMs: null };
-    const { id } = shipment;
-    expect(shipment).toEqual({ id, ...OF, parcels: 1, wanted: 1, state: "closed", ...ages, ...fresh });
-    expect(await shipping.open()).toEqual([{ ...shipment, ...ages }]);
-    expect(await shipping.groups()).toEqual([]);
-    expect(await shipping.close(OF, fence, ALL)).toBeNull();
-    expect(await shipping.requests(id, 0)).toEqual([
-      { ...askedIn(parcel), n: 0, body: JSON.stringify(parcel.body), proof },
+    const { id } = batch;
+    expect(batch).toEqual({ id, ...OF, requests: 1, wanted: 1, state: "closed", ...ages, ...fresh });
+    expect(await batches.open()).toEqual([{ ...batch, ...ages }]);
+    expect(await batches.groups()).toEqual([]);
+    expect(await batches.close(OF, fence, ALL)).toBeNull();
+    expect(await batches.toSend(id, 0)).toEqual([
+      { ...askedIn(request), n: 0, body: JSON.stringify(request.body), proof },
     ]);
-    expect(await shipping.requests(id, 1)).toEqual([]);
-    expect(await shipping.step(id, fence, { file: "file-1", asked: true, lookMs: 5000 })).toBe(true);
-    expect(await shipping.step(id, fence, { state: "out", batch: "batch-1", done: 0 })).toBe(true);
-    const [out] = await shipping.open();
+    expect(await batches.toSend(id, 1)).toEqual([]);
+    expect(await batches.step(id, fence, { file: "file-1", asked: true, lookMs: 5000 })).toBe(true);
+    expect(await batches.step(id, fence, { state: "out", batch: "batch-1", done: 0 })).toBe(true);
+    const [out] = await batches.open();
     expect(out).toMatchObject({ state: "out", file: "file-1", batch: "batch-1", cancelled: false });
     expect(out?.lookMs).toBeGreaterThan(3000);
-    expect(await shipping.batches(ACCOUNT)).toEqual(["batch-1"]);
-    const [sent] = await shipping.parcels("S", parcel.call);
+    expect(await batches.names(ACCOUNT)).toEqual(["batch-1"]);
+    const [sent] = await batches.ofCall("S", request.call);
     expect(sent).toEqual({ ...kept, state: "out", batch: "batch-1", sent_at: expect.any(Number) });
     expect(out?.madeMs).toBeGreaterThanOrEqual(0);
-    expect(await shipping.waits({ root: "S" })).toEqual([
+    expect(await batches.waits({ root: "S" })).toEqual([
       { ...OF, batch: "batch-1", state: "out", calls: 1, done: 0, since: sent?.sent_at, earlier: [] },
     ]);
-    expect(await shipping.answer(id, fence, [answerOf(0), answerOf(7)])).toBe(true);
-    expect(await shipping.end(id, fence, { kind: "again", otherwise: LOST })).toBe(true);
-    expect(await shipping.parcels("S", parcel.call)).toEqual([{ ...sent, state: "answered", answer: OK }]);
-    expect(await shipping.keep({ ...parcel, body: 1 })).toMatchObject({ state: "answered", answer: OK });
-    expect([await shipping.open(), await shipping.waits({ root: "S" })]).toEqual([[], []]);
-    expect(await shipping.step(id, fence, { done: 1 })).toBe(false);
-    expect(await shipping.batches(ACCOUNT)).toEqual(["batch-1"]);
+    expect(await batches.answer(id, fence, [answerOf(0), answerOf(7)])).toBe(true);
+    expect(await batches.end(id, fence, { kind: "again", otherwise: LOST })).toBe(true);
+    expect(await batches.ofCall("S", request.call)).toEqual([{ ...sent, state: "answered", answer: OK }]);
+    expect(await batches.keep({ ...request, body: 1 })).toMatchObject({ state: "answered", answer: OK });
+    expect([await batches.open(), await batches.waits({ root: "S" })]).toEqual([[], []]);
+    expect(await batches.step(id, fence, { done: 1 })).toBe(false);
+    expect(await batches.names(ACCOUNT)).toEqual(["batch-1"]);
   });
 
   stored("the same key again replaces a request that waits, and no other", async (store) => {
-    const { shipping } = store;
-    const { at } = await shipping.keep(parcelOf("S"));
-    await shipping.keep(parcelOf("S", { k: 1 }));
+    const { batches } = store;
+    const { at } = await batches.keep(requestFor("S"));
+    await batches.keep(requestFor("S", { k: 1 }));
     const other = { account: "other", model: "other/m", body: "other" };
-    expect(await shipping.keep(parcelOf("S", other))).toMatchObject({ state: "waiting", account: "other", at });
-    await shipping.keep(parcelOf("S"));
+    expect(await batches.keep(requestFor("S", other))).toMatchObject({ state: "waiting", account: "other", at });
+    await batches.keep(requestFor("S"));
     const fence = await leased(store);
     const { id } = await closed(store, fence);
-    expect(await shipping.keep(parcelOf("S", other))).toMatchObject({ state: "out", account: ACCOUNT });
-    const bodies = (await shipping.requests(id, 0)).map(({ body }) => JSON.parse(body));
-    expect(bodies).toEqual([parcelOf("S").body, parcelOf("S").body]);
-    expect((await shipping.parcels("S", "call of S")).map(({ k }) => k)).toEqual([0, 1]);
+    expect(await batches.keep(requestFor("S", other))).toMatchObject({ state: "out", account: ACCOUNT });
+    const bodies = (await batches.toSend(id, 0)).map(({ body }) => JSON.parse(body));
+    expect(bodies).toEqual([requestFor("S").body, requestFor("S").body]);
+    expect((await batches.ofCall("S", "call of S")).map(({ k }) => k)).toEqual([0, 1]);
   });
 
   stored("with another fence nothing changes, and one store has an account", async (store) => {
-    const { shipping } = store;
-    await shipping.keep(parcelOf("S"));
+    const { batches } = store;
+    await batches.keep(requestFor("S"));
     const fence = await leased(store);
-    expect(await shipping.lease(ACCOUNT)).toBeNull();
-    expect(await shipping.lease("another account")).not.toBeNull();
-    expect(await shipping.close(OF, fence - 1, ALL)).toBeNull();
+    expect(await batches.lease(ACCOUNT)).toBeNull();
+    expect(await batches.lease("another account")).not.toBeNull();
+    expect(await batches.close(OF, fence - 1, ALL)).toBeNull();
     const { id } = await closed(store, fence);
-    await shipping.step(id, fence, { state: "out", batch: "b" });
-    const before = await shipping.open();
+    await batches.step(id, fence, { state: "out", batch: "b" });
+    const before = await batches.open();
     const old = fence - 1;
-    expect(await shipping.step(id, old, { state: "doubt", done: 9 })).toBe(false);
-    expect(await shipping.answer(id, old, [answerOf(0)])).toBe(false);
+    expect(await batches.step(id, old, { state: "doubt", done: 9 })).toBe(false);
+    expect(await batches.answer(id, old, [answerOf(0)])).toBe(false);
     for (const kind of ["answered", "again", "refused"] as const) {
       const rest = { answer: OK, otherwise: OK, afterMs: 0, most: null };
-      expect(await shipping.end(id, old, { ...rest, kind })).toBe(false);
+      expect(await batches.end(id, old, { ...rest, kind })).toBe(false);
     }
-    expect((await shipping.open()).map(({ lookMs: _, closedMs: _c, madeMs: _m, ...one }) => one)).toEqual(
+    expect((await batches.open()).map(({ lookMs: _, closedMs: _c, madeMs: _m, ...one }) => one)).toEqual(
       before.map(({ lookMs: _, closedMs: _c, madeMs: _m, ...one }) => one),
     );
-    expect(await shipping.parcels("S", "call of S")).toMatchObject([{ state: "out" }]);
-    await shipping.release(ACCOUNT);
+    expect(await batches.ofCall("S", "call of S")).toMatchObject([{ state: "out" }]);
+    await batches.release(ACCOUNT);
     const next = await leased(store);
     expect(next).toBe(fence === 0 ? 0 : fence + 1);
-    expect(await shipping.answer(id, next, [answerOf(0)])).toBe(true);
+    expect(await batches.answer(id, next, [answerOf(0)])).toBe(true);
     expect(await store.list({ after: null, limit: 9 })).toEqual([]);
   });
 
-  stored("a job is woken exactly when its last parcel is answered, and is not parked after that", async (store) => {
-    const { shipping } = store;
+  stored("a job is woken exactly when its last request is answered, and is not parked after that", async (store) => {
+    const { batches } = store;
     await runOf(store, 3);
     const fence = await leased(store);
     for (const n of [0, 1, 2]) {
       await begin(store, n);
-      await shipping.keep(parcelOf(`R-${n}`, { run: "R" }));
+      await batches.keep(requestFor(`R-${n}`, { run: "R" }));
       // A child's calls wait for its root.
-      await shipping.keep(parcelOf(`R-${n}.child`, { run: "R", root: `R-${n}`, k: 1 }));
+      await batches.keep(requestFor(`R-${n}.child`, { run: "R", root: `R-${n}`, k: 1 }));
     }
     for (const n of [0, 1]) await park(store, n);
     const { id } = await closed(store, fence);
-    const rows = await shipping.requests(id, 0);
+    const rows = await batches.toSend(id, 0);
     const numberOf = (session: string) => rows.find(({ body }) => body.includes(`"${session}"`))?.n ?? -1;
-    const woken = async () => (await shipping.delivered("q")).map(({ n }) => n);
+    const woken = async () => (await batches.delivered("q")).map(({ n }) => n);
     const answers = [0, 1, 2].map((n) => answerOf(numberOf(`R-${n}`)));
-    expect(await shipping.answer(id, fence, answers)).toBe(true);
+    expect(await batches.answer(id, fence, answers)).toBe(true);
     expect(await woken()).toEqual([]);
     expect(await store.jobs.counts("R")).toMatchObject({ parked: 2, running: 1 });
-    expect(await shipping.waits({ run: "R" })).toMatchObject([{ calls: 3, state: "closed" }]);
-    await shipping.answer(id, fence, [answerOf(numberOf("R-0.child")), answerOf(numberOf("R-2.child"))]);
+    expect(await batches.waits({ run: "R" })).toMatchObject([{ calls: 3, state: "closed" }]);
+    await batches.answer(id, fence, [answerOf(numberOf("R-0.child")), answerOf(numberOf("R-2.child"))]);
     expect(await woken()).toEqual([0]);
     expect((await store.jobs.read(keyOf(0)))?.job).toMatchObject({ state: "waiting", why: "delivery" });
     // All that it would wait for came while it was about to be parked.
     expect(await park(store, 2)).toBe(true);
     expect(await woken()).toEqual([0, 2]);
-    expect(await shipping.end(id, fence, { kind: "answered", answer: LOST })).toBe(true);
+    expect(await batches.end(id, fence, { kind: "answered", answer: LOST })).toBe(true);
     expect(await woken()).toEqual([0, 1, 2]);
-    expect(await shipping.delivered("other")).toEqual([]);
-    expect(await shipping.parcels("R-1.child", "call of R-1.child")).toMatchObject([{ answer: LOST }]);
-    expect(await shipping.waits({ run: "R" })).toEqual([]);
+    expect(await batches.delivered("other")).toEqual([]);
+    expect(await batches.ofCall("R-1.child", "call of R-1.child")).toMatchObject([{ answer: LOST }]);
+    expect(await batches.waits({ run: "R" })).toEqual([]);
   });
 
-  stored("a parcel goes again as often as it may, and a refused batch does not count", async (store) => {
-    const { shipping } = store;
+  stored("a request goes again as often as it may, and a refused batch does not count", async (store) => {
+    const { batches } = store;
     const fence = await leased(store);
-    for (const k of [0, 1, 2, 3]) await shipping.keep(parcelOf("S", { k }));
+    for (const k of [0, 1, 2, 3]) await batches.keep(requestFor("S", { k }));
     const refused = await closed(store, fence);
-    await shipping.end(refused.id, fence, { kind: "refused", afterMs: 60_000, most: 2 });
-    expect([await shipping.groups(), await shipping.close(OF, fence, ALL)]).toEqual([[], null]);
-    const again = await Promise.all([0, 1, 2, 3].map((k) => shipping.parcels("S", "call of S").then((all) => all[k])));
+    await batches.end(refused.id, fence, { kind: "refused", afterMs: 60_000, most: 2 });
+    expect([await batches.groups(), await batches.close(OF, fence, ALL)]).toEqual([[], null]);
+    const again = await Promise.all([0, 1, 2, 3].map((k) => batches.ofCall("S", "call of S").then((all) => all[k])));
     expect(again.map((one) => one?.state)).toEqual(["waiting", "waiting", "waiting", "waiting"]);
-    await shipping.giveUp({ root: "S" }, "unsent");
-    for (const k of [0, 1, 2, 3]) await shipping.keep(parcelOf("S", { k }));
-    await shipping.end((await closed(store, fence)).id, fence, { kind: "refused", afterMs: 0, most: 2 });
+    await batches.giveUp({ root: "S" }, "unsent");
+    for (const k of [0, 1, 2, 3]) await batches.keep(requestFor("S", { k }));
+    await batches.end((await closed(store, fence)).id, fence, { kind: "refused", afterMs: 0, most: 2 });
     const halves = [await closed(store, fence), await closed(store, fence)];
-    expect(halves.map(({ parcels }) => parcels)).toEqual([2, 2]);
+    expect(halves.map(({ requests }) => requests)).toEqual([2, 2]);
     const [first, second] = halves;
-    await shipping.answer(first?.id ?? "", fence, [answerOf(0), answerOf(1, { status: 500, again: true })]);
-    expect((await shipping.groups())[0]?.parcels).toBe(1);
-    for (const one of [first, second]) await shipping.end(one?.id ?? "", fence, { kind: "again", otherwise: LOST });
-    expect((await shipping.groups())[0]?.parcels).toBe(3);
+    await batches.answer(first?.id ?? "", fence, [answerOf(0), answerOf(1, { status: 500, again: true })]);
+    expect((await batches.groups())[0]?.requests).toBe(1);
+    for (const one of [first, second]) await batches.end(one?.id ?? "", fence, { kind: "again", otherwise: LOST });
+    expect((await batches.groups())[0]?.requests).toBe(3);
     const answers: unknown[] = [];
     for (let at = 0; at < 2; at++) {
-      for (let left = await shipping.close(OF, fence, ALL); left; left = await shipping.close(OF, fence, ALL)) {
-        await shipping.answer(left.id, fence, [answerOf(0, { status: 429, again: true })]);
-        await shipping.end(left.id, fence, { kind: "again", otherwise: LOST });
+      for (let left = await batches.close(OF, fence, ALL); left; left = await batches.close(OF, fence, ALL)) {
+        await batches.answer(left.id, fence, [answerOf(0, { status: 429, again: true })]);
+        await batches.end(left.id, fence, { kind: "again", otherwise: LOST });
       }
-      answers.push((await shipping.parcels("S", "call of S")).map(({ answer }) => answer?.status));
+      answers.push((await batches.ofCall("S", "call of S")).map(({ answer }) => answer?.status));
     }
     expect(answers).toEqual([
       [200, 429, 0, 429],
@@ -231,35 +231,35 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
     ]);
   });
 
-  stored("a shipment gets the oldest parcels, within its bounds but at least one", async (store) => {
-    const { shipping } = store;
+  stored("a batch gets the oldest requests, within its bounds but at least one", async (store) => {
+    const { batches } = store;
     const fence = await leased(store);
-    for (const k of [0, 1, 2, 3, 4]) await shipping.keep(parcelOf("S", { k, body: `${k}`.repeat(98) }));
-    await shipping.keep(parcelOf("T", { model: "openai/other" }));
+    for (const k of [0, 1, 2, 3, 4]) await batches.keep(requestFor("S", { k, body: `${k}`.repeat(98) }));
+    await batches.keep(requestFor("T", { model: "openai/other" }));
     const numbers = async (most: typeof ALL) => {
-      const { id, parcels } = await closed(store, fence, most);
-      const bodies = await shipping.requests(id, 0);
-      expect(bodies.map(({ n }) => n)).toEqual(Array.from({ length: parcels }, (_, n) => n));
+      const { id, requests } = await closed(store, fence, most);
+      const bodies = await batches.toSend(id, 0);
+      expect(bodies.map(({ n }) => n)).toEqual(Array.from({ length: requests }, (_, n) => n));
       return bodies.map(({ body }) => Number(body[1]));
     };
-    expect(await numbers({ parcels: 9, bytes: 50 })).toEqual([0]);
-    expect(await numbers({ parcels: 1, bytes: 5000 })).toEqual([1]);
-    expect(await numbers({ parcels: 9, bytes: 250 })).toEqual([2, 3]);
-    expect((await shipping.groups()).map(({ model, parcels }) => [model, parcels])).toEqual([
+    expect(await numbers({ requests: 9, bytes: 50 })).toEqual([0]);
+    expect(await numbers({ requests: 1, bytes: 5000 })).toEqual([1]);
+    expect(await numbers({ requests: 9, bytes: 250 })).toEqual([2, 3]);
+    expect((await batches.groups()).map(({ model, requests }) => [model, requests])).toEqual([
       [MODEL, 1],
       ["openai/other", 1],
     ]);
   });
 
   stored("a group grows while a job of its open runs can go on without an answer", async (store) => {
-    const { shipping, jobs } = store;
+    const { batches, jobs } = store;
     await runOf(store, 2);
-    const grows = async () => (await shipping.groups()).map((group) => group.grows);
-    await shipping.keep(parcelOf("R-0", { run: "R" }));
+    const grows = async () => (await batches.groups()).map((group) => group.grows);
+    await batches.keep(requestFor("R-0", { run: "R" }));
     expect(await grows()).toEqual([true]);
     await begin(store, 1);
     expect(await grows()).toEqual([true]);
-    await shipping.keep(parcelOf("R-1", { run: "R" }));
+    await batches.keep(requestFor("R-1", { run: "R" }));
     expect(await grows()).toEqual([false]);
     const third = { id: "job-2", session: "R-2", input: "1", context: null };
     await jobs.add("R", [third]);
@@ -267,42 +267,39 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
     await jobs.change("R", { to: "pause", why: null });
     expect(await grows()).toEqual([false]);
     await jobs.change("R", { to: "resume" });
-    await shipping.keep(parcelOf("alone"));
+    await batches.keep(requestFor("alone"));
     expect(await grows()).toEqual([false]);
   });
 
-  stored("parcels go with the records of their calls, and those that are out are given up", async (store) => {
-    const { shipping } = store;
+  stored("requests by batch go with the records of their calls, and those that are out are given up", async (store) => {
+    const { batches } = store;
     await store.create(sessionOf("S"));
     const fence = await leased(store);
-    for (const call of ["a", "b", "c"]) await shipping.keep(parcelOf("S", { call }));
+    for (const call of ["a", "b", "c"]) await batches.keep(requestFor("S", { call }));
     const { id } = await closed(store, fence);
-    await shipping.keep(parcelOf("S", { call: "d" }));
-    await shipping.answer(id, fence, [answerOf(0)]);
+    await batches.keep(requestFor("S", { call: "d" }));
+    await batches.answer(id, fence, [answerOf(0)]);
     await store.commit("S", { records: [recordOf("E1", 1)], delivered: ["a", "b", "d"] });
-    const left = await Promise.all(["a", "b", "c", "d"].map((call) => shipping.parcels("S", call)));
+    const left = await Promise.all(["a", "b", "c", "d"].map((call) => batches.ofCall("S", call)));
     expect(left.map((of) => of.length)).toEqual([0, 0, 1, 0]);
-    expect(await shipping.open()).toMatchObject([{ parcels: 3, wanted: 1 }]);
-    // They are requests of the shipment all the same: it is known by their number.
-    expect((await shipping.requests(id, 0)).map(({ n }) => n)).toEqual([1, 2]);
-    expect(await shipping.answer(id, fence, [answerOf(1)])).toBe(true);
-    expect(await shipping.keep(parcelOf("S", { call: "b" }))).toMatchObject({ state: "out" });
-    expect(await shipping.open()).toMatchObject([{ wanted: 2 }]);
+    expect(await batches.open()).toMatchObject([{ requests: 3, wanted: 1 }]);
+    // They are requests of the batch all the same: it is known by their number.
+    expect((await batches.toSend(id, 0)).map(({ n }) => n)).toEqual([1, 2]);
+    expect(await batches.answer(id, fence, [answerOf(1)])).toBe(true);
+    expect(await batches.keep(requestFor("S", { call: "b" }))).toMatchObject({ state: "out" });
+    expect(await batches.open()).toMatchObject([{ wanted: 2 }]);
     await store.commit("S", { delivered: ["b"] });
-    await shipping.end(id, fence, { kind: "answered", answer: OK });
-    expect(await shipping.parcels("S", "b")).toEqual([]);
+    await batches.end(id, fence, { kind: "answered", answer: OK });
+    expect(await batches.ofCall("S", "b")).toEqual([]);
     const before = await store.journal("S");
     await expect(
       store.commit("S", { delivered: ["c"], drop: ["none"], settle: [{ ...keyOf(0), call: "c", spent: NONE }] }),
     ).rejects.toThrow();
-    expect([await shipping.parcels("S", "c"), await store.journal("S")]).toMatchObject([
-      [{ state: "answered" }],
-      before,
-    ]);
+    expect([await batches.ofCall("S", "c"), await store.journal("S")]).toMatchObject([[{ state: "answered" }], before]);
   });
 
   stored("a hold by batch stays held from try to try, is taken over, and is settled with its call", async (store) => {
-    const { jobs, shipping } = store;
+    const { jobs, batches } = store;
     await runOf(store, 1);
     await jobs.limit("R", { ...UNLIMITED, tokens: 100 });
     const { fence: own } = await store.create(sessionOf("R-0", { origin: "batch" }));
@@ -315,13 +312,13 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
       expect(await jobs.reserve({ ...holdOf(0, call, attempt), amount: tokens(30) })).toBe("held");
     }
     // The process may have died before it kept the request of `a`: nothing was sent.
-    await shipping.keep(parcelOf("R-0.child", { call: "c", run: "R", root: "R-0" }));
+    await batches.keep(requestFor("R-0.child", { call: "c", run: "R", root: "R-0" }));
     await park(store, 0, own);
     await jobs.change("R", { to: "resume" });
     expect(await stateOf(store, 0)).toBe("parked");
     const fence = await leased(store);
     const { id } = await closed(store, fence);
-    expect(await shipping.end(id, fence, { kind: "answered", answer: OK })).toBe(true);
+    expect(await batches.end(id, fence, { kind: "answered", answer: OK })).toBe(true);
     await begin(store, 0, own);
     expect(await jobs.run("R")).toMatchObject({ held: tokens(60), doubtful: tokens(30) });
     expect(await jobs.reserve({ ...holdOf(0, "a", -1), amount: tokens(50) })).toBe("held");
@@ -332,67 +329,70 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
     expect(await jobs.run("R")).toMatchObject({ spent: tokens(10), held: tokens(30), doubtful: tokens(30) });
     await jobs.finish(keyOf(0), own, { state: "failed", result: null, told: null });
     expect(await jobs.run("R")).toMatchObject({ spent: tokens(10), held: NONE, doubtful: tokens(60) });
-    expect(await shipping.parcels("R-0.child", "c")).toEqual([]);
+    expect(await batches.ofCall("R-0.child", "c")).toEqual([]);
   });
 
-  stored("cancel, retry and replace give parcels up: what was sent counts in full, the rest is free", async (store) => {
-    const { jobs, shipping } = store;
-    await runOf(store, 4);
-    const fence = await leased(store);
-    const ask = async (n: number) => {
-      await begin(store, n);
-      await jobs.reserve({ ...holdOf(n, `call of R-${n}`, -1), amount: tokens(10) });
-      await shipping.keep(parcelOf(`R-${n}`, { run: "R" }));
-      await park(store, n);
-    };
-    for (const n of [0, 1]) await ask(n);
-    const { id } = await closed(store, fence);
-    for (const n of [2, 3]) await ask(n);
-    expect(await jobs.run("R")).toMatchObject({ held: tokens(40), doubtful: NONE });
-    await jobs.change("R", { to: "cancel", ids: ["job-0", "job-2"] });
-    expect(await jobs.run("R")).toMatchObject({ held: tokens(20), doubtful: tokens(10) });
-    expect(await shipping.waits({ run: "R" })).toMatchObject([
-      { calls: 1, state: "waiting", batch: null },
-      { calls: 1, state: "closed" },
-    ]);
-    await jobs.change("R", { to: "retry", ids: ["job-1"], states: ["failed"], fresh: true });
-    await jobs.replace("R", [{ id: "job-3", session: "new", input: "2", context: null }]);
-    expect(await jobs.run("R")).toMatchObject({ held: NONE, doubtful: tokens(20) });
-    expect([await shipping.waits({ run: "R" }), await shipping.groups()]).toEqual([[], []]);
-    expect(await shipping.open()).toMatchObject([{ parcels: 2, wanted: 0 }]);
-    expect(await shipping.answer(id, fence, [answerOf(0), answerOf(1)])).toBe(true);
-    await shipping.end(id, fence, { kind: "again", otherwise: LOST });
-    expect(await shipping.groups()).toEqual([]);
-  });
+  stored(
+    "cancel, retry and replace give requests up: what was sent counts in full, the rest is free",
+    async (store) => {
+      const { jobs, batches } = store;
+      await runOf(store, 4);
+      const fence = await leased(store);
+      const ask = async (n: number) => {
+        await begin(store, n);
+        await jobs.reserve({ ...holdOf(n, `call of R-${n}`, -1), amount: tokens(10) });
+        await batches.keep(requestFor(`R-${n}`, { run: "R" }));
+        await park(store, n);
+      };
+      for (const n of [0, 1]) await ask(n);
+      const { id } = await closed(store, fence);
+      for (const n of [2, 3]) await ask(n);
+      expect(await jobs.run("R")).toMatchObject({ held: tokens(40), doubtful: NONE });
+      await jobs.change("R", { to: "cancel", ids: ["job-0", "job-2"] });
+      expect(await jobs.run("R")).toMatchObject({ held: tokens(20), doubtful: tokens(10) });
+      expect(await batches.waits({ run: "R" })).toMatchObject([
+        { calls: 1, state: "waiting", batch: null },
+        { calls: 1, state: "closed" },
+      ]);
+      await jobs.change("R", { to: "retry", ids: ["job-1"], states: ["failed"], fresh: true });
+      await jobs.replace("R", [{ id: "job-3", session: "new", input: "2", context: null }]);
+      expect(await jobs.run("R")).toMatchObject({ held: NONE, doubtful: tokens(20) });
+      expect([await batches.waits({ run: "R" }), await batches.groups()]).toEqual([[], []]);
+      expect(await batches.open()).toMatchObject([{ requests: 2, wanted: 0 }]);
+      expect(await batches.answer(id, fence, [answerOf(0), answerOf(1)])).toBe(true);
+      await batches.end(id, fence, { kind: "again", otherwise: LOST });
+      expect(await batches.groups()).toEqual([]);
+    },
+  );
 
   stored("requests that have not left are given up alone, and their jobs wait for a try", async (store) => {
-    const { jobs, shipping } = store;
+    const { jobs, batches } = store;
     await runOf(store, 2);
     for (const n of [0, 1]) {
       await begin(store, n);
       await jobs.reserve({ ...holdOf(n, `call of R-${n}`, -1), amount: tokens(10) });
-      await shipping.keep(parcelOf(`R-${n}`, { run: "R" }));
+      await batches.keep(requestFor(`R-${n}`, { run: "R" }));
       await park(store, n);
     }
     const fence = await leased(store);
-    await closed(store, fence, { ...ALL, parcels: 1 });
-    await shipping.giveUp({ run: "R" }, "unsent");
-    expect(await shipping.delivered("q")).toMatchObject([{ run: "R", n: 1 }]);
+    await closed(store, fence, { ...ALL, requests: 1 });
+    await batches.giveUp({ run: "R" }, "unsent");
+    expect(await batches.delivered("q")).toMatchObject([{ run: "R", n: 1 }]);
     expect([await stateOf(store, 0), await stateOf(store, 1)]).toEqual(["parked", "waiting"]);
     expect(await jobs.run("R")).toMatchObject({ held: tokens(10), doubtful: NONE });
-    await shipping.giveUp({ root: "R-0" }, "all");
+    await batches.giveUp({ root: "R-0" }, "all");
     expect(await jobs.run("R")).toMatchObject({ held: NONE, doubtful: tokens(10) });
   });
 
-  stored("a session or run with parcels out is not removed or collected, unless they are discarded", async (store) => {
-    const { jobs, shipping } = store;
+  stored("a session or run with requests out is not removed or collected, unless they are discarded", async (store) => {
+    const { jobs, batches } = store;
     await runOf(store, 1);
     for (const id of ["S", "R-0"]) await store.create(sessionOf(id, { name: id === "S" ? "mine" : null }));
     const fence = await leased(store);
-    await shipping.keep(parcelOf("S.child", { root: "S" }));
-    await shipping.keep(parcelOf("R-0", { run: "R" }));
+    await batches.keep(requestFor("S.child", { root: "S" }));
+    await batches.keep(requestFor("R-0", { run: "R" }));
     const { id } = await closed(store, fence);
-    await shipping.step(id, fence, { state: "out", batch: "batch-1" });
+    await batches.step(id, fence, { state: "out", batch: "batch-1" });
     for (const one of ["S", "R-0"]) await store.release(one);
     const busy = (of: string) => ({
       code: "session_busy",
@@ -406,49 +406,49 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
     await store.remove("S", { discard: true });
     await jobs.remove("R", { discard: true });
     expect([await store.find("S"), await store.find("R-0"), await jobs.run("R")]).toEqual([null, null, null]);
-    expect(await shipping.open()).toMatchObject([{ parcels: 2, wanted: 0 }]);
-    await shipping.end(id, fence, { kind: "again", otherwise: LOST });
+    expect(await batches.open()).toMatchObject([{ requests: 2, wanted: 0 }]);
+    await batches.end(id, fence, { kind: "again", otherwise: LOST });
     const inDays = (days: number) => ({ ...GC, now: Date.now() + days * 86_400_000 });
     await store.gc(inDays(6));
-    expect(await shipping.batches(ACCOUNT)).toEqual(["batch-1"]);
+    expect(await batches.names(ACCOUNT)).toEqual(["batch-1"]);
     await store.gc(inDays(8));
-    expect(await shipping.batches(ACCOUNT)).toEqual([]);
+    expect(await batches.names(ACCOUNT)).toEqual([]);
   });
 
   stored("gc drops a batch that nobody wants and nobody has looked at for long", async (store) => {
-    const { shipping } = store;
+    const { batches } = store;
     const fence = await leased(store);
-    await shipping.keep(parcelOf("S"));
+    await batches.keep(requestFor("S"));
     const { id } = await closed(store, fence);
-    await shipping.step(id, fence, { state: "out", batch: "b" });
-    await shipping.giveUp({ root: "S" }, "all");
+    await batches.step(id, fence, { state: "out", batch: "b" });
+    await batches.giveUp({ root: "S" }, "all");
     const inDays = (days: number) => ({ ...GC, now: Date.now() + days * 86_400_000 });
     await store.gc(inDays(6));
-    expect(await shipping.open()).toHaveLength(1);
+    expect(await batches.open()).toHaveLength(1);
     await store.gc(inDays(8));
-    expect(await shipping.open()).toEqual([]);
+    expect(await batches.open()).toEqual([]);
   });
 
-  stored("runs of an account are paused, and earlier shipments say how long they took", async (store) => {
-    const { jobs, shipping } = store;
+  stored("runs of an account are paused, and earlier batches say how long they took", async (store) => {
+    const { jobs, batches } = store;
     for (const run of ["R", "Q"]) await runOf(store, 1, run);
     const fence = await leased(store);
-    await shipping.keep(parcelOf("old"));
+    await batches.keep(requestFor("old"));
     const { id } = await closed(store, fence);
-    await shipping.step(id, fence, { state: "out", batch: "b" });
-    await shipping.end(id, fence, { kind: "answered", answer: OK });
-    await shipping.keep(parcelOf("R-0", { run: "R" }));
-    await shipping.keep(parcelOf("Q-0", { run: "Q", account: "other" }));
-    expect(await shipping.pause(ACCOUNT, ["other"], "doubt")).toBe(0);
-    expect(await shipping.pause(ACCOUNT, ["other", "q"], "doubt")).toBe(1);
+    await batches.step(id, fence, { state: "out", batch: "b" });
+    await batches.end(id, fence, { kind: "answered", answer: OK });
+    await batches.keep(requestFor("R-0", { run: "R" }));
+    await batches.keep(requestFor("Q-0", { run: "Q", account: "other" }));
+    expect(await batches.pause(ACCOUNT, ["other"], "doubt")).toBe(0);
+    expect(await batches.pause(ACCOUNT, ["other", "q"], "doubt")).toBe(1);
     expect(await jobs.run("R")).toMatchObject({ state: "paused", why: "doubt" });
     expect(await jobs.run("Q")).toMatchObject({ state: "open" });
-    expect((await shipping.waits({ run: "R" }))[0]?.earlier).toEqual([expect.any(Number)]);
+    expect((await batches.waits({ run: "R" }))[0]?.earlier).toEqual([expect.any(Number)]);
   });
 });
 
 /** A file and a server, opened twice. */
-describe.each(EDITED)("parcels of a store $kind", (of) => {
+describe.each(EDITED)("requests by batch of a store $kind", (of) => {
   const edited = (name: string, work: (store: Store, other: Store, place: string) => Promise<void>) =>
     test(name, async ({ skip }) => {
       skip(of.skipped !== null, of.skipped ?? "");
@@ -459,17 +459,17 @@ describe.each(EDITED)("parcels of a store $kind", (of) => {
     });
 
   edited("an account goes from store to store, and the one that had it changes nothing more", async (store, other) => {
-    await store.shipping.keep(parcelOf("S"));
+    await store.batches.keep(requestFor("S"));
     const fence = await leased(store);
     const { id } = await closed(store, fence);
-    expect(await other.shipping.lease(ACCOUNT)).toBeNull();
-    await store.shipping.release(ACCOUNT);
+    expect(await other.batches.lease(ACCOUNT)).toBeNull();
+    await store.batches.release(ACCOUNT);
     const next = await leased(other);
-    expect(await store.shipping.step(id, fence, { file: "f" })).toBe(false);
-    expect(await store.shipping.answer(id, fence, [answerOf(0)])).toBe(false);
-    expect(await store.shipping.end(id, fence, { kind: "answered", answer: OK })).toBe(false);
-    expect(await other.shipping.step(id, next, { file: "g" })).toBe(true);
-    expect(await store.shipping.open()).toMatchObject([{ file: "g", wanted: 1 }]);
+    expect(await store.batches.step(id, fence, { file: "f" })).toBe(false);
+    expect(await store.batches.answer(id, fence, [answerOf(0)])).toBe(false);
+    expect(await store.batches.end(id, fence, { kind: "answered", answer: OK })).toBe(false);
+    expect(await other.batches.step(id, next, { file: "g" })).toBe(true);
+    expect(await store.batches.open()).toMatchObject([{ file: "g", wanted: 1 }]);
     // It is not a session: what nobody uses is collected all the same.
     await store.putContext(contextOf("unused"));
     expect(await store.gc(GC)).toMatchObject({ contexts: 1 });
@@ -477,39 +477,39 @@ describe.each(EDITED)("parcels of a store $kind", (of) => {
   });
 
   edited("a lease that has lapsed is another store's, with a fence of its own", async (store, other, place) => {
-    await store.shipping.keep(parcelOf("S"));
+    await store.batches.keep(requestFor("S"));
     const fence = await leased(store);
     const { id } = await closed(store, fence);
     if (of.kind === "in a folder") return;
     await of.change(place, "UPDATE STORE.leases SET until = now() - interval '1 s'");
-    expect(await other.shipping.lease(ACCOUNT)).toBe(fence + 1);
-    expect(await store.shipping.step(id, fence, { file: "f" })).toBe(false);
-    expect(await store.shipping.end(id, fence, { kind: "answered", answer: OK })).toBe(false);
-    await store.shipping.release(ACCOUNT);
-    expect(await store.shipping.lease(ACCOUNT)).toBeNull();
-    expect(await other.shipping.step(id, fence + 1, { file: "g" })).toBe(true);
+    expect(await other.batches.lease(ACCOUNT)).toBe(fence + 1);
+    expect(await store.batches.step(id, fence, { file: "f" })).toBe(false);
+    expect(await store.batches.end(id, fence, { kind: "answered", answer: OK })).toBe(false);
+    await store.batches.release(ACCOUNT);
+    expect(await store.batches.lease(ACCOUNT)).toBeNull();
+    expect(await other.batches.step(id, fence + 1, { file: "g" })).toBe(true);
   });
 
-  edited("two that answer the last parcels of a job at the same time wake it", async (store, other) => {
+  edited("two that answer the last requests of a job at the same time wake it", async (store, other) => {
     await runOf(store, 20);
     const accounts = [ACCOUNT, "other account"];
     for (let n = 0; n < 20; n++) {
       await begin(store, n);
       for (const [k, account] of accounts.entries())
-        await store.shipping.keep(parcelOf(`R-${n}`, { run: "R", k, account }));
+        await store.batches.keep(requestFor(`R-${n}`, { run: "R", k, account }));
       if (n % 2 === 0) await park(store, n);
     }
     const stores = await Promise.all(
-      [store, other].map(async ({ shipping }, at) => {
+      [store, other].map(async ({ batches }, at) => {
         const account = accounts[at] ?? "";
-        const fence = (await shipping.lease(account)) ?? -1;
-        return { shipping, fence, shipment: await shipping.close({ account, model: MODEL }, fence, ALL) };
+        const fence = (await batches.lease(account)) ?? -1;
+        return { batches, fence, batch: await batches.close({ account, model: MODEL }, fence, ALL) };
       }),
     );
     await Promise.all([
-      ...stores.map(async ({ shipping, fence, shipment }) => {
+      ...stores.map(async ({ batches, fence, batch }) => {
         for (let n = 0; n < 20; n++) {
-          await shipping.answer(shipment?.id ?? "", fence, [answerOf(n)]);
+          await batches.answer(batch?.id ?? "", fence, [answerOf(n)]);
         }
       }),
       (async () => {
@@ -528,38 +528,38 @@ describe.each(EDITED)("parcels of a store $kind", (of) => {
     skip(of.skipped !== null, of.skipped ?? "");
     const place = await of.place();
     await using store = await openStore(place);
-    const { shipping } = store;
-    await shipping.keep(parcelOf("S"));
+    const { batches } = store;
+    await batches.keep(requestFor("S"));
     const fence = await leased(store);
     const { id } = await closed(store, fence);
     const body = of.kind === "in a folder" ? "body = '{}'" : "body = convert_to('{}', 'UTF8')";
     await of.change(place, `UPDATE STORE.${table} SET ${change === "BODY" ? body : change}`);
     const corrupt = { code: "store_corrupt", message: expect.stringContaining(problem) };
     if (table === "shipments") {
-      await expect(shipping.open()).rejects.toMatchObject(corrupt);
-      await expect(shipping.step(id, fence, { done: 1 })).rejects.toMatchObject(corrupt);
-      await expect(shipping.answer(id, fence, [answerOf(0)])).rejects.toMatchObject(corrupt);
+      await expect(batches.open()).rejects.toMatchObject(corrupt);
+      await expect(batches.step(id, fence, { done: 1 })).rejects.toMatchObject(corrupt);
+      await expect(batches.answer(id, fence, [answerOf(0)])).rejects.toMatchObject(corrupt);
     } else {
-      await expect(shipping.requests(id, 0)).rejects.toMatchObject(corrupt);
+      await expect(batches.toSend(id, 0)).rejects.toMatchObject(corrupt);
       // An answer does not make it whole.
       if (change !== "BODY") {
-        await shipping.answer(id, fence, [answerOf(0)]);
-        await expect(shipping.parcels("S", "call of S")).rejects.toMatchObject(corrupt);
+        await batches.answer(id, fence, [answerOf(0)]);
+        await expect(batches.ofCall("S", "call of S")).rejects.toMatchObject(corrupt);
       }
     }
     expect(await findingsIn(store)).toContainEqual(expect.stringContaining(problem));
-    for (const root of ["S", "other"]) await shipping.giveUp({ root }, "all");
-    expect(await shipping.open()).toHaveLength(table === "shipments" ? 0 : 1);
-    expect(await shipping.requests(id, 0)).toEqual(table === "shipments" ? [expect.anything()] : []);
+    for (const root of ["S", "other"]) await batches.giveUp({ root }, "all");
+    expect(await batches.open()).toHaveLength(table === "shipments" ? 0 : 1);
+    expect(await batches.toSend(id, 0)).toEqual(table === "shipments" ? [expect.anything()] : []);
   });
 
   edited("an answer that was changed, or is another's, is refused by name", async (store, _other, place) => {
-    const { shipping } = store;
-    for (const k of [0, 1]) await shipping.keep(parcelOf("S", { k }));
+    const { batches } = store;
+    for (const k of [0, 1]) await batches.keep(requestFor("S", { k }));
     const fence = await leased(store);
     const { id } = await closed(store, fence);
-    await shipping.answer(id, fence, [answerOf(0), answerOf(1, { body: { text: "no" } })]);
-    expect(await shipping.parcels("S", "call of S")).toMatchObject([
+    await batches.answer(id, fence, [answerOf(0), answerOf(1, { body: { text: "no" } })]);
+    expect(await batches.ofCall("S", "call of S")).toMatchObject([
       { answer: OK },
       { answer: { body: { text: "no" } } },
     ]);
@@ -568,24 +568,24 @@ describe.each(EDITED)("parcels of a store $kind", (of) => {
       "UPDATE STORE.parcels SET answer = (SELECT answer FROM STORE.parcels WHERE k = 1) WHERE k = 0",
     );
     const corrupt = { code: "store_corrupt", message: expect.stringContaining("request 0 of call call of S") };
-    await expect(shipping.parcels("S", "call of S")).rejects.toMatchObject(corrupt);
+    await expect(batches.ofCall("S", "call of S")).rejects.toMatchObject(corrupt);
     expect(await findingsIn(store)).toHaveLength(1);
   });
 
-  edited("rows that do not fit their shipment are findings", async (store, _other, place) => {
-    await store.shipping.keep(parcelOf("S"));
+  edited("rows that do not fit their batch are findings", async (store, _other, place) => {
+    await store.batches.keep(requestFor("S"));
     const { id } = await closed(store, await leased(store));
     await of.change(place, "UPDATE STORE.parcels SET shipment = 'none'");
-    expect(await findingsIn(store)).toEqual(["request 0 of call call of S of session S does not fit its shipment"]);
+    expect(await findingsIn(store)).toEqual(["request 0 of call call of S of session S does not fit its batch"]);
     await of.change(place, `UPDATE STORE.parcels SET shipment = '${id}', state = 'waiting'`);
-    expect(await findingsIn(store)).toEqual(["request 0 of call call of S of session S does not fit its shipment"]);
+    expect(await findingsIn(store)).toEqual(["request 0 of call call of S of session S does not fit its batch"]);
   });
 });
 
 const own = { now: 1, holding: () => sql`SELECT 1 AS n` };
 const ENDED = { kind: "answered", answer: OK } as const;
 
-test("10,000 parcels take as many statements to be polled and closed as 1,000, and fewer than two each to be answered", () => {
+test("10,000 requests take as many statements to be polled and closed as 1,000, and fewer than two each to be answered", () => {
   const statementsFor = (count: number) => {
     const database = openDatabase(null);
     database.exec(`INSERT INTO parcels (session, call, k, root, run, account, model, state, at, bytes, body_sum, sha256, body)
@@ -603,16 +603,16 @@ test("10,000 parcels take as many statements to be polled and closed as 1,000, a
     }
     const perform = <T>(plan: Plan<T>): T => database.perform(counting(plan));
     perform(groupsOf(own));
-    const id = perform(closeShipment({ account: "a", model: "m" }, 0, ALL, own))?.id ?? "";
-    perform(openShipments(own));
+    const id = perform(closeBatch({ account: "a", model: "m" }, 0, ALL, own))?.id ?? "";
+    perform(openBatches(own));
     perform(waitsOf({ run: "R" }));
     const polled = asked;
     for (let from = 0; from < count / 2; from += 500) {
       const answers = Array.from({ length: 500 }, (_, n) => answerOf(from + n));
-      expect(perform(answerParcels(id, 0, answers, own))).toBe(true);
+      expect(perform(answerRequests(id, 0, answers, own))).toBe(true);
     }
     const answered = asked - polled;
-    expect(perform(endShipment(id, 0, ENDED, own))).toBe(true);
+    expect(perform(endBatch(id, 0, ENDED, own))).toBe(true);
     database.close();
     return { polled, answered, ended: asked - polled - answered };
   };
@@ -622,7 +622,7 @@ test("10,000 parcels take as many statements to be polled and closed as 1,000, a
   expect(many.ended).toBeLessThan(40);
 });
 
-test("no statement on parcels reads a table from end to end, or all parcels of a shipment for each of them", () => {
+test("no statement on requests reads a table from end to end, or all requests of a batch for each of them", () => {
   const database = openDatabase(null);
   const plans = new Map<string, readonly string[]>();
   const { prepare } = DatabaseSync.prototype;
@@ -641,14 +641,14 @@ test("no statement on parcels reads a table from end to end, or all parcels of a
   });
   database.exec(`INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input)
     VALUES ('R', 0, 'j', 'parked', 0, 0, 'S', '1')`);
-  for (const k of [0, 1, 2]) database.perform(keepParcel(parcelOf("S", { run: "R", k }), 1));
+  for (const k of [0, 1, 2]) database.perform(keepRequest(requestFor("S", { run: "R", k }), 1));
   database.perform(groupsOf(own));
-  const id = database.perform(closeShipment(OF, 0, ALL, own))?.id ?? "";
+  const id = database.perform(closeBatch(OF, 0, ALL, own))?.id ?? "";
   for (const of of [{ run: "R" }, { root: "S" }]) database.perform(waitsOf(of));
-  database.perform(openShipments(own));
+  database.perform(openBatches(own));
   database.perform(requestsOf(id, 0));
-  database.perform(answerParcels(id, 0, [answerOf(0), answerOf(1, { again: true })], own));
-  database.perform(endShipment(id, 0, ENDED, own));
+  database.perform(answerRequests(id, 0, [answerOf(0), answerOf(1, { again: true })], own));
+  database.perform(endBatch(id, 0, ENDED, own));
   for (const which of ["unsent", "all"] as const) database.perform(giveUpWhich({ root: "S" }, which, 1));
   prepared.mockRestore();
   database.close();

@@ -2,7 +2,7 @@ import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
 import { joinSignals } from "../platform/signals.ts";
 import { sleep } from "../platform/sleep.ts";
-import { collectAnswers, shippingPace } from "../provider-batches/index.ts";
+import { batchPace, collectAnswers } from "../provider-batches/index.ts";
 import type { Resumed } from "./api.ts";
 import type { AskEnvelope, AskOptions } from "./ask/api.ts";
 import { ask } from "./ask/ask.ts";
@@ -12,11 +12,11 @@ import { type CellRequest, cellRequestOf, type ExecAsked } from "./exec/request.
 import { interruptedIn, openAskIn } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure, QueryEnvelope } from "./journal/envelope.ts";
 import type { WaitOptions } from "./option-types.ts";
-import type { Parked } from "./parking.ts";
 import type { SessionParts } from "./parts.ts";
 import { hasWaited, type ProviderWait, providerWait } from "./provider-wait.ts";
 import { resume } from "./resume.ts";
 import { type HeldBack, heldBackCure, heldBackProblem } from "./sub-calls/held-back.ts";
+import type { SuspensionReason } from "./suspension.ts";
 
 type Envelope = ExecEnvelope | AskEnvelope | QueryEnvelope;
 
@@ -25,7 +25,7 @@ type NotOver = Required<Pick<ExecFailure, "error_code" | "error_message" | "sugg
   Pick<ExecFailure, "held_back">;
 
 /** Runs a cell, and goes on with it as long as only providers keep it from its end. */
-export async function execToItsEnd(
+export async function runExecToEnd(
   setup: SessionParts,
   request: CellRequest,
   options: ExecAsked & WaitOptions,
@@ -40,7 +40,7 @@ export async function execToItsEnd(
 }
 
 /** Asks a question, and goes on with it as long as only providers keep its cells from their end. */
-export async function askToItsEnd(setup: SessionParts, question: string, options: AskOptions): Promise<AskEnvelope> {
+export async function runAskToEnd(setup: SessionParts, question: string, options: AskOptions): Promise<AskEnvelope> {
   const goesOn = { isResumed: true, trajectory: options.trajectory === true };
   const work = async (asked: ExecAsked, isFirst: boolean) => ({
     envelope: await (isFirst ? ask(setup, question, { ...options, ...asked }) : runAsk(setup, asked, goesOn)),
@@ -49,7 +49,7 @@ export async function askToItsEnd(setup: SessionParts, question: string, options
 }
 
 /** Finishes what was interrupted. A request that has not left goes as the session's calls go now. */
-export async function resumeToItsEnd(
+export async function resumeToEnd(
   setup: SessionParts,
   options: ExecAsked & WaitOptions,
   trajectory: boolean,
@@ -57,7 +57,7 @@ export async function resumeToItsEnd(
   const { above, env, options: own, row, state } = setup;
   const isUnfinished = openAskIn(state().account) || interruptedIn(state().account);
   if (isUnfinished && own.delivery !== "batch" && !above) {
-    await env.store.shipping.giveUp({ root: row.id }, "unsent");
+    await env.store.batches.giveUp({ root: row.id }, "unsent");
   }
   return untilDelivered(setup, options, (asked) => resume(setup, asked, trajectory));
 }
@@ -81,27 +81,27 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
   { wait_ms = Number.POSITIVE_INFINITY, resendDoubtful = false, ...asked }: ExecAsked & WaitOptions,
   work: (asked: ExecAsked, isFirst: boolean) => Promise<A>,
 ): Promise<A> {
-  const { parking, hasOwnParking, above } = setup;
+  const { suspension, hasOwnSuspension, above } = setup;
   // The call that a child answers counts as active already.
   if (above) return work(asked, true);
-  if (!hasOwnParking) {
-    const answer = await parking.active(() => work(asked, true));
-    const heldBack = parking.heldBack();
+  if (!hasOwnSuspension) {
+    const answer = await suspension.active(() => work(asked, true));
+    const heldBack = suspension.heldBack();
     if (heldBack) setup.env.emit({ kind: "held_back", held_back: heldBack });
     return answer;
   }
   for (let isFirst = true; ; isFirst = false) {
     const parked = new AbortController();
     const stuck: RlmError[] = [];
-    parking.begin((reason) => {
+    suspension.begin((reason) => {
       stuck.push(...problemsOf(reason));
       parked.abort();
     });
     using suspend = joinSignals(asked.suspend, parked.signal);
-    const answer = await parking.active(() => work({ ...asked, suspend: suspend.signal }, isFirst));
+    const answer = await suspension.active(() => work({ ...asked, suspend: suspend.signal }, isFirst));
     const end = answer?.envelope;
     if (!answer || !end || end.success || !end.resumable || !parked.signal.aborted) return answer;
-    const heldBack = parking.heldBack();
+    const heldBack = suspension.heldBack();
     if (heldBack) setup.env.emit({ kind: "held_back", held_back: heldBack });
     const { waits, problem } = await collected(setup, { wait_ms, resendDoubtful, ...asked }, stuck);
     if (waits.length > 0 || problem) return { ...answer, envelope: told(end, notOver(waits, problem, heldBack)) };
@@ -144,7 +144,7 @@ async function collected(
   );
   try {
     for (;;) {
-      const open = await store.shipping.waits({ root: root.session });
+      const open = await store.batches.waits({ root: root.session });
       const waits = open.map(providerWait);
       const [problem = null] = [...stuck, ...open.flatMap(({ account }) => problems.get(account) ?? [])];
       env.emit({ kind: "waits", waits });
@@ -155,7 +155,7 @@ async function collected(
       );
       const overMs = clock.monotonic() - endMs;
       if (hasWaited(waits, overMs, hasLooked) || (failed && overMs >= 0)) return { waits, problem: failed };
-      await Promise.race([sleep(clock, LOOK_MS * shippingPace(), stop.signal), collecting]);
+      await Promise.race([sleep(clock, LOOK_MS * batchPace(), stop.signal), collecting]);
     }
   } finally {
     over.abort();
@@ -166,7 +166,7 @@ async function collected(
 }
 
 /** Reasons other than a provider: somebody has to act. */
-function problemsOf(reason: Parked): RlmError[] {
+function problemsOf(reason: SuspensionReason): RlmError[] {
   if (reason.why === "trouble") {
     const { code, message, suggestion } = reason.error;
     return [new RlmError(code, message, { suggestion })];

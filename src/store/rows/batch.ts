@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { BatchAnswer, BatchRequest, NewBatchRequest, RequestToSend } from "../batch-store.ts";
 import { corrupt } from "../failure.ts";
-import type { NewParcel, Parcel, ParcelAnswer, ParcelRequest } from "../shipping/port.ts";
 import { BODY_BOUNDS } from "./bounds.ts";
 import { jsonIn } from "./forms.ts";
 import { unpackText } from "./pack.ts";
@@ -18,28 +18,28 @@ import {
   wordOf,
 } from "./seal.ts";
 
-// Rows of parcels and shipments. Both databases have the same columns.
+// Rows of requests that go by batches, and of these batches. Both databases have the same columns.
 
-/** Columns that the seal of a parcel is over: those that stay, and the sum of its request. */
+/** Columns that the seal of a request is over: those that stay, and the sum of its body. */
 const KEPT = ["session", "call", "k", "root", "run", "account", "model", "body_sum", "proof"];
 
-/** All of a parcel but its request and its answer. */
-export const PARCEL_COLUMNS = [...KEPT, "state", "n", "tries", "status", "sha256"].join(", ");
+/** All of a request but its body and its answer. */
+export const REQUEST_COLUMNS = [...KEPT, "state", "n", "tries", "status", "sha256"].join(", ");
 
 /** The checksums of a request that nobody has answered. */
-export function sealsOfRequest({ session, call, k, root, run, account, model, proof }: NewParcel, body: string) {
+export function sealsOfRequest({ session, call, k, root, run, account, model, proof }: NewBatchRequest, body: string) {
   const sum = seal([body]);
   return { sum, sha256: seal([session, call, k, root, run, account, model, sum, proof]) };
 }
 
-/** The seal of a parcel with its answer. A row that is damaged keeps its seal, and stays known as damaged. */
+/** The seal of a request with its answer. A row that is damaged keeps its seal, and stays known as damaged. */
 export function sealOfAnswered(row: Row, status: number, answer: string): Uint8Array {
   const kept = KEPT.map((column) => value(row, column));
   return isSealed(row, kept) ? seal([...kept, status, answer]) : blob(row, "sha256");
 }
 
-/** A parcel that is shown, with columns of its shipment. @throws RlmError `store_corrupt` */
-export function decodeParcel(row: Row): Parcel {
+/** A request that is shown, with columns of its batch. @throws RlmError `store_corrupt` */
+export function decodeRequest(row: Row): BatchRequest {
   return {
     ...columnsOf(row, ASKED),
     account: text(row, "account"),
@@ -51,13 +51,13 @@ export function decodeParcel(row: Row): Parcel {
   };
 }
 
-/** For whom a parcel is, and whom it asks. */
+/** For whom a request is, and whom it asks. */
 const ASKED = { session: text, call: text, k: number, root: text, run: textOrNull, model: text };
 
 const STATES = ["waiting", "out", "answered"] as const;
 
-/** null: it has none. @throws RlmError `store_corrupt` if the parcel is damaged */
-export function answerOf(row: Row): ParcelAnswer | null {
+/** null: it has none. @throws RlmError `store_corrupt` if the request is damaged */
+export function answerOf(row: Row): BatchAnswer | null {
   const kept = KEPT.map((column) => value(row, column));
   if (row.state !== "answered") return isSealed(row, kept) ? null : damaged(row);
   const status = number(row, "status");
@@ -66,8 +66,8 @@ export function answerOf(row: Row): ParcelAnswer | null {
   return { status, body: answer.value };
 }
 
-/** @throws RlmError `store_corrupt` if the parcel or its request is damaged */
-export function requestOf(row: Row): ParcelRequest {
+/** @throws RlmError `store_corrupt` if the request or its body is damaged */
+export function requestOf(row: Row): RequestToSend {
   const body = unpackText(row, "body", BODY_BOUNDS);
   const sum = value(row, "body_sum");
   if (body === null || !(sum instanceof Uint8Array) || !seal([body]).equals(sum)) return damaged(row);
@@ -79,28 +79,28 @@ function damaged({ session, call, k }: Row): never {
   throw corrupt(`request ${k} of call ${call} of session ${session} is damaged`);
 }
 
-/** A row of shipments. `cancelled` is 0 or 1. */
-export type ShipmentRow = ReturnType<typeof decodeShipment>;
+/** A row of a batch. `cancelled` is 0 or 1. */
+export type BatchRow = ReturnType<typeof decodeBatch>;
 
-/** Columns of a shipment under its seal. The others change with each look. */
+/** Columns of a batch under its seal. The others change with each look. */
 const SEALED = [
   ...(["id", "account", "model", "parcels", "state", "closed_at", "file", "asked_at", "batch"] as const),
   ...(["made_at", "cancelled", "over_at", "proof"] as const),
 ];
-export const SHIPMENT_COLUMNS = [...SEALED, "look_at", "done"] as const;
+export const BATCH_COLUMNS = [...SEALED, "look_at", "done"] as const;
 
-export function sealOfShipment(shipment: ShipmentRow): Buffer {
-  return seal(SEALED.map((column) => shipment[column]));
+export function sealOfBatch(batch: BatchRow): Buffer {
+  return seal(SEALED.map((column) => batch[column]));
 }
 
 /** @throws RlmError `store_corrupt` */
-export function decodeShipment(row: Row) {
+export function decodeBatch(row: Row) {
   const sealed = SEALED.map((column) => value(row, column));
-  if (!isSealed(row, sealed)) throw corrupt(`the row of shipment ${row.id} is damaged`);
-  return columnsOf(row, SHIPMENT);
+  if (!isSealed(row, sealed)) throw corrupt(`the row of batch ${row.id} is damaged`);
+  return columnsOf(row, BATCH);
 }
 
-const SHIPMENT = {
+const BATCH = {
   id: text,
   account: text,
   model: text,
@@ -115,7 +115,7 @@ const SHIPMENT = {
   done: number,
   cancelled: number,
   proof: textOrNull,
-  state: wordOf("a shipment", ["closed", "out", "doubt", "over"]),
+  state: wordOf("a batch", ["closed", "out", "doubt", "over"]),
 };
 
 /** The lease of an account has an id as those of sessions have, and no session has this one: theirs are ULIDs. */

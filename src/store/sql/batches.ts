@@ -1,28 +1,28 @@
 import { ulid } from "ulid";
 import {
-  decodeShipment,
-  PARCEL_COLUMNS,
-  requestOf,
-  SHIPMENT_COLUMNS,
-  type ShipmentRow,
-  sealOfAnswered,
-  sealOfShipment,
-} from "../rows/parcel.ts";
-import { number, type Row, text } from "../rows/seal.ts";
-import {
+  type BatchAnswer,
+  type BatchChange,
+  type BatchResult,
   type Group,
-  PARCEL_TRIES,
-  type ParcelAnswer,
-  type ParcelRequest,
+  type ProviderBatch,
+  REQUEST_TRIES,
+  type RequestToSend,
   type Rest,
-  type RowAnswer,
-  type Shipment,
-  type ShipmentChange,
-} from "../shipping/port.ts";
-import { hasOpenParcels, lockJobs, wake } from "./parcels.ts";
+} from "../batch-store.ts";
+import {
+  BATCH_COLUMNS,
+  type BatchRow,
+  decodeBatch,
+  REQUEST_COLUMNS,
+  requestOf,
+  sealOfAnswered,
+  sealOfBatch,
+} from "../rows/batch.ts";
+import { number, type Row, text } from "../rows/seal.ts";
+import { hasOpenRequests, lockJobs, wake } from "./batch-requests.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
-/** The side of a database in changes of shipments. */
+/** The needs of changes of batches from their database. */
 export interface Handling {
   /** The clock of the store, ms since the epoch. */
   readonly now: Part;
@@ -35,20 +35,20 @@ const PAGE = 500;
 /** Bytes of requests after which a page of them ends. */
 const PAGE_BYTES = 16 * 2 ** 20;
 
-const COLUMNS = raw(PARCEL_COLUMNS);
+const COLUMNS = raw(REQUEST_COLUMNS);
 
 export function* groupsOf({ now }: Handling): Plan<Group[]> {
   const at = yield* clock(now);
   const growing = sql`SELECT r.id FROM runs r WHERE r.state = 'open' AND EXISTS (SELECT 1 FROM jobs j
-    WHERE j.run = r.id AND j.state IN ('waiting', 'running') AND NOT ${hasOpenParcels(sql`j.session`)})`;
-  const rows = yield* all(sql`SELECT account, model, count(*) AS parcels, CAST(sum(bytes) AS bigint) AS bytes,
+    WHERE j.run = r.id AND j.state IN ('waiting', 'running') AND NOT ${hasOpenRequests(sql`j.session`)})`;
+  const rows = yield* all(sql`SELECT account, model, count(*) AS requests, CAST(sum(bytes) AS bigint) AS bytes,
       min(at) AS oldest, max(at) AS newest, min(CASE WHEN run IS NULL THEN 0 ELSE 1 END) AS of_runs,
       max(CASE WHEN run IN (${growing}) THEN 1 ELSE 0 END) AS grows FROM parcels
     WHERE state = 'waiting' AND ready_at <= ${at} GROUP BY account, model ORDER BY account, model`);
   return rows.map((row) => ({
     account: text(row, "account"),
     model: text(row, "model"),
-    parcels: number(row, "parcels"),
+    requests: number(row, "requests"),
     bytes: number(row, "bytes"),
     oldestMs: at - number(row, "oldest"),
     newestMs: at - number(row, "newest"),
@@ -56,35 +56,35 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
   }));
 }
 
-/** True if a parcel is not of a job that is over: its request would be paid for, and nobody would take the answer. */
+/** True if a request is not of a job that is over: its request would be paid for, and nobody would take the answer. */
 const IS_WAITED_FOR = sql`(run IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.session = parcels.root
   AND j.run = parcels.run AND j.state NOT IN ('done', 'failed', 'cancelled')))`;
 
-export function* closeShipment(
+export function* closeBatch(
   { account, model }: Pick<Group, "account" | "model">,
   fence: number,
-  most: Pick<Group, "parcels" | "bytes">,
+  most: Pick<Group, "requests" | "bytes">,
   { now, holding }: Handling,
-): Plan<Shipment | null> {
+): Plan<ProviderBatch | null> {
   if (!(yield* get(holding(account, fence)))) return null;
   const id = ulid();
   const at = yield* clock(now);
-  // The update does not go by the state: a server would find the parcels by the index of waiting ones, each in all of them.
-  const parcels = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM parcels
+  // The update does not go by the state: a server would find the requests by the index of waiting ones, each in all of them.
+  const requests = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM parcels
       WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at} AND ${IS_WAITED_FOR}
-      ORDER BY at, session, call, k LIMIT ${Math.max(1, most.parcels)}),
+      ORDER BY at, session, call, k LIMIT ${Math.max(1, most.requests)}),
     placed AS (SELECT session, call, k, row_number() OVER oldest AS place, sum(bytes) OVER oldest AS total,
       min(most) OVER oldest AS least FROM ready WINDOW oldest AS (ORDER BY at, session, call, k))
     UPDATE parcels SET state = 'out', shipment = ${id}, n = placed.place - 1, tries = tries + 1 FROM placed
     WHERE parcels.session = placed.session AND parcels.call = placed.call AND parcels.k = placed.k
       AND parcels.account = ${account} AND parcels.model = ${model}
       AND (placed.place = 1 OR (placed.total <= ${most.bytes} AND placed.place <= coalesce(placed.least, placed.place)))`);
-  if (parcels === 0) return null;
-  const closed: ShipmentRow = {
+  if (requests === 0) return null;
+  const closed: BatchRow = {
     id,
     account,
     model,
-    parcels,
+    parcels: requests,
     closed_at: at,
     look_at: at,
     done: 0,
@@ -97,19 +97,19 @@ export function* closeShipment(
     over_at: null,
     proof: null,
   };
-  yield* putShipment(closed);
-  return shownShipment(closed, parcels, at);
+  yield* putBatch(closed);
+  return shownBatch(closed, requests, at);
 }
 
-/** Shipments that are not over, the oldest first. @throws RlmError `store_corrupt`, unless nobody waits for a damaged one */
-export function* openShipments({ now }: Handling): Plan<Shipment[]> {
+/** Batches that are not over, the oldest first. @throws RlmError `store_corrupt`, unless nobody waits for a damaged one */
+export function* openBatches({ now }: Handling): Plan<ProviderBatch[]> {
   const at = yield* clock(now);
   const rows =
     yield* all(sql`SELECT s.*, (SELECT count(*) FROM parcels p WHERE p.shipment = s.id AND p.state = 'out') AS wanted
     FROM shipments s WHERE s.state <> 'over' ORDER BY s.closed_at, s.id`);
   return rows.flatMap((row) => {
     const wanted = number(row, "wanted");
-    return unlessUnwanted(wanted > 0, () => shownShipment(decodeShipment(row), wanted, at)) ?? [];
+    return unlessUnwanted(wanted > 0, () => shownBatch(decodeBatch(row), wanted, at)) ?? [];
   });
 }
 
@@ -123,12 +123,23 @@ function unlessUnwanted<T>(isWanted: boolean, read: () => T): T | null {
   }
 }
 
-function shownShipment(row: ShipmentRow, wanted: number, now: number): Shipment | null {
-  const { over_at: _over, done: _done, look_at, closed_at, made_at, state, cancelled, ...rest } = row;
+function shownBatch(row: BatchRow, wanted: number, now: number): ProviderBatch | null {
+  const {
+    over_at: _over,
+    done: _done,
+    look_at,
+    closed_at,
+    made_at,
+    state,
+    cancelled,
+    parcels: requests,
+    ...rest
+  } = row;
   if (state === "over") return null;
   const since = (at: number | null) => (at === null ? null : now - at);
   return {
     ...rest,
+    requests,
     state,
     wanted,
     cancelled: cancelled === 1,
@@ -144,24 +155,24 @@ export function* batchesOf(account: string): Plan<string[]> {
   return rows.map((row) => text(row, "batch"));
 }
 
-export function* stepShipment(id: string, fence: number, change: ShipmentChange, own: Handling): Plan<boolean> {
-  const shipment = yield* heldShipment(id, fence, own);
-  if (!shipment) return false;
-  const { asked, batch, lookMs, cancelled, ...replaced } = change;
+export function* stepBatch(id: string, fence: number, change: BatchChange, own: Handling): Plan<boolean> {
+  const batch = yield* heldBatch(id, fence, own);
+  if (!batch) return false;
+  const { asked, batch: name, lookMs, cancelled, ...replaced } = change;
   const now = yield* clock(own.now);
-  yield* putShipment({
-    ...shipment,
+  yield* putBatch({
+    ...batch,
     ...replaced,
-    cancelled: cancelled ? 1 : shipment.cancelled,
+    cancelled: cancelled ? 1 : batch.cancelled,
     ...(asked === undefined ? {} : { asked_at: asked ? now : null }),
-    ...(batch === undefined ? {} : { batch, made_at: now }),
+    ...(name === undefined ? {} : { batch: name, made_at: now }),
     ...(lookMs === undefined ? {} : { look_at: now + lookMs }),
   });
   return true;
 }
 
-/** Requests of a shipment from a number on. @throws RlmError `store_corrupt` for one that is damaged and that somebody wants */
-export function* requestsOf(id: string, from: number): Plan<ParcelRequest[]> {
+/** Requests of a batch from a number on. @throws RlmError `store_corrupt` for one that is damaged and that somebody wants */
+export function* requestsOf(id: string, from: number): Plan<RequestToSend[]> {
   const which = sql`shipment = ${id} AND state IN ('out', 'unwanted') AND n >= ${from}`;
   const sizes = yield* all(sql`SELECT n, bytes FROM parcels WHERE ${which} ORDER BY n LIMIT ${PAGE}`);
   let bytes = 0;
@@ -174,8 +185,13 @@ export function* requestsOf(id: string, from: number): Plan<ParcelRequest[]> {
   return rows.flatMap((row) => unlessUnwanted(row.state === "out", () => requestOf(row)) ?? []);
 }
 
-export function* answerParcels(id: string, fence: number, answers: readonly RowAnswer[], own: Handling): Plan<boolean> {
-  if (!(yield* heldShipment(id, fence, own))) return false;
+export function* answerRequests(
+  id: string,
+  fence: number,
+  answers: readonly BatchResult[],
+  own: Handling,
+): Plan<boolean> {
+  if (!(yield* heldBatch(id, fence, own))) return false;
   // Of repeated rows the first one counts.
   const byNumber = new Map(answers.toReversed().map((answer) => [answer.n, answer]));
   const open = sql`shipment = ${id} AND state = 'out'`;
@@ -187,7 +203,7 @@ export function* answerParcels(id: string, fence: number, answers: readonly RowA
     const n = number(row, "n");
     const answer = byNumber.get(n);
     if (!answer) continue;
-    if (answer.again && number(row, "tries") < PARCEL_TRIES) {
+    if (answer.again && number(row, "tries") < REQUEST_TRIES) {
       again.push(n);
       continue;
     }
@@ -200,9 +216,9 @@ export function* answerParcels(id: string, fence: number, answers: readonly RowA
   return true;
 }
 
-export function* endShipment(id: string, fence: number, rest: Rest, own: Handling): Plan<boolean> {
-  const shipment = yield* heldShipment(id, fence, own);
-  if (!shipment) return false;
+export function* endBatch(id: string, fence: number, rest: Rest, own: Handling): Plan<boolean> {
+  const batch = yield* heldBatch(id, fence, own);
+  if (!batch) return false;
   // First: one that is wanted again meanwhile is out, and has an answer too.
   yield* run(sql`DELETE FROM parcels WHERE shipment = ${id} AND state = 'unwanted'`);
   const open = sql`shipment = ${id} AND state = 'out'`;
@@ -214,16 +230,16 @@ export function* endShipment(id: string, fence: number, rest: Rest, own: Handlin
     yield* run(sql`UPDATE parcels SET ${WAITING}, tries = tries - 1, ready_at = ${now + rest.afterMs}, most = ${rest.most}
       WHERE ${open}`);
   } else if (rest.kind === "again") {
-    yield* run(sql`UPDATE parcels SET ${WAITING} WHERE ${open} AND tries < ${PARCEL_TRIES}`);
+    yield* run(sql`UPDATE parcels SET ${WAITING} WHERE ${open} AND tries < ${REQUEST_TRIES}`);
     yield* answerAll(id, rest.otherwise);
   } else yield* answerAll(id, rest.answer);
-  yield* putShipment({ ...shipment, state: "over", over_at: now });
+  yield* putBatch({ ...batch, state: "over", over_at: now });
   yield* wake(roots, own.now);
   return true;
 }
 
-/** Gives all parcels of a shipment that have no answer this one, page by page. */
-function* answerAll(id: string, { status, body }: ParcelAnswer): Plan<void> {
+/** Gives all requests of a batch that have no answer this one, page by page. */
+function* answerAll(id: string, { status, body }: BatchAnswer): Plan<void> {
   const content = JSON.stringify(body);
   const open = sql`shipment = ${id} AND state = 'out'`;
   for (let from = 0; ; ) {
@@ -261,16 +277,16 @@ const answered = (status: number, content: string) =>
 
 const rootsOf = (rows: readonly Row[]) => [...new Set(rows.map((row) => text(row, "root")))];
 
-/** A shipment that is not over and whose account this store has. @throws RlmError `store_corrupt` */
-function* heldShipment(id: string, fence: number, { holding }: Handling): Plan<ShipmentRow | null> {
+/** A batch that is not over and whose account this store has. @throws RlmError `store_corrupt` */
+function* heldBatch(id: string, fence: number, { holding }: Handling): Plan<BatchRow | null> {
   const row = yield* get(sql`SELECT * FROM shipments WHERE id = ${id} AND state <> 'over'`);
-  return row && (yield* get(holding(text(row, "account"), fence))) ? decodeShipment(row) : null;
+  return row && (yield* get(holding(text(row, "account"), fence))) ? decodeBatch(row) : null;
 }
 
-function* putShipment(shipment: ShipmentRow): Plan<void> {
-  const changes = [...SHIPMENT_COLUMNS, "sha256"].map((column) => `${column} = excluded.${column}`).join(", ");
-  yield* run(sql`INSERT INTO shipments (${raw(SHIPMENT_COLUMNS.join(", "))}, sha256)
-    VALUES (${list(SHIPMENT_COLUMNS.map((column) => shipment[column]))}, ${sealOfShipment(shipment)})
+function* putBatch(batch: BatchRow): Plan<void> {
+  const changes = [...BATCH_COLUMNS, "sha256"].map((column) => `${column} = excluded.${column}`).join(", ");
+  yield* run(sql`INSERT INTO shipments (${raw(BATCH_COLUMNS.join(", "))}, sha256)
+    VALUES (${list(BATCH_COLUMNS.map((column) => batch[column]))}, ${sealOfBatch(batch)})
     ON CONFLICT (id) DO UPDATE SET ${raw(changes)}`);
 }
 
