@@ -40,7 +40,6 @@ export {
   type FunctionFacts,
   type HistoryServices,
   noConversation,
-  type Services,
 } from "./services.ts";
 export { callsOf, readSubCall, type SubCallRequest } from "./sub-call.ts";
 

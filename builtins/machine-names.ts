@@ -1,5 +1,5 @@
 /** A global that the machine itself gives to every guest, for the reference and for editors. */
-export interface MachineName {
+interface MachineName {
   readonly signature: string;
   readonly summary: string;
   /** Its line in belay.d.ts; absent if a cell has no use for it. */

@@ -16,7 +16,7 @@ export interface DocumentEntry {
 }
 
 /** The place of an offset: its document with its range in P, and line and column in the document, from 1. */
-export interface PlaceEntry extends Pick<DocumentEntry, "id" | "start" | "end"> {
+interface PlaceEntry extends Pick<DocumentEntry, "id" | "start" | "end"> {
   readonly line: number;
   /** UTF-16 units. */
   readonly column: number;
@@ -25,7 +25,7 @@ export interface PlaceEntry extends Pick<DocumentEntry, "id" | "start" | "end"> 
 }
 
 /** A chunk that a search has found; offsets are UTF-16 units of P. */
-export interface ChunkEntry {
+interface ChunkEntry {
   readonly text: string;
   readonly score: number;
   readonly start: number;

@@ -122,12 +122,12 @@ export function serveCaller<Request, Answer, Heard = never, Note = never>(
   return (note) => send({ note });
 }
 
-export function sentError(error: unknown): SentError {
+function sentError(error: unknown): SentError {
   if (error instanceof RlmError) return error.toJSON();
   return { message: error instanceof Error ? error.message : String(error), suggestion: "" };
 }
 
-export function receivedError({ code, message, suggestion }: SentError): Error {
+function receivedError({ code, message, suggestion }: SentError): Error {
   return code === undefined ? new Error(message) : new RlmError(code, message, { suggestion });
 }
 

@@ -79,7 +79,7 @@ export function isErrorCode(code: string): code is ErrorCode {
   return ERROR_CODES.some((known) => known === code);
 }
 
-export interface RlmErrorOptions {
+interface RlmErrorOptions {
   /** The remedy for the caller, as a sentence. */
   suggestion: string;
   /** The error class that the guest sees if this error reaches a cell (default `Error`). */

@@ -27,7 +27,7 @@ export interface Heap {
   fullEnd(): ErrorEnd;
 }
 
-export interface HeapOptions {
+interface HeapOptions {
   /** The guest's own limit, bytes. */
   readonly limitBytes: number;
   /** Bytes that the image's guest was granted; 0 for a fresh guest. */

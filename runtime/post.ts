@@ -10,7 +10,7 @@ import type { CallError, Json, Printed } from "./protocol.ts";
 import { addWarning, type Running, resultRoom, TYPES_LEFT_OUT } from "./running.ts";
 import { type HostText, hostText } from "./texts.ts";
 
-export interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
+interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
   /** The engine is opened with what uses the post, so it is there only when the guest posts. */
   engine(): Engine;
   notice(text: string): void;

@@ -47,7 +47,7 @@ export interface ExecInput {
 }
 
 /** State of a random generator: four numbers of 32 bits. */
-export type Seed = readonly [number, number, number, number];
+type Seed = readonly [number, number, number, number];
 
 /** The start of an exec that continues in a guest which was opened from an image with `pending: "keep"`: `state` is that of the capture. */
 export interface ResumeInput extends Pick<ExecInput, "source" | "state" | "facts" | "wantsWhole"> {

@@ -1,7 +1,7 @@
 import type { Json } from "./protocol.ts";
 
 /** A whole number that JavaScript has probably rounded, and where it stands. */
-export interface Rounded {
+interface Rounded {
   /** Such as `user.id`, cut at 100 characters; "" for the value itself. */
   readonly path: string;
   readonly value: number;

@@ -18,7 +18,7 @@ import { type Machines, processMachines } from "./threads/machines.ts";
 import type { Seat } from "./threads/pool.ts";
 import { openThread, type Thread } from "./threads/thread.ts";
 
-export interface SandboxOptions<Message> {
+interface SandboxOptions<Message> {
   /** The module that calls `serveSandbox`. */
   readonly entry: URL;
   /** Bytes of the guest's own heap. */

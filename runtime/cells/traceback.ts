@@ -23,7 +23,7 @@ export interface GuestError {
 }
 
 /** Maps a column of a script as it ran to the column in `<cell 3>` or `<helper NAME>` as it was written. */
-export type ColumnMap = (file: string, line: number, column: number) => number;
+type ColumnMap = (file: string, line: number, column: number) => number;
 
 /** Name of the function that the machine puts around a script. Its frames stand for the script's top level. */
 export const WRAPPER = "__script";
@@ -36,7 +36,7 @@ export function callSite(stack: string): string | undefined {
 }
 
 /** A frame of the guest's own code, with its column where the author wrote it. */
-export interface GuestFrame {
+interface GuestFrame {
   /** Absent at the top level of a script. */
   readonly fn: string | undefined;
   readonly file: string;

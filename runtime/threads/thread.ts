@@ -95,7 +95,7 @@ export interface Thread<Message> {
   release(why: string): Promise<void>;
 }
 
-export interface ThreadOptions {
+interface ThreadOptions {
   readonly seat: Pick<Seat<Pick<MachineThread, "shared" | "ask" | "listen" | "end">>, "thread" | "leave">;
   readonly clock: Pick<Clock, "monotonic" | "after">;
   readonly notice: ((text: string) => void) | undefined;

@@ -5,7 +5,7 @@ import { SHARED } from "../protocol.ts";
 export const TIMED_OUT = "the guest ran on past its limit and was ended from outside";
 export const CANCELLED = "the guest did not stop when cancelled and was ended from outside";
 
-export interface Watched {
+interface Watched {
   /** The words of `SHARED`. */
   readonly shared: Int32Array;
   readonly clock: Pick<Clock, "monotonic" | "after">;

@@ -12,7 +12,7 @@ import { shownTexts } from "./replies/shown.ts";
 import { withoutThinking } from "./replies/thinking.ts";
 import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
 import { sentMessages } from "./sent-messages.ts";
-import { limited } from "./tasks/time-limit.ts";
+import { limited } from "./time-limit.ts";
 import { NO_USAGE } from "./usage.ts";
 
 /** A request of a sub-call or a turn, as a program's own function gets it. */

@@ -1,6 +1,6 @@
 import { matchGlob } from "../../context/index.ts";
+import { filesIn, pauseFor, placeOf } from "./allowed-paths.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { filesIn, pauseFor, placeOf } from "./places.ts";
 import { count, type ReadTool, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 1000;

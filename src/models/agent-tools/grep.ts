@@ -1,8 +1,8 @@
 import { RlmError } from "../../../runtime/index.ts";
 import { compileFind, escapePattern, type FindPattern, matchGlob } from "../../context/index.ts";
+import { filesIn, pauseFor, placeOf, textOf } from "./allowed-paths.ts";
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";
 import { count, flag, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 100;

@@ -1,11 +1,11 @@
+import type { ReadableRoots } from "./allowed-paths.ts";
 import { glob } from "./glob.ts";
 import { grep } from "./grep.ts";
 import { listDir } from "./list_dir.ts";
-import type { ReadableRoots } from "./places.ts";
 import { readFile } from "./read_file.ts";
 import { type AgentTool, type ReadTool, within } from "./tool.ts";
 
-export type { ReadableRoots } from "./places.ts";
+export type { ReadableRoots } from "./allowed-paths.ts";
 export type { AgentTool, ToolAnswer } from "./tool.ts";
 
 /** The tools that every sub-agent may have. They need no program on the machine, and skip what the loader skips. */

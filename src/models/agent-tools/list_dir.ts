@@ -12,8 +12,8 @@ import {
   type Roots,
   readFolder,
 } from "../../context/index.ts";
+import { pathNotFound, pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./allowed-paths.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { pathNotFound, pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./places.ts";
 import { count, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 500;

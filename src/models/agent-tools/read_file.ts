@@ -1,5 +1,5 @@
+import { placeOf, textOf } from "./allowed-paths.ts";
 import { fitting, linesOf, MAX_BYTES, MAX_LINES, size, withNotes } from "./output.ts";
-import { placeOf, textOf } from "./places.ts";
 import { count, type ReadTool, refused, text } from "./tool.ts";
 
 const CURE = "Read another file or part.";

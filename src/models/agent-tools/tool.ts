@@ -2,7 +2,7 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ToolSpec } from "../port.ts";
 import { isJsonObject, type JsonObject } from "../schema/pointer.ts";
 import { violations } from "../schema/violations.ts";
-import type { ReadableRoots } from "./places.ts";
+import type { ReadableRoots } from "./allowed-paths.ts";
 
 /** A tool's answer to the model: text, also if it failed. */
 export interface ToolAnswer {

@@ -21,7 +21,7 @@ const CredentialSchema = v.variant("type", [
 ]);
 
 /** A login or key that Pi keeps in auth.json. */
-export type PiCredential = Readonly<v.InferOutput<typeof CredentialSchema>>;
+type PiCredential = Readonly<v.InferOutput<typeof CredentialSchema>>;
 
 /** A field that counts as missing if its value is malformed. */
 const lenient = <Schema extends v.GenericSchema>(schema: Schema) => v.fallback(v.optional(schema), undefined);

@@ -18,7 +18,7 @@ export interface ListedModel {
 }
 
 /** A provider and the model's id there, which may itself contain slashes. */
-export interface ModelName {
+interface ModelName {
   readonly provider: string;
   readonly id: string;
 }

@@ -8,7 +8,7 @@ import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
 import { isLocalServer, isPrivateAddress } from "../server-window.ts";
 import { estimateRequest } from "../sub-call/estimate.ts";
-import { type Limited, limited } from "../tasks/time-limit.ts";
+import { type Limited, limited } from "../time-limit.ts";
 import { tokensOf } from "../usage.ts";
 import { withinWindow } from "../within-window.ts";
 import type { AskedModel } from "./answer-form.ts";
@@ -24,7 +24,7 @@ import type { SeenResponse } from "./response-watch.ts";
 import { cachesBeginnings } from "./shared-beginning.ts";
 import { type StopReason, stopReasonOf } from "./wire.ts";
 
-export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
+interface PiAiModelParts extends Omit<ListedModel, "headers"> {
   /** The address of the model came from --base-url. */
   readonly isNamed?: boolean;
   /** Requests may go by batches of its provider, if Belay knows these. */

@@ -64,7 +64,7 @@ const PLACES: Readonly<Record<string, Places>> = {
 };
 
 /** The parameters of a request as its API has them. */
-export interface PlacedParameters {
+interface PlacedParameters {
   /** Values by their places in the body. */
   readonly fields: { readonly [place: string]: Json };
   /** The parts that the model may refuse. */

@@ -1,6 +1,6 @@
-import type { Place } from "./places.ts";
 import { isShown } from "./shown.ts";
 import type { FoundValue } from "./value-in-text.ts";
+import type { Place } from "./value-places.ts";
 
 /**
  * The value that counts among those of an answer: the last one, if each other one is a draft before it, or only spoken of. null:

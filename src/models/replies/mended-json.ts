@@ -57,7 +57,7 @@ function unheld(value: WrittenJson): readonly string[] {
 }
 
 /** Units that may still be given to the repair, which takes the square of some texts. */
-export interface RepairRoom {
+interface RepairRoom {
   units: number;
 }
 

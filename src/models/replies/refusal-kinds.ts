@@ -15,7 +15,7 @@ export type RefusalKind =
   | "failed";
 
 /** The end that a failure makes: of a run that the user can cure, of a try of a job that time can cure, else of a row. */
-export type RefusalEnds = "run" | "job" | "row";
+type RefusalEnds = "run" | "job" | "row";
 
 interface RefusalRow {
   readonly code: FailureCode;
@@ -48,7 +48,7 @@ export const REFUSALS: Readonly<Record<RefusalKind, RefusalRow>> = {
 };
 
 /** The facts by which a failure is sorted. */
-export interface RefusalFacts {
+interface RefusalFacts {
   /** The HTTP status of failure; null: there was none, such as for an error inside of a stream. */
   readonly status: number | null;
   /** The words and codes of the provider, without what it repeats of the request or of a reply. */

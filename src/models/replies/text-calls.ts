@@ -1,11 +1,11 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import type { ToolSpec } from "../port.ts";
-import { balancedEnd, matchAt } from "./places.ts";
 import { type GivenUse, parseArguments, toolName } from "./tool-use.ts";
+import { balancedEnd, matchAt } from "./value-places.ts";
 
 /** Calls that a server has left in the text of a reply. */
-export interface TextCalls {
+interface TextCalls {
   /** The place at which they begin. */
   readonly start: number;
   readonly calls: readonly GivenUse[];

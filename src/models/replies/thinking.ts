@@ -1,7 +1,7 @@
-import { matchAt } from "./places.ts";
+import { matchAt } from "./value-places.ts";
 
 /** The words of a reply that are for its reader. */
-export interface Spoken {
+interface Spoken {
   /** Without the thinking; as it came if there was none. */
   readonly text: string;
   /** Thinking was taken off. */
@@ -15,8 +15,7 @@ const UNOPENED = "thinking without its beginning";
 /** Tags that models think between. Those that a prompt may ask for itself do not count if it has them. */
 const OPENING_TAG =
   /<((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|reason|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/iy;
-const ANY_OPENING =
-  /<(?:(?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|reason|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/i;
+const ANY_OPENING = new RegExp(OPENING_TAG.source, "i");
 const CLOSING_TAG =
   /<\/((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|reason|analysis|reflection|scratchpad)>/gi;
 const ASKED_FOR = new Set(["reason", "analysis", "reflection", "scratchpad"]);

@@ -6,7 +6,7 @@ import { isJsonObject } from "../schema/pointer.ts";
 import { violations } from "../schema/violations.ts";
 import { lastOf } from "./last-value.ts";
 import { mendedJson, type ReadJson, repairRoom, validJson } from "./mended-json.ts";
-import { type Place, placesIn } from "./places.ts";
+import { type Place, placesIn } from "./value-places.ts";
 
 export type ReadValue =
   | {

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
 import { violations } from "./violations.ts";
 
 /** A value without what models do to the types of a schema. */
-export interface Fitted {
+interface Fitted {
   readonly value: Json;
   /** Kinds of what was put right. */
   readonly mended: ReadonlySet<string>;

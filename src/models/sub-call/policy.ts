@@ -42,7 +42,7 @@ export type ToolOverrideEvent = {
 };
 
 /** `event` is null if nothing beyond the default set was asked for. */
-export type ToolDecision =
+type ToolDecision =
   | { readonly ok: true; readonly granted: readonly string[]; readonly event: ToolOverrideEvent | null }
   /** Nothing may be sent. */
   | { readonly ok: false; readonly error: SubCallError; readonly event: ToolOverrideEvent };

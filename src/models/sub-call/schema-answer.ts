@@ -25,7 +25,7 @@ export async function schemaProblem(
 }
 
 /** The answer of a model, or the value that a program gave as one. */
-export interface GivenText {
+interface GivenText {
   readonly text: string;
   /** Texts that the model was shown. null: the text is the JSON of a program's value, which is taken as it is. */
   readonly shown: readonly string[] | null;

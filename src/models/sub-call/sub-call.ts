@@ -47,7 +47,7 @@ export interface SubCallParts extends RequestParts, Pick<ModelRequest, "shared" 
   readonly maxTurns: number;
 }
 
-export type SubCallOutcome = Spent & {
+type SubCallOutcome = Spent & {
   /** `provider/id`; if the model was not found, the name that was asked for. */
   readonly model: string;
 } & ({ readonly ok: true; readonly value: Json } | FailedAnswer);
@@ -266,7 +266,7 @@ function isBlank(asked: Asked): boolean {
 }
 
 /** The request that a sub-call begins with. */
-export function firstRequest(
+function firstRequest(
   { prompt, system, tools, schema }: Omit<Conversation, "max_tokens" | "or_text">,
   maxTurns: number,
 ): Pick<ModelRequest, "system" | "messages" | "tools"> {

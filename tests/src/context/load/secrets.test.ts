@@ -2,7 +2,7 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { load } from "../../../../src/context/load/load.ts";
 import { mayBeSecret } from "../../../../src/context/load/secrets.ts";
-import { filesIn, placeOf } from "../../../../src/models/agent-tools/places.ts";
+import { filesIn, placeOf } from "../../../../src/models/agent-tools/allowed-paths.ts";
 import { zip } from "../../../documents/packed.ts";
 import { commandHere } from "../../../support/command-here.ts";
 import { folderWith } from "../../../support/tree.ts";

@@ -1,4 +1,4 @@
-import { endInTime } from "../../platform/signals.ts";
+import { endInTime } from "../platform/signals.ts";
 
 /** Time that a provider's SDK may take to come to rest after an abort, ms: it then reports the charge. */
 const REST_MS = 500;
