@@ -1,17 +1,5 @@
 import { argumentError, type Json, LIMITS, type RlmError } from "../runtime/index.ts";
-import type { ContextServices } from "./services.ts";
-
-/** A place of P: UTF-16 units, `start` below `end`. */
-export type Range = readonly [start: number, end: number];
-
-/**
- * The context that a call gives to its model: a text, parts of P or of the history (sorted, apart from each other), or all of
- * P.
- */
-export type ChildContext =
-  | { readonly text: string }
-  | { readonly ranges: readonly Range[]; readonly of?: "history" }
-  | { readonly whole: true };
+import type { ChildContext, ContextServices, Range } from "./services.ts";
 
 /** The mark of a place of the history: its offsets mean something else in P. */
 export const OF_HISTORY = "history";

@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../runtime/index.ts";
-import type { Range } from "./child-context.ts";
 import { defineBuiltin, optional, pattern, string } from "./define.ts";
-import type { ContextServices } from "./services.ts";
+import type { ContextServices, Range } from "./services.ts";
 
 const Options = v.strictObject(
   { docs: v.exactOptional(v.boolean("docs must be true or false")) },

@@ -27,13 +27,14 @@ import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
-export { type ChildContext, OF_HISTORY } from "./child-context.ts";
+export { OF_HISTORY } from "./child-context.ts";
 export type { Builtin, Described } from "./define.ts";
 export { factsOf } from "./facts.ts";
 export { functionLines } from "./functions.ts";
 export { isReserved, MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
 export {
+  type ChildContext,
   type ContextServices,
   type CoverageNotes,
   contextNotLoaded,

@@ -1,5 +1,16 @@
 import { firstly, type Json, RlmError } from "../runtime/index.ts";
-import type { ChildContext, Range } from "./child-context.ts";
+
+/** A place of P: UTF-16 units, `start` below `end`. */
+export type Range = readonly [start: number, end: number];
+
+/**
+ * The context that a call gives to its model: a text, parts of P or of the history (sorted, apart from each other), or all of
+ * P.
+ */
+export type ChildContext =
+  | { readonly text: string }
+  | { readonly ranges: readonly Range[]; readonly of?: "history" }
+  | { readonly whole: true };
 
 /** A document of the context; offsets are UTF-16 units of P. */
 export interface DocumentEntry {

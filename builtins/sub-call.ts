@@ -9,10 +9,10 @@ import {
   SAMPLING,
   THINKING,
 } from "../runtime/index.ts";
-import { type ChildContext, checkContext, readContext } from "./child-context.ts";
+import { checkContext, readContext } from "./child-context.ts";
 import type { CallCheck } from "./define.ts";
 import { factsOf } from "./facts.ts";
-import type { Services } from "./services.ts";
+import type { ChildContext, Services } from "./services.ts";
 
 const countable = (what: string) => v.pipe(v.number(what), v.integer(what), v.minValue(1, what));
 const within = (least: number, most: number, what = `must be a whole number from ${least} to ${most}`) =>

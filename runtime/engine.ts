@@ -3,8 +3,7 @@
  * and the prelude. Nothing here knows cells, limits or calls.
  */
 
-import type { TextPlace } from "./images/image.ts";
-import type { HostText } from "./texts.ts";
+import type { HostText, TextForm } from "./texts.ts";
 
 /** The engine's port to the machine around it. */
 export interface EngineHost {
@@ -51,7 +50,14 @@ export interface EngineImage {
 }
 
 /** The place of a host text's characters in linear memory. */
-export type EnginePlace = Omit<TextPlace, "id">;
+export interface EnginePlace {
+  /** The library's name for the text, such as `P`. */
+  readonly name: string;
+  readonly encoding: TextForm;
+  /** In linear memory, bytes. */
+  readonly address: number;
+  readonly bytes: number;
+}
 
 /** `failure` is what the prelude's `describe` says of the thrown value, or null if even that could not run. */
 export type Entered = { ok: true; value: string } | { ok: false; failure: string | null };

@@ -1,6 +1,7 @@
 import type { ExecLimits } from "./limits.ts";
 import type { GuestModule } from "./prelude.ts";
 import type { Ended, GivenAnswer, Json } from "./protocol.ts";
+import type { LibraryText } from "./texts.ts";
 
 /** The exec as a host function sees it. */
 export interface CallScope {
@@ -31,19 +32,6 @@ export interface CallScope {
 /** The end of an exec, with the facts of the host. */
 export interface LibraryOver extends Pick<Ended, "end" | "state"> {
   readonly facts: Json;
-}
-
-/** A text that images leave out: it is written back when one is opened. */
-export interface LibraryText {
-  /** Identifies the text: for P it is the hash of the context. null if there is no text. */
-  id(): string | null;
-  /** @throws RlmError if there is no text */
-  read(): {
-    /** Valid. */
-    readonly utf8: Uint8Array;
-    /** UTF-16 units. */
-    readonly length: number;
-  };
 }
 
 /**

@@ -15,7 +15,7 @@ import type {
 } from "./protocol.ts";
 import { openSlices, type Slices } from "./slices.ts";
 import { type Machines, processMachines } from "./threads/machines.ts";
-import type { Seat } from "./threads/pool.ts";
+import type { Seat } from "./threads/seats.ts";
 import { openThread, type Thread } from "./threads/thread.ts";
 
 interface SandboxOptions<Message> {

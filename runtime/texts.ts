@@ -1,6 +1,20 @@
 import { isAscii } from "node:buffer";
-import type { TextPlace } from "./images/image.ts";
-import type { LibraryText } from "./library.ts";
+
+/** A text that images leave out: it is written back when one is opened. */
+export interface LibraryText {
+  /** Identifies the text: for P it is the hash of the context. null if there is no text. */
+  id(): string | null;
+  /** @throws RlmError if there is no text */
+  read(): {
+    /** Valid. */
+    readonly utf8: Uint8Array;
+    /** UTF-16 units. */
+    readonly length: number;
+  };
+}
+
+/** The form of a text in the engine: a byte for each unit, or two. */
+export type TextForm = "latin1" | "utf16le";
 
 /** A text of the library, in the form in which the engine keeps it. */
 export interface HostText {
@@ -19,7 +33,7 @@ export interface HostText {
 /** Reads as much of the text as it takes to know its encoding. */
 export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]>): HostText {
   const view = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
-  const encoding: TextPlace["encoding"] = utf8.length > units && isWide(view) ? "utf16le" : "latin1";
+  const encoding: TextForm = utf8.length > units && isWide(view) ? "utf16le" : "latin1";
   return {
     encoding,
     units,
@@ -53,7 +67,7 @@ function isWide(utf8: Buffer): boolean {
 const FIRST_WIDE = 0xc4;
 
 /** Each piece is there until the next one is asked for. */
-function* pieces(utf8: Buffer, encoding: TextPlace["encoding"]): Iterable<Buffer> {
+function* pieces(utf8: Buffer, encoding: TextForm): Iterable<Buffer> {
   const room = Buffer.allocUnsafe(2 * PIECE_BYTES);
   let start = 0;
   while (start < utf8.length) {

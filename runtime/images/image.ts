@@ -1,4 +1,4 @@
-import type { EngineImage } from "../engine.ts";
+import type { EngineImage, EnginePlace } from "../engine.ts";
 
 /** Bytes of a page of guest memory: the grain of a checkpoint. */
 export const PAGE_BYTES = 4096;
@@ -14,15 +14,9 @@ export interface ImageFormat {
 }
 
 /** A text of the host that lies in guest memory: left out of images, written back when one is opened. */
-export interface TextPlace {
-  /** The library's name for it, such as `P`. */
-  readonly name: string;
+export interface TextPlace extends EnginePlace {
   /** Identifies the text. For P it is the hash of the context. */
   readonly id: string;
-  readonly encoding: "latin1" | "utf16le";
-  /** In linear memory, bytes. */
-  readonly address: number;
-  readonly bytes: number;
 }
 
 /** All of an image but its pages; plain JSON. */

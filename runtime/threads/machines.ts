@@ -5,7 +5,8 @@ import type { Baseline } from "../images/image.ts";
 import { imageFormat } from "../images/image-compat.ts";
 import { LIMITS } from "../limits.ts";
 import { keepWasmCode, quickJsBuild } from "../quickjs/build.ts";
-import { openPool, type Pool, type Seat } from "./pool.ts";
+import { openPool, type Pool } from "./pool.ts";
+import type { Seat } from "./seats.ts";
 import { type MachineThread, startMachineThread } from "./thread.ts";
 
 /** Threads for the machines of a process, and the fresh guest of each kind. A kind is named by the module that calls `serveSandbox`. */

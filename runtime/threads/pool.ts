@@ -1,28 +1,6 @@
 import type { Clock } from "../clock.ts";
-import { openSeats } from "./seats.ts";
-import { openThreads } from "./threads.ts";
-
-/** A thread that serves one machine at a time. */
-export interface Poolable {
-  /** Resolves once the thread is gone, however it ended. */
-  readonly gone: Promise<void>;
-  end(): Promise<void>;
-}
-
-/** The place of one machine in a pool: its thread, and what the machine does at the moment. */
-export interface Seat<T> {
-  readonly thread: T;
-  /** The machine is open, so the next one may be opened. */
-  opened(): void;
-  /** The machine does nothing until an answer comes (`on`), or continues. */
-  waits(on: boolean): void;
-  /** The machine is not in use. `giveUp` is called after `ms`, or earlier if the thread is needed; it must call `leave`. */
-  rest(giveUp: () => Promise<void>, ms: number): void;
-  /** The machine is used again. */
-  wake(): void;
-  /** The machine is gone. If the thread is `reusable` it serves another one; otherwise it is ended. */
-  leave(reusable: boolean): Promise<void>;
-}
+import { openSeats, type Seat } from "./seats.ts";
+import { openThreads, type Poolable, type PoolOptions } from "./threads.ts";
 
 /**
  * The threads of machines. As many machines open at once as there are cores. Machines that are open do not count, so one of
@@ -34,19 +12,6 @@ export interface Pool<T extends Poolable> {
   take(): Promise<Seat<T>>;
   /** Starts a thread for the next machine, if there is none yet. */
   warm(): void;
-}
-
-export interface PoolOptions<T> {
-  start(): Promise<T>;
-  readonly clock: Clock;
-  /** Timers that let the process end. */
-  readonly background: Pick<Clock, "after">;
-  /** The number of machines that open at once. */
-  readonly cores: number;
-  /** Threads up to this number are started as needed and kept for the next machine. */
-  readonly kept: number;
-  /** Time that a thread without a machine stays, ms. */
-  readonly lingerMs: number;
 }
 
 /**

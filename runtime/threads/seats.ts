@@ -1,5 +1,19 @@
-import type { Poolable, PoolOptions, Seat } from "./pool.ts";
-import type { Threads } from "./threads.ts";
+import type { Poolable, PoolOptions, Threads } from "./threads.ts";
+
+/** The place of one machine in a pool: its thread, and what the machine does at the moment. */
+export interface Seat<T> {
+  readonly thread: T;
+  /** The machine is open, so the next one may be opened. */
+  opened(): void;
+  /** The machine does nothing until an answer comes (`on`), or continues. */
+  waits(on: boolean): void;
+  /** The machine is not in use. `giveUp` is called after `ms`, or earlier if the thread is needed; it must call `leave`. */
+  rest(giveUp: () => Promise<void>, ms: number): void;
+  /** The machine is used again. */
+  wake(): void;
+  /** The machine is gone. If the thread is `reusable` it serves another one; otherwise it is ended. */
+  leave(reusable: boolean): Promise<void>;
+}
 
 type State = "opening" | "working" | "waiting" | "resting" | "left";
 

@@ -15,7 +15,8 @@ import {
   type ThreadSetup,
   type ToThread,
 } from "../protocol.ts";
-import type { Poolable, Seat } from "./pool.ts";
+import type { Seat } from "./seats.ts";
+import type { Poolable } from "./threads.ts";
 import { watchThread } from "./watchdog.ts";
 
 /** A thread that serves machines, one after the other. */

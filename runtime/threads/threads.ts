@@ -1,4 +1,24 @@
-import type { Poolable, PoolOptions } from "./pool.ts";
+import type { Clock } from "../clock.ts";
+
+/** A thread that serves one machine at a time. */
+export interface Poolable {
+  /** Resolves once the thread is gone, however it ended. */
+  readonly gone: Promise<void>;
+  end(): Promise<void>;
+}
+
+export interface PoolOptions<T> {
+  start(): Promise<T>;
+  readonly clock: Clock;
+  /** Timers that let the process end. */
+  readonly background: Pick<Clock, "after">;
+  /** The number of machines that open at once. */
+  readonly cores: number;
+  /** Threads up to this number are started as needed and kept for the next machine. */
+  readonly kept: number;
+  /** Time that a thread without a machine stays, ms. */
+  readonly lingerMs: number;
+}
 
 /** The threads of a pool, and those of them that have no machine. */
 export interface Threads<T extends Poolable> {

@@ -1,9 +1,9 @@
 import { firstly } from "../../runtime/index.ts";
-import type { ModelAnswer, ModelTurn, SubCallError } from "./port.ts";
+import type { FailureCode, ModelAnswer, ModelTurn, SubCallError } from "./port.ts";
 import { NO_USAGE } from "./usage.ts";
 
 /** The cure for each failure of a sub-call and its requests, and whether the same call may succeed later. */
-const FAILURES = {
+const FAILURES: Readonly<Record<FailureCode, Pick<SubCallError, "retriable" | "suggestion">>> = {
   timeout: { retriable: true, suggestion: "Pass a larger timeout_ms, or ask for less in one call." },
   cancelled: { retriable: true, suggestion: "Make the call again." },
   rate_limited: { retriable: true, suggestion: "Wait, or lower the concurrency." },
@@ -33,9 +33,7 @@ const FAILURES = {
     suggestion: "Ask a narrower question, pass a larger max_turns, or name another model.",
   },
   answer_lost: { retriable: false, suggestion: "Ask again, which is paid for once more." },
-} satisfies Record<string, Pick<SubCallError, "retriable" | "suggestion">>;
-
-export type FailureCode = keyof typeof FAILURES;
+};
 
 export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(FAILURES, code);

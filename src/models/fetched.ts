@@ -7,7 +7,9 @@ import { isRecord, parseJson } from "../platform/json.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 import { fetchOut, nullUnlessOutbound } from "../platform/outbound.ts";
 import { writeResultFile } from "../platform/result-file.ts";
-import type { Env } from "./keys/pi-files.ts";
+
+/** Environment variables by name. */
+export type Env = Readonly<Record<string, string | undefined>>;
 
 const ListSchema = v.object({
   models: v.array(v.unknown()),

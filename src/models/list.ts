@@ -1,8 +1,9 @@
 import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord } from "../platform/json.ts";
 import { fetchOut, nullUnlessOutbound } from "../platform/outbound.ts";
+import type { Env } from "./fetched.ts";
 import { MAX_LIST_BYTES, refreshLists, storeFile } from "./fetched.ts";
-import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
+import { agentDirOf, readPiFiles } from "./keys/pi-files.ts";
 import { meantAmong } from "./meant-models.ts";
 import { endOf, type ModelEnd } from "./model-ends.ts";
 import { allModels } from "./pi-ai/catalog.ts";

@@ -1,7 +1,8 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { isLeftOutPart, leftOutParts } from "../platform/left-out.ts";
 import { shellWord } from "../platform/shell-word.ts";
-import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
+import type { Env } from "./fetched.ts";
+import { agentDirOf, readPiFiles } from "./keys/pi-files.ts";
 import { defaultModels, PROVIDERS } from "./keys/variables.ts";
 import { registeredModel, registeredPrice, serverModel } from "./pi-ai/registry.ts";
 import type { Model, Models } from "./port.ts";

@@ -1,5 +1,4 @@
 import type { Json, RlmError, Sampling, Thinking } from "../../runtime/index.ts";
-import type { FailureCode } from "./failure.ts";
 
 /** A provider's charge for one request. Tokens; cost in USD by the model's price list. */
 export interface Usage {
@@ -128,6 +127,28 @@ export interface PostedRequest {
 
 /** A row: the answer of the provider, or a failure that none has sent. */
 export type PostedAnswer = { readonly status: number; readonly body: Json } | { readonly failure: SubCallError };
+
+/** Why a sub-call or one of its requests failed, if a model was to answer it. */
+export type FailureCode =
+  | "timeout"
+  | "cancelled"
+  | "rate_limited"
+  | "auth_failed"
+  | "no_credit"
+  | "auth_expired"
+  | "no_model_configured"
+  | "content_filtered"
+  | "empty_answer"
+  | "provider_error"
+  | "sub_agent_error"
+  | "truncated_answer"
+  | "window_full"
+  | "schema_mismatch"
+  | "policy_violation"
+  | "reentrancy_error"
+  | "budget_exceeded"
+  | "no_answer"
+  | "answer_lost";
 
 /** Why a sub-call failed (semantics 21). */
 export type SubCallCode = FailureCode | "host_incompatible" | "not_awaited";

@@ -1,5 +1,6 @@
 import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
-import { type Env, type PiFiles, resolveEntry } from "./pi-files.ts";
+import type { Env } from "../fetched.ts";
+import { type PiFiles, resolveEntry } from "./pi-files.ts";
 import { isKey, placeholderProblem } from "./variables.ts";
 
 /** The credentials of a request. */

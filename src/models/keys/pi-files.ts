@@ -4,10 +4,7 @@ import { RlmError, remedy } from "../../../runtime/index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { userHome, withHome } from "../../platform/home.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
-import { type FetchedList, readFetched, storeFile } from "../fetched.ts";
-
-/** Environment variables by name. */
-export type Env = Readonly<Record<string, string | undefined>>;
+import { type Env, type FetchedList, readFetched, storeFile } from "../fetched.ts";
 
 const CredentialSchema = v.variant("type", [
   v.object({ type: v.literal("api_key"), key: v.string() }),

@@ -1,4 +1,5 @@
-import { agentDirOf, type Env, readPiFiles } from "./pi-files.ts";
+import type { Env } from "../fetched.ts";
+import { agentDirOf, readPiFiles } from "./pi-files.ts";
 
 /**
  * Common providers: the variable in which their keys are looked for, and a model in the middle of their list, by ability and price.

@@ -1,6 +1,12 @@
+import type { ReadJson } from "./mended-json.ts";
 import { isShown } from "./shown.ts";
-import type { FoundValue } from "./value-in-text.ts";
 import type { Place } from "./value-places.ts";
+
+/** A value in a text that fits the schema. */
+export interface FoundValue extends ReadJson, Place {
+  /** The value as JSON, the same for equal values. */
+  readonly key: string;
+}
 
 /**
  * The value that counts among those of an answer: the last one, if each other one is a draft before it, or only spoken of. null:

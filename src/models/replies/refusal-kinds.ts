@@ -1,4 +1,5 @@
-import type { Cure, FailureCode } from "../failure.ts";
+import type { Cure } from "../failure.ts";
+import type { FailureCode } from "../port.ts";
 
 /** The kinds of failures of a provider or server, by who can cure them. */
 export type RefusalKind =

@@ -4,9 +4,9 @@ import { parseJson } from "../../platform/json.ts";
 import { fitted } from "../schema/fitted.ts";
 import { isJsonObject } from "../schema/pointer.ts";
 import { violations } from "../schema/violations.ts";
-import { lastOf } from "./last-value.ts";
+import { type FoundValue, lastOf } from "./last-value.ts";
 import { mendedJson, type ReadJson, repairRoom, validJson } from "./mended-json.ts";
-import { type Place, placesIn } from "./value-places.ts";
+import { placesIn } from "./value-places.ts";
 
 export type ReadValue =
   | {
@@ -21,12 +21,6 @@ export type ReadValue =
       /** The answer has a figure that JavaScript cannot hold: asking again would not help. */
       readonly isFinal?: true;
     };
-
-/** A value in a text that fits the schema. */
-export interface FoundValue extends ReadJson, Place {
-  /** The value as JSON, the same for equal values. */
-  readonly key: string;
-}
 
 /**
  * The value in an answer that fits the schema: the whole text, or the last one among its fenced blocks and balanced brackets.

@@ -1,4 +1,3 @@
-import type { Clock } from "../../../runtime/index.ts";
 import { given } from "../../platform/json.ts";
 import { failure, unsent } from "../failure.ts";
 import type {
@@ -16,7 +15,7 @@ import type {
 import { type Patience, sendPatiently } from "../replies/away.ts";
 import { addUsage, NO_USAGE, tokensOf } from "../usage.ts";
 import { costOf, estimateRequest, estimateTokens } from "./estimate.ts";
-import { type SubCallAttempt, withRetries } from "./retry.ts";
+import { type RetryTimes, type SubCallAttempt, withRetries } from "./retry.ts";
 
 /** A reply of the model: what a trace of a sub-agent shows of it. */
 export interface SubCallTurn {
@@ -82,13 +81,8 @@ export interface Requests {
   spent(): Spent;
 }
 
-export interface RequestParts {
+export interface RequestParts extends RetryTimes {
   readonly budget: RequestBudget;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
-  /** From 0 up to 1: jitter of retries. */
-  random(): number;
-  /** Resolves after `ms`, or as soon as the signal aborts. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Waits for a server that is away. Absent or null: nobody does, as for rows of a batch. */
   readonly patience?: Patience | null;
   /** Takes the request of this number in the call, from 0. The call then goes by batches: it has no deadline and no retries. */

@@ -1,6 +1,6 @@
+import type { Clock } from "../../../runtime/index.ts";
 import { failure } from "../failure.ts";
 import type { ModelAnswer, SubCallError } from "../port.ts";
-import type { RequestParts } from "./requests.ts";
 
 /** The first wait is up to this long; it doubles with each retry. */
 const BASE_MS = 500;
@@ -8,7 +8,16 @@ const CAP_MS = 8000;
 /** Refusals of parts of a request, after which it is sent without them. It has no more such parts. */
 const MOST_ADAPTED = 6;
 
-export interface RetryOptions extends Pick<RequestParts, "clock" | "sleep" | "random"> {
+/** The time and the chance of retries. */
+export interface RetryTimes {
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** From 0 up to 1: jitter of retries. */
+  random(): number;
+  /** Resolves after `ms`, or as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface RetryOptions extends RetryTimes {
   /** Default 3. */
   readonly maxRetries?: number;
   /** When the time of the call is over, on the clock's monotonic scale: no wait goes beyond it. */
