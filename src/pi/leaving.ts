@@ -1,4 +1,4 @@
-import { BACKGROUND } from "../settings/index.ts";
+import { PI_DEFAULTS } from "../settings/index.ts";
 import { contextLeft } from "./host.ts";
 import type { OnBranch } from "./on-branch.ts";
 import { keepLeftRun, leftRuns } from "./runs/left.ts";
@@ -34,8 +34,8 @@ export async function leave(branch: OnBranch, reason: string | undefined): Promi
 
 function mayRunOn({ settings, context }: OnBranch): boolean {
   try {
-    return settings(context().cwd).background ?? BACKGROUND;
+    return settings(context().cwd).background ?? PI_DEFAULTS.background;
   } catch {
-    return BACKGROUND;
+    return PI_DEFAULTS.background;
   }
 }

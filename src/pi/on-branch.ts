@@ -5,7 +5,7 @@ import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
 import type { Session } from "../session/index.ts";
 import type { PiSettings } from "../settings/index.ts";
-import { INGEST_DEFAULTS } from "../settings/index.ts";
+import { PI_DEFAULTS } from "../settings/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import type { BranchView } from "./branch/entries.ts";
@@ -132,7 +132,7 @@ async function askedAgain(
 function hostOf({ context, settings }: OnBranch) {
   const { cwd, model } = context();
   const mostIngested = () => {
-    const { max_ingest_files: files, max_ingest_bytes: bytes } = { ...INGEST_DEFAULTS, ...settings(cwd) };
+    const { max_ingest_files: files, max_ingest_bytes: bytes } = { ...PI_DEFAULTS, ...settings(cwd) };
     return { files, bytes };
   };
   return { cwd, mostIngested, ...(model ? { rootModel: `${model.provider}/${model.id}` } : {}) };

@@ -3,7 +3,7 @@ import { agentDirOf } from "../models/index.ts";
 import { amount, compact, dollars } from "../platform/figures.ts";
 import { joinSignals } from "../platform/signals.ts";
 import { type ReadingEstimate, readingEstimate } from "../query/index.ts";
-import { READING_DEFAULTS, subModelOfProject } from "../settings/index.ts";
+import { PI_DEFAULTS, subModelOfProject } from "../settings/index.ts";
 import type { Conversation } from "../tools/index.ts";
 import type { PiContext } from "./host.ts";
 import type { Opened } from "./opened/opened.ts";
@@ -39,7 +39,7 @@ export function openReading({ context, opened, env, clock }: ReadingParts): Read
       const own = others === null ? settings.sub_model : undefined;
       checkProviders(reading, { current: current?.provider, own, others });
     }
-    const { inline_tokens, child_max_tokens, confirm_calls } = { ...READING_DEFAULTS, ...settings };
+    const { inline_tokens, child_max_tokens, confirm_calls } = { ...PI_DEFAULTS, ...settings };
     const terms = { inlineTokens: inline_tokens, maxTokens: child_max_tokens };
     const estimate = readingEstimate(reading.objects, { ...terms, together: reading.together }, price);
     if (estimate.calls <= confirm_calls) return terms;

@@ -1,5 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
 import type { CallProgress, HostedOptions, Wait } from "../session/index.ts";
+import type { SettingOptions } from "../settings/options.ts";
 import type { JobKey, JobState, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { RunSpec } from "./spec.ts";
@@ -21,23 +22,7 @@ export interface Submitted {
 }
 
 /** The part of this process in the sessions of jobs: no row can raise, add or replace any of it. */
-export type WorkerSession = Pick<
-  HostedOptions,
-  | "cwd"
-  | "indexDir"
-  | "baseUrl"
-  | "apiKeyEnv"
-  | "price"
-  | "leaveOut"
-  | "limits"
-  | "budget"
-  | "memoryMb"
-  | "maxSessionMb"
-  | "waitForServerMs"
-  | "concurrency"
-  | "maxDepth"
-  | "subAgents"
-> & {
+export type WorkerSession = Pick<HostedOptions, "cwd" | "indexDir" | keyof SettingOptions> & {
   /** Models that cells may name beside those of the provider of their run's model. */
   readonly also?: readonly string[] | undefined;
   /** `provider/id` of the models that jobs may ask, in scripts too; null: the model of the run, and those that cells may name. */

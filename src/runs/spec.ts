@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
 import * as v from "valibot";
-import { type Json, LIMITS, RlmError, SAMPLING, THINKING } from "../../runtime/index.ts";
+import { type Json, LIMITS, RlmError } from "../../runtime/index.ts";
 import { isRecord } from "../platform/json.ts";
+import { schemasAt } from "../settings/options.ts";
 
 /**
  * The work of each job of a run, as the run's row has it. Whoever can write to the store can write a row, so nothing here is
@@ -14,7 +15,6 @@ export type RunSpec = Readonly<v.InferOutput<typeof Spec>>;
 export type ProviderRate = Readonly<v.InferOutput<typeof ProviderRate>>;
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
-const countUpTo = (most: number) => v.pipe(count, v.maxValue(most));
 const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null);
 /** A text that can be shown on one line. */
 const Label = v.pipe(v.string(), v.maxLength(500), v.regex(/^\P{Cc}*$/u));
@@ -31,43 +31,16 @@ const Spec = v.object({
   script: v.object({ name: Label, source: v.pipe(v.string(), v.maxLength(LIMITS.sourceBytes)) }),
   /** `provider/id` of sub-calls; null: cells make none. */
   model: orNull(Label),
-  /** The level of thinking of calls that name none. */
-  thinking: v.optional(v.picklist(THINKING), "off"),
-  /** Parameters of calls that name none. */
-  sampling: v.optional(v.object(SAMPLING)),
-  /** Delivery of calls that name none. It makes no other run. */
-  delivery: v.optional(v.picklist(["now", "batch"]), "now"),
-  /** Limits of the cell, as in {@link ExecLimits}. */
-  limits: v.optional(
-    v.object({
-      max_output_bytes: v.exactOptional(count),
-      max_execution_ms: v.exactOptional(count),
-      max_find_results: v.exactOptional(count),
-      max_result_bytes: v.exactOptional(countUpTo(LIMITS.wholeResultBytes)),
-    }),
-    {},
-  ),
+  ...schemasAt("run"),
+  sampling: v.optional(v.object(schemasAt("run", "sampling"))),
+  /** Limits of the cell. */
+  limits: v.optional(v.object(schemasAt("run", "limits")), {}),
   /** The budget of one job. */
-  budget: v.optional(
-    v.object({
-      max_tokens: v.exactOptional(count),
-      max_sub_calls: v.exactOptional(count),
-      max_time_ms: v.exactOptional(count),
-      max_cost_usd: v.exactOptional(v.nullable(v.pipe(v.number(), v.finite(), v.gtValue(0)))),
-    }),
-    {},
-  ),
+  budget: v.optional(v.object(schemasAt("run", "budget")), {}),
   /** No context, one that all jobs share, or one of each job's own. */
   context: v.picklist(["none", "shared", "each"]),
   /** The decoding of tables and contexts, as flags said it. It only tells runs apart: what jobs have is decoded already. */
   decoding: v.exactOptional(v.object({ encoding: v.exactOptional(Label), lossy: v.exactOptional(v.boolean()) })),
-  /** MB. */
-  memory_mb: v.exactOptional(v.pipe(countUpTo(2048), v.minValue(8))),
-  max_session_mb: v.exactOptional(count),
-  /** Sub-calls of one job in flight at once. */
-  call_concurrency: v.exactOptional(countUpTo(LIMITS.maxConcurrency)),
-  max_turns: v.exactOptional(count),
-  max_depth: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(LIMITS.maxDepth))),
   /** Further tries of a job whose machine or context was lost. */
   retries: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(100)), 2),
   /** The treatment of a call that the run's limits have no room for. */

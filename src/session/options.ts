@@ -1,15 +1,15 @@
 import * as v from "valibot";
-import { type ExecLimits, LIMITS, RlmError, SAMPLING, type Sampling, THINKING } from "../../runtime/index.ts";
+import { type ExecLimits, LIMITS, RlmError, type Sampling, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { isEncoding } from "../platform/encodings.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
+import { SETTINGS, schemasAt } from "../settings/options.ts";
 import type { CollectOptions, Describing } from "./api.ts";
 import type { AskOptions } from "./ask/api.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
 import {
-  DELIVERIES,
   type ExecOptions,
   type HostedOptions,
   type LoadingOptions,
@@ -90,7 +90,7 @@ function whole(least: number, most?: number) {
 }
 
 const count = whole(1);
-const depth = whole(0, LIMITS.maxDepth);
+const depth = v.optional(SETTINGS.max_depth.schema);
 const DOLLARS = "a number of dollars above 0, or null";
 const dollars = v.nullish(v.pipe(v.number(DOLLARS), v.finite(DOLLARS), v.gtValue(0, DOLLARS)));
 const MS = "a number of milliseconds from 0";
@@ -101,20 +101,11 @@ const callback = v.optional(v.function("a function"));
 const oneOf = (names: readonly string[]) => v.optional(v.picklist(names, `one of ${names.join(", ")}`));
 const signal = v.optional(v.instance(AbortSignal, "an AbortSignal"));
 
-const limits = v.optional(
-  options({
-    max_output_bytes: count,
-    max_execution_ms: count,
-    max_find_results: count,
-    max_result_bytes: whole(1, LIMITS.wholeResultBytes),
-  } satisfies SchemaOf<ExecLimits>),
-);
+const limits = v.optional(options(schemasAt("option", "limits") satisfies SchemaOf<ExecLimits>));
 
 const budget = v.optional(
   options({
-    max_tokens: count,
-    max_sub_calls: count,
-    max_time_ms: count,
+    ...schemasAt("option", "budget"),
     max_cost_usd: dollars,
     max_functions: count,
   } satisfies SchemaOf<BudgetLimits>),
@@ -129,7 +120,7 @@ const subAgents = v.optional(
     allowed_tool_overrides: v.optional(v.array(text, "a list of names of tools")),
     require_approval: flag,
     approve: callback,
-    maxTurns: count,
+    ...schemasAt("option", "subAgents"),
   } satisfies SchemaOf<SubAgentPolicy>),
 );
 
@@ -161,26 +152,20 @@ export const SESSION_OPTIONS = options({
   cwd: v.optional(text),
   limits,
   budget,
+  ...schemasAt("option"),
+  // Of these the library takes more than files of settings do, or says what is wrong where it reads them.
   memoryMb: v.optional(v.number("a number of MB")),
-  maxSessionMb: count,
-  idleMs: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))),
-  onceWaitMs: whole(0, 3_600_000),
-  waitForServerMs: whole(0, LIMITS.serverWaitMost),
-  indexDir: v.optional(text),
-  convert,
-  model: v.optional(modelName),
-  models: v.optional(v.array(modelName, "a list of models")),
-  baseUrl: v.optional(text),
-  complete: callback,
   apiKeyEnv: v.optional(text),
   price: v.optional(text),
   leaveOut: v.optional(text),
+  idleMs: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))),
+  onceWaitMs: whole(0, 3_600_000),
+  indexDir: v.optional(text),
+  convert,
+  models: v.optional(v.array(modelName, "a list of models")),
+  complete: callback,
   modelChosen: flag,
-  thinking: oneOf(THINKING),
-  sampling: v.optional(options(SAMPLING satisfies SchemaOf<Sampling>)),
-  delivery: oneOf(DELIVERIES),
-  concurrency: whole(1, LIMITS.maxConcurrency),
-  maxDepth: depth,
+  sampling: v.optional(options(schemasAt("option", "sampling") satisfies SchemaOf<Sampling>)),
   subAgents,
   functions,
   store: v.optional(text),

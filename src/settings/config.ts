@@ -1,10 +1,10 @@
-import { delimiter } from "node:path";
-import { given, parseJson } from "../platform/json.ts";
+import { given } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
-import { findProjectFile, projectSettings, readProjectObject, readUserFile } from "./files.ts";
-import { lowered } from "./lowered.ts";
+import { findProjectFile, readProjectObject, readUserFile } from "./files.ts";
+import { limitsOfProject, projectSettings } from "./project.ts";
 import type { AskedSettings, Settings } from "./settings.ts";
-import { checkSettings, invalidConfig, isLimit, KEYS, TAKEN_BACK, variableOf } from "./settings.ts";
+import { checkSettings, invalidConfig, KEYS, variableOf } from "./settings.ts";
+import { ROWS } from "./table.ts";
 
 /** Places in which configuration is looked for. */
 export interface ConfigPlaces {
@@ -27,7 +27,8 @@ export function readConfig(flags: AskedSettings, { cwd, env, userFile }: ConfigP
   const asked = { ...readVariables(env), ...flags };
   const project =
     projectFile === undefined ? {} : projectSettings(readProjectObject(projectFile), { path: projectFile, userFile });
-  return given({ ...user, ...project, ...lowered(user, project, asked, { projectFile, userFile }), ...asked });
+  const limits = limitsOfProject(user, project, asked, { projectFile, userFile });
+  return given({ ...user, ...project, ...limits, ...asked });
 }
 
 /** Settings of `BELAY_*` variables. @throws RlmError `invalid_config` */
@@ -40,9 +41,13 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
     if (meant) throw invalidConfig(`unknown variable ${name}; did you mean ${meant}?`, "Rename it, or unset it.");
   }
   // An empty variable is one that is not set, unless it can say "none".
-  const textOf = (key: string) => env[variableOf(key)] || (TAKEN_BACK.includes(key) ? env[variableOf(key)] : undefined);
+  const textOf = (key: string) =>
+    env[variableOf(key)] || (CAN_BE_NONE.includes(key) ? env[variableOf(key)] : undefined);
   return settingsFromTexts(textOf, variableOf);
 }
+
+/** Keys that an empty flag or variable takes back if a file sets them. */
+const CAN_BE_NONE: readonly string[] = ROWS.filter(([, row]) => row.canBeNone).map(([key]) => key);
 
 /** Variables of Belay that are not settings. */
 const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION", "BELAY_MCP_TOKEN"];
@@ -60,20 +65,10 @@ export function settingsFromTexts(
 ): AskedSettings {
   const values: Record<string, unknown> = {};
   const takenBack: Record<string, undefined> = {};
-  for (const key of KEYS) {
+  for (const [key, { canBeNone, fromText }] of ROWS) {
     const text = textOf(key);
-    if (text === "" && TAKEN_BACK.includes(key)) takenBack[key] = undefined;
-    else if (text !== undefined) values[key] = fromText(key, text);
+    if (text === "" && canBeNone) takenBack[key] = undefined;
+    else if (text !== undefined) values[key] = fromText ? fromText(text) : text;
   }
   return { ...checkSettings(values, "", spelling), ...takenBack };
-}
-
-/** Keys beside limits whose values are numbers. */
-const NUMBERS = ["temperature", "top_p", "seed"];
-
-/** A value as a text has it; the schema judges it. Several texts of `stop` are a JSON list. */
-function fromText(key: string, text: string): unknown {
-  if (isLimit(key) || NUMBERS.includes(key)) return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (key === "stop" && text.startsWith("[")) return parseJson(text) ?? text;
-  return key === "roots" ? text.split(delimiter) : text;
 }

@@ -2,10 +2,9 @@ import { existsSync, lstatSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type BoundedFile, readBoundedFile } from "../platform/bounded-file.ts";
 import { messageOf } from "../platform/errors.ts";
-import { withHome } from "../platform/home.ts";
 import { isRecord } from "../platform/json.ts";
-import { isWithin, realPath } from "../platform/real-path.ts";
-import { checkSettings, invalidConfig, refusedToProject, type Settings, USER_ONLY } from "./settings.ts";
+import { withRoots } from "./project.ts";
+import { checkSettings, invalidConfig, type Settings } from "./settings.ts";
 
 const PROJECT_FILE = "belay.config.json";
 const MAX_BYTES = 64 * 1024;
@@ -34,19 +33,6 @@ export function readUserFile(path: string): Settings {
 /** The settings of a user's file. @throws RlmError `invalid_config` */
 export function userSettings(given: Readonly<Record<string, unknown>>, path: string): Settings {
   return withRoots(checkSettings(given, `${path}: `), dirname(path));
-}
-
-/** The settings of a file that came with the project in a folder, by default its own: it may not grant anything. @throws RlmError `invalid_config` */
-export function projectSettings(
-  given: Readonly<Record<string, unknown>>,
-  { path, folder = dirname(path), userFile }: { path: string; folder?: string; userFile: string },
-): Settings {
-  const refused = USER_ONLY.find((key) => Object.hasOwn(given, key));
-  if (refused) throw refusedToProject(`${path}: a project may not set ${refused}`, refused, userFile);
-  const settings = withRoots(checkSettings(given, `${path}: `), folder);
-  const outside = settings.roots?.find((root) => !isWithin(realPath(folder), realPath(root)));
-  if (outside === undefined) return settings;
-  throw refusedToProject(`${path}: the root ${outside} lies outside the project`, "roots", userFile);
 }
 
 /** The object in a JSON file of the user, empty if there is no file. @throws RlmError `invalid_config` */
@@ -93,10 +79,4 @@ function parsed(text: string, path: string): unknown {
     const cure = "Write names and texts in double quotes, without comments and without a comma after the last entry.";
     throw invalidConfig(`${path} is not valid JSON${place ? ` ${place}` : ""}`, cure);
   }
-}
-
-/** Roots of a file are relative to its folder, or to the home folder if they begin with `~/`. */
-function withRoots(settings: Settings, folder: string): Settings {
-  if (!settings.roots) return settings;
-  return { ...settings, roots: settings.roots.map((root) => resolve(folder, withHome(root))) };
 }

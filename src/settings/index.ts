@@ -1,7 +1,15 @@
 export { type ConfigPlaces, readConfig, settingsFromTexts } from "./config.ts";
 export { findProjectFile, readUserFile } from "./files.ts";
-export { type PiSettings, readPiConfig, subModelOfProject } from "./pi.ts";
-export { BACKGROUND, INGEST_DEFAULTS, OUTSIDE_DEFAULTS, READING_DEFAULTS } from "./pi-keys.ts";
-export { type PiOrigins, piOrigins } from "./pi-origins.ts";
-export type { AskedSettings, Settings } from "./settings.ts";
-export { isCollector, KEYS, LIMIT_DEFAULTS, SettingsSchema, variableOf } from "./settings.ts";
+export { optionsOf, runFieldsOf } from "./options.ts";
+export { type PiOrigins, type PiSettings, piOrigins, readPiConfig, subModelOfProject } from "./pi.ts";
+export { PI_DEFAULTS } from "./pi-table.ts";
+export {
+  type AskedSettings,
+  KEYS,
+  RecordedSchema,
+  recordedOf,
+  type Settings,
+  usualLimit,
+  variableOf,
+} from "./settings.ts";
+export { isCollector, type Key, ROWS, SETTINGS, type Setting, type SettingFlag } from "./table.ts";

@@ -5,8 +5,6 @@ import { isErrorCode } from "../../runtime/index.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { completions } from "../../src/pi/view/commands.ts";
 import { readPiConfig } from "../../src/settings/pi.ts";
-import { PI_KEYS } from "../../src/settings/pi-keys.ts";
-import { PI_DEFAULTS } from "../../src/settings/pi-origins.ts";
 import { TOOLS_BUDGET } from "../../src/tools/index.ts";
 import { PI_LINES } from "../support/pi/process.ts";
 import { folderWith } from "../support/tree.ts";
@@ -22,10 +20,6 @@ function rowsUnder(name: string, heading: string): (readonly [string, string])[]
   const rows = section.matchAll(/^\| (`.*?`) \| (.*?) \|/gm);
   return Array.from(rows, ([, first = "", second = ""]) => [first.slice(1, -1), second]);
 }
-
-test("the page of settings has every one with its default, and no other", () => {
-  expect(rowsUnder("pi/settings.md", "Settings")).toEqual(PI_KEYS.map((key) => [key, PI_DEFAULTS.get(key)]));
-});
 
 test("the page on use has every command, and no other", () => {
   const commands = (completions("") ?? []).map(({ value }) => `/rlm ${value}`);

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "../../../src/settings/config.ts";
-import { isLimit, KEYS, LIMIT_DEFAULTS, USER_ONLY } from "../../../src/settings/settings.ts";
+import { USER_ONLY } from "../../../src/settings/project.ts";
+import { isLimit, KEYS, usualLimit } from "../../../src/settings/settings.ts";
 import { below, distorted, mutated, type Random } from "../mutate.ts";
 import { type OpenSurface, unnamed } from "../surface.ts";
 
@@ -30,7 +31,7 @@ export const openSettings: OpenSurface = async (folder) => {
         const granted = USER_ONLY.find((name) => JSON.stringify(found[name]) !== JSON.stringify(Object(own)[name]));
         if (granted !== undefined) return `a project set ${granted}`;
         const raised = Object.keys(found).find(
-          (name) => isLimit(name) && Number(found[name]) > Math.max(LIMIT_DEFAULTS[name] ?? Infinity, own[name] ?? 0),
+          (name) => isLimit(name) && Number(found[name]) > Math.max(usualLimit(name) ?? Infinity, own[name] ?? 0),
         );
         return raised === undefined ? null : `a project raised ${raised}`;
       } catch (error) {

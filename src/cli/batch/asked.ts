@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { dirname, resolve } from "node:path";
-import { samplingIn } from "../../../runtime/index.ts";
 import { isHandedOver } from "../../platform/bounded-file.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
@@ -14,7 +13,7 @@ import {
   usualConcurrency,
   type WorkerSession,
 } from "../../runs/index.ts";
-import type { Settings } from "../../settings/index.ts";
+import { runFieldsOf, type Settings } from "../../settings/index.ts";
 import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
@@ -236,27 +235,16 @@ export function specOf(
   script: Cell,
   context: RunSpec["context"],
 ): RunSpec {
-  const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
-  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   const { encoding, lossy } = loading;
   const isUsual = encoding === undefined && !lossy;
   return newSpec({
     script,
     model: settings.model ?? null,
-    limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
-    budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
+    ...runFieldsOf(settings),
     context,
     rates: [...rates],
     ...(isUsual ? {} : { decoding: given({ encoding, lossy: lossy || undefined }) }),
     ...given({
-      thinking: settings.thinking,
-      sampling: samplingIn(settings),
-      delivery: settings.delivery,
-      memory_mb: settings.memory_mb,
-      max_session_mb: settings.max_session_mb,
-      call_concurrency: settings.concurrency,
-      max_turns: settings.max_turns,
-      max_depth: settings.max_depth,
       retries: own.retries,
       on_budget: own.onBudget,
       on_restart: options.onRestart,

@@ -6,7 +6,7 @@ import { compact, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { checkModel, openIds, spool } from "../../runs/index.ts";
-import { LIMIT_DEFAULTS, type Settings } from "../../settings/index.ts";
+import { SETTINGS, type Settings } from "../../settings/index.ts";
 import { askedRun, specOf } from "../batch/asked.ts";
 import { runBatch } from "../batch/batch.ts";
 import { dryRunBatch } from "../batch/dry-run.ts";
@@ -31,7 +31,7 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const inputs = names.join(", ") || "all suites";
     const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs }, stop.signal);
     // The child that answers for the ask may have as many levels below it as an ask of the command has.
-    const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1);
+    const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? SETTINGS.max_depth.default) + 1);
     const asked = { ...found, settings: { ...found.settings, max_depth } };
     const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
     const spec = specOf(asked, { name: "eval", source }, "each");
@@ -106,7 +106,7 @@ function spooledJobs({ items, methods, window }: AskedEval) {
 
 /** The most that the ask of a question may take: by its dollars, or by its tokens at the dearer price. */
 function boundText(settings: Settings): string {
-  const { model = null, max_tokens = LIMIT_DEFAULTS.max_tokens, max_cost_usd } = settings;
+  const { model = null, max_tokens = SETTINGS.max_tokens.default, max_cost_usd } = settings;
   const price = model === null ? null : modelsOf(settings).price(model);
   const most = max_cost_usd ?? (price && (max_tokens * Math.max(price.input, price.output)) / 1e6);
   const limit = max_cost_usd === undefined ? "--max-tokens" : "--max-cost-usd";

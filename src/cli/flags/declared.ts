@@ -1,7 +1,6 @@
-import { DEFAULT_ASK_MS, LIMITS } from "../../../runtime/index.ts";
 import { isEncoding } from "../../platform/encodings.ts";
 import { ageFrom } from "../../platform/figures.ts";
-import { LIMIT_DEFAULTS, type Settings } from "../../settings/index.ts";
+import { ROWS, SETTINGS, type SettingFlag } from "../../settings/index.ts";
 import { choice, type Flag, type Heading, one, path, paths, session, text, toggle, under } from "./flag.ts";
 
 // The flags of more than one command. A flag of one command alone is declared with its command.
@@ -15,9 +14,9 @@ export const INPUT = under("input", {
     help: "load this file or folder as the context P; further ones are appended; - is stdin",
   },
   root: {
-    type: paths("DIR"),
+    type: paths(SETTINGS.roots.flag.word),
     setting: "roots",
-    help: "also allow symlinks of a context to lead into DIR; every -c PATH is allowed by itself",
+    help: SETTINGS.roots.flag.help,
   },
   raw: {
     type: toggle,
@@ -43,62 +42,20 @@ export const INPUT = under("input", {
 export const { context: CONTEXT, root: ROOT, raw: RAW, includeSecrets: INCLUDE_SECRETS } = INPUT;
 export const { encoding: ENCODING, lossy: LOSSY } = INPUT;
 
-interface Told {
-  readonly help: string;
-  /** Stands for the value. */
-  readonly word?: string;
-  /** The flag's name, if it is not that of the key. */
-  readonly name?: string;
+/** The flags of settings that stand under a heading, in the order of the table. Configuration reads their values, and judges them. */
+function settingFlags(heading: Heading): readonly Flag[] {
+  return FLAGS.filter(({ row }) => row.heading === heading && !row.isOfServer).map(({ flag }) => flag);
 }
 
-/** Flags that fill settings, by their keys. Configuration reads the values, and judges them. */
-function settings(heading: Heading, told: { readonly [key in keyof Settings]?: Told }): readonly Flag[] {
-  return Object.entries(told).map(([key, { name = key.replaceAll("_", "-"), word = "N", help }]) => {
-    return { name, type: text(word), setting: key, heading, help };
-  });
+const FLAGS = ROWS.flatMap(([key, { flag: row }]) =>
+  row === undefined ? [] : [{ row, flag: flagOfSetting(key, row) }],
+);
+
+function flagOfSetting(key: string, { name = key.replaceAll("_", "-"), word = "N", heading, help }: SettingFlag): Flag {
+  return { name, type: text(word), setting: key, heading, help };
 }
 
-const usual = LIMIT_DEFAULTS;
-
-const MODEL = settings("model", {
-  model: {
-    word: "PROVIDER/ID",
-    help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
-  },
-  models: {
-    word: "PROVIDER/ID",
-    help: "models that cells may name beside those of the provider of --model, such as openai/gpt-6-sol or openai/*, with commas between them",
-  },
-  base_url: {
-    word: "URL",
-    help: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
-  },
-  api_key_env: { word: "NAME", help: "another environment variable that holds the API key; empty: none" },
-  price: {
-    word: "IN/OUT",
-    help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
-  },
-  leave_out: {
-    word: "PARTS",
-    help: "what models are not asked with: schema (the prompt alone states it), cache (calls that share a beginning go at once), each for all or as schema@local/NAME or schema@local/*, with commas between; empty: none",
-  },
-  thinking: {
-    word: "LEVEL",
-    help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
-  },
-  temperature: { help: "of sub-calls, 0 to 2, as their models take it; empty: the provider's own" },
-  top_p: { help: "of sub-calls, 0 to 1; empty: the provider's own" },
-  seed: { help: "of sub-calls, a whole number: where a provider can, the same one gives the same answer; empty: none" },
-  stop: {
-    word: "TEXT",
-    help: "a text at which answers of sub-calls end, or up to 4 as a JSON list; empty: none",
-  },
-  delivery: {
-    word: "HOW",
-    help: "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",
-  },
-  concurrency: { help: `sub-calls in flight at once (default ${usual.concurrency})` },
-});
+const MODEL = settingFlags("model");
 
 /** A server of one's own, and its key. */
 export const MODEL_SERVER = MODEL.filter(({ setting }) => setting === "base_url" || setting === "api_key_env");
@@ -116,35 +73,11 @@ export function withTime(flags: readonly Flag[], usualMs: number): readonly Flag
 /** The flags of an ask, whose limits hold for its turns too. */
 export function withTurns(flags: readonly Flag[], usualMs: number): readonly Flag[] {
   return withHelps(withTime(flags, usualMs), {
-    "max-sub-calls": `sub-calls that cells may make; turns are not among them (default ${usual.max_sub_calls})`,
-    "max-tokens": `tokens of all turns and sub-calls, input and output (default ${usual.max_tokens})`,
+    "max-sub-calls": `sub-calls that cells may make; turns are not among them (default ${SETTINGS.max_sub_calls.default})`,
+    "max-tokens": `tokens of all turns and sub-calls, input and output (default ${SETTINGS.max_tokens.default})`,
     "max-cost-usd": "dollars of all turns and sub-calls, by the models' price lists; empty: no limit",
   });
 }
-
-const LIMIT_FLAGS = settings("limits", {
-  max_sub_calls: { help: `sub-calls that may be made (default ${usual.max_sub_calls})` },
-  max_tokens: { help: `tokens of all sub-calls, input and output (default ${usual.max_tokens})` },
-  max_time_ms: {
-    help: `wall time inside cells, ms (default ${usual.max_time_ms}; ${DEFAULT_ASK_MS} with a local server)`,
-  },
-  max_cost_usd: { word: "USD", help: "dollars of all sub-calls, by the model's price list; empty: no limit" },
-  max_depth: {
-    name: "depth",
-    help: `levels of sub-calls that have a context and cells of their own, 0 to ${LIMITS.maxDepth} (default ${usual.max_depth})`,
-  },
-  max_execution_ms: { help: `running time of a cell, waiting excepted, ms (default ${usual.max_execution_ms})` },
-  max_output_bytes: { help: `what a cell may print, bytes (default ${usual.max_output_bytes})` },
-  max_result_bytes: {
-    help: `result of a cell as JSON, bytes (default ${usual.max_result_bytes}, at most ${LIMITS.wholeResultBytes})`,
-  },
-  max_find_results: { help: `matches that one find returns (default ${usual.max_find_results})` },
-  memory_mb: { help: `heap of the cells, 8 to 2048 (default ${usual.memory_mb}); P comes on top` },
-  max_session_mb: { help: `space that a session takes in the store, MB (default ${usual.max_session_mb})` },
-  wait_for_server_ms: {
-    help: `wait for a model's server that answered before and is away, ms (default ${usual.wait_for_server_ms}; of batch and worker ${LIMITS.jobServerWaitMs}); 0: none`,
-  },
-});
 
 export const OF_SESSION = under("session", {
   session: {
@@ -194,12 +127,7 @@ export const OPTION_FLAGS = under("session", {
 
 const OF_STORE: readonly Flag[] = [...Object.values(OF_SESSION), ...Object.values(OPTION_FLAGS)];
 
-const OTLP = settings("output", {
-  otlp: {
-    word: "URL|env",
-    help: "send the spans of each ask or exec that ends to this collector of OpenTelemetry (docs/telemetry.md); env: to that of OTEL_EXPORTER_OTLP_ENDPOINT; empty: to none",
-  },
-});
+const OTLP = settingFlags("output");
 
 export const { noStore: NO_STORE } = under("session", {
   noStore: {
@@ -268,15 +196,11 @@ export const SESSION_FLAGS: readonly Flag[] = [
   ...Object.values(INPUT),
   ...MODEL,
   ...OF_STORE,
-  ...[NO_STORE, ...LIMIT_FLAGS, ...OTLP, VERBOSE, QUIET],
+  ...[NO_STORE, ...settingFlags("limits"), ...OTLP, VERBOSE, QUIET],
 ];
 
 /** The flags of a server that keeps a session for a client. */
-export const SERVER_FLAGS = settings("limits", {
-  max_session_budgets: {
-    help: `budgets of a call that a client's session may spend in all since its last load (default ${usual.max_session_budgets})`,
-  },
-});
+export const SERVER_FLAGS: readonly Flag[] = FLAGS.filter(({ row }) => row.isOfServer).map(({ flag }) => flag);
 
 /** The flags of such a command without those of these names. */
 export const sessionFlagsBut = (...names: readonly string[]): readonly Flag[] =>

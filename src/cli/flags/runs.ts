@@ -1,6 +1,7 @@
 import { extname } from "node:path";
 import { isRunName, type RUN_VERBS } from "../../platform/session-name.ts";
 import { statsOf } from "../../platform/stats.ts";
+import { ROWS } from "../../settings/index.ts";
 import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, one, path, text, toggle, under } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
@@ -79,15 +80,9 @@ export const OF_JOBS: readonly Flag[] = [
   },
 ];
 
-/** The address and the key of a server, what it costs, how long it is waited for, and who gets spans are this host's, and never a row's. */
-const SHARED: readonly string[] = [
-  ...["base-url", "api-key-env", "price", "leave-out"],
-  ...["max-cost-usd", "wait-for-server-ms", "otlp"],
-];
-
 /** Settings that it takes by flags. */
 export const OF_WORKER: readonly Flag[] = withHelps(
-  SESSION_FLAGS.filter(({ name }) => SHARED.includes(name)),
+  SESSION_FLAGS.filter(({ setting }) => ROWS.some(([key, row]) => key === setting && row.ofWorkers)),
   {
     "max-cost-usd":
       "dollars of each job here at the most, whatever its run says; all jobs together are not limited by it",

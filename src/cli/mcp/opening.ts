@@ -4,7 +4,7 @@ import type { SessionSource } from "../../mcp/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
 import { openSessionWith } from "../../session/index.ts";
-import { LIMIT_DEFAULTS } from "../../settings/index.ts";
+import { SETTINGS } from "../../settings/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { UsageError } from "../flags/usage.ts";
@@ -42,7 +42,7 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
         openKeeping(recorded, { ...sessionFlags(args, "mcp"), contexts: roots }, stderr),
       );
       checkPrice(keeping.settings.settings);
-      const { max_session_budgets: most = LIMIT_DEFAULTS.max_session_budgets } = keeping.settings.settings;
+      const { max_session_budgets: most = SETTINGS.max_session_budgets.default } = keeping.settings.settings;
       // Each call of the client is a question of its own.
       const questions = { id: () => ulid(), most };
       const own = { folder, ...(client === null ? {} : { client }) };

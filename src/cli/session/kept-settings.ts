@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { Json, SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
-import { type Settings, SettingsSchema } from "../../settings/index.ts";
+import { RecordedSchema, recordedOf, type Settings } from "../../settings/index.ts";
 import { FORMATS } from "../flags/declared.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { documentOptions, sessionOptions } from "./settings.ts";
@@ -30,7 +30,7 @@ export interface RecordedSettings {
 }
 
 const OfCommand = v.object({
-  settings: v.omit(SettingsSchema, ["otlp", "convert"]),
+  settings: RecordedSchema,
   cwd: v.string(),
   model_chosen: v.optional(v.boolean(), false),
   output: v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }),
@@ -77,12 +77,13 @@ function fieldsOf({ settings, cwd, options, output, isModelChosen }: KeptSetting
  * and which programs convert documents.
  */
 export function settingsToKeep(
-  { otlp: _, convert: __, ...settings }: Settings,
+  all: Settings,
   { contexts, options }: Pick<SessionFlags, "contexts" | "options">,
   output: ResultPlace,
   before: KeptSettings | null,
   isModelChosen: boolean,
 ): KeptSettings {
+  const settings = recordedOf(all);
   const paths = [...(settings.roots ?? []), ...contexts.filter((path) => path !== "-")].map((path) => resolve(path));
   const roots = [...new Set([...(before?.settings.roots ?? []), ...paths])];
   return {

@@ -4,7 +4,7 @@ import { RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { Signer } from "../../platform/signed-settings.ts";
 import { inLine, jsonText, visible } from "../../platform/visible.ts";
-import { LIMIT_DEFAULTS, type Settings, variableOf } from "../../settings/index.ts";
+import { type Settings, usualLimit, variableOf } from "../../settings/index.ts";
 import type { SessionRow } from "../../store/index.ts";
 import { OPTION_FLAGS } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
@@ -74,9 +74,9 @@ interface Other {
 }
 
 function otherValues(refused: Settings, now: Settings, { settings }: SessionFlags): Other[] {
-  const held = new Map<string, unknown>(Object.entries({ ...LIMIT_DEFAULTS, ...now }));
+  const held = new Map<string, unknown>(Object.entries(now));
   return Object.entries({ ...refused, roots: undefined }).flatMap(([key, recorded]) => {
-    const here = held.get(key);
+    const here = held.has(key) ? held.get(key) : usualLimit(key);
     if (recorded === undefined || recorded === here) return [];
     const isSettled = Object.hasOwn(settings, key) || (!flagOf(key) && Boolean(process.env[variableOf(key)]));
     return [{ typed: typedAs(key, String(recorded)), here: shown(here), isSettled }];

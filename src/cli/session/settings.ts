@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { samplingIn, systemClock } from "../../../runtime/index.ts";
+import { systemClock } from "../../../runtime/index.ts";
 import type { DocumentOptions } from "../../context/index.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
@@ -8,7 +8,7 @@ import { amount } from "../../platform/figures.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
-import { type ConfigPlaces, readConfig, readUserFile, type Settings } from "../../settings/index.ts";
+import { type ConfigPlaces, optionsOf, readConfig, readUserFile, type Settings } from "../../settings/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -66,37 +66,10 @@ export function configPlaces(): ConfigPlaces {
 
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
-  const { model, base_url: baseUrl, api_key_env: apiKeyEnv, thinking, delivery, price, concurrency } = settings;
-  const { leave_out: leaveOut } = settings;
-  const { userFile } = configPlaces();
-  const { model: usual } = readUserFile(userFile);
+  const { model: usual } = readUserFile(configPlaces().userFile);
   const models = settings.models?.split(",") ?? [];
   if (usual !== undefined) models.push(usual.replace(/\/.*/, "/*"));
-  const { memory_mb: memoryMb, max_session_mb: maxSessionMb, max_depth: maxDepth, max_turns: maxTurns } = settings;
-  const { wait_for_server_ms: waitForServerMs } = settings;
-  const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
-  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
-  return {
-    limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
-    budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
-    subAgents: given({ maxTurns }),
-    ...given({
-      model,
-      models,
-      baseUrl,
-      apiKeyEnv,
-      thinking,
-      sampling: samplingIn(settings),
-      delivery,
-      price,
-      leaveOut,
-      concurrency,
-      memoryMb,
-      maxSessionMb,
-      waitForServerMs,
-      maxDepth,
-    }),
-  };
+  return { ...optionsOf(settings), models };
 }
 
 /** The way in which loads of this process make texts of documents: converters are those of the user alone. */

@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { type Clock, DEFAULT_BUDGET, type Json, samplingIn } from "../../../runtime/index.ts";
+import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts";
 import type { Models } from "../../models/index.ts";
 import { agentDirOf } from "../../models/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
 import type { Session } from "../../session/index.ts";
 import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
-import { type PiSettings, readPiConfig } from "../../settings/index.ts";
+import { optionsOf, type PiSettings, readPiConfig, recordedOf } from "../../settings/index.ts";
 import type { BranchHead } from "../branch/entries.ts";
 import type { MirroredStore } from "../branch/mirror.ts";
 
@@ -97,7 +97,7 @@ export async function openForSession(
   });
   return {
     settings,
-    budget: { ...DEFAULT_BUDGET, ...budgetIn(settings) },
+    budget: { ...DEFAULT_BUDGET, ...optionsOf(settings).budget },
     store,
     sessions,
     models,
@@ -138,48 +138,22 @@ async function approve(
 
 const SHOWN = 1_000;
 
-const limitsIn = ({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }: PiSettings) =>
-  given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes });
-
-const budgetIn = ({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }: PiSettings) =>
-  given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd });
-
 /** @param own options apart from the user's settings; `cwd` is the project, the root of what may be loaded */
 function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly cwd: string }): SessionOptions {
-  const { max_turns, max_depth, concurrency, memory_mb, max_session_mb, thinking, convert } = settings;
-  const { wait_for_server_ms: waitForServerMs } = settings;
-  const { allowed_tool_overrides, require_approval } = settings;
+  const { allowed_tool_overrides, require_approval, convert, delivery: _, ...rest } = settings;
+  const { subAgents, ...options } = optionsOf(rest);
   return {
     ...own,
+    ...options,
     roots: [own.cwd, ...(settings.roots ?? [])],
-    limits: limitsIn(settings),
-    budget: budgetIn(settings),
-    subAgents: { ...own.subAgents, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
-    ...given({
-      thinking,
-      sampling: samplingIn(settings),
-      concurrency,
-      maxDepth: max_depth,
-      memoryMb: memory_mb,
-      convert,
-    }),
-    ...given({ maxSessionMb: max_session_mb, waitForServerMs }),
+    subAgents: { ...own.subAgents, ...subAgents, ...given({ allowed_tool_overrides, require_approval }) },
+    ...given({ convert }),
   };
 }
 
 /** The settings that are kept with the session, so that the command can go on with it. */
 function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
-  const { roots = [], thinking, memory_mb, max_session_mb, concurrency, max_turns, max_depth } = settings;
-  const limits = {
-    ...limitsIn(settings),
-    thinking,
-    ...samplingIn(settings),
-    memory_mb,
-    max_session_mb,
-    concurrency,
-    max_turns,
-    max_depth,
-  };
-  const kept = { ...(model === null ? {} : { model }), ...limits, ...budgetIn(settings), roots: [cwd, ...roots] };
+  const { delivery: _, roots = [], ...recorded } = recordedOf(settings);
+  const kept = { ...recorded, ...given({ model: model ?? undefined }), roots: [cwd, ...roots] };
   return JSON.parse(JSON.stringify({ settings: kept, cwd }));
 }

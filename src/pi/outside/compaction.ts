@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { OUTSIDE_DEFAULTS } from "../../settings/index.ts";
+import { PI_DEFAULTS } from "../../settings/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { fates } from "./apply.ts";
 import { readOutside } from "./branch.ts";
@@ -90,8 +90,8 @@ export function lastCompaction(
 
 /** The bounds of a list by no setting. */
 const USUAL: ListBounds = {
-  manifest: OUTSIDE_DEFAULTS.manifest_tokens,
-  min: OUTSIDE_DEFAULTS.externalize_min_tokens,
+  manifest: PI_DEFAULTS.manifest_tokens,
+  min: PI_DEFAULTS.externalize_min_tokens,
 };
 
 function foldedBefore({ firstKeptEntryId }: CompactionWish, branch: readonly BranchEntry[], ids: ObjectIds) {

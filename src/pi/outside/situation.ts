@@ -1,4 +1,4 @@
-import { OUTSIDE_DEFAULTS, type PiSettings } from "../../settings/index.ts";
+import { PI_DEFAULTS, type PiSettings } from "../../settings/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { type Outside, readOutside } from "./branch.ts";
@@ -34,7 +34,7 @@ export interface Seen {
 }
 
 /** The user's settings of what goes outside, with their defaults. */
-export type OutsideSettings = { readonly [key in keyof typeof OUTSIDE_DEFAULTS]: NonNullable<PiSettings[key]> };
+export type OutsideSettings = PiSettings & typeof PI_DEFAULTS;
 
 export interface SituationParts {
   context(): PiContext;
@@ -55,7 +55,7 @@ export function openSituation({ context, actions, settings, reserve }: Situation
   const reserves = new Map<string, number>();
   const held = (): OutsideSettings => {
     known ??= settings(context().cwd);
-    return { ...OUTSIDE_DEFAULTS, ...known };
+    return { ...PI_DEFAULTS, ...known };
   };
   const branch = () => context().sessionManager.getBranch();
   const modelName = () => `${context().model?.provider}/${context().model?.id}`;

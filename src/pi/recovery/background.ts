@@ -1,10 +1,8 @@
 import { messageOf } from "../../platform/errors.ts";
+import { PI_DEFAULTS } from "../../settings/index.ts";
 import type { OnBranch } from "../on-branch.ts";
 import { harmless } from "../view/texts.ts";
 import { settledOrAborted, settledWithin } from "../waiting.ts";
-
-/** s that a prompt waits by no setting. */
-const PROMPT_WAIT_S = 120;
 
 /** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
 export function openBackgroundRecovery({ board, clock, context, opened, runs }: OnBranch) {
@@ -35,7 +33,7 @@ export function openBackgroundRecovery({ board, clock, context, opened, runs }: 
     async holdPrompt(): Promise<void> {
       if (!current) return;
       const { ui } = context();
-      const seconds = (await opened().catch(() => null))?.settings.prompt_wait_s ?? PROMPT_WAIT_S;
+      const seconds = (await opened().catch(() => null))?.settings.prompt_wait_s ?? PI_DEFAULTS.prompt_wait_s;
       if (board.current().running) {
         ui.notify(`An interrupted call is being finished; the prompt waits for it, ${seconds} s at the most`, "info");
       }

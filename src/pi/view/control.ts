@@ -4,7 +4,7 @@ import { type Context, objectOf } from "../../context/index.ts";
 import { describeSession, type SessionDescription } from "../../history/index.ts";
 import { version } from "../../platform/version.ts";
 import { listReadableSessions, readRecord, type SessionSummary } from "../../session/index.ts";
-import { piOrigins } from "../../settings/index.ts";
+import { type PiOrigins, piOrigins } from "../../settings/index.ts";
 import type { DamagedRow } from "../../store/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import type { Looked } from "../../view/index.ts";
@@ -46,7 +46,8 @@ export interface Control {
   look(texts: boolean, now: number): Promise<Looked | null>;
   /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
   goTo(session: string, checkpoint: string): Promise<void>;
-  settings(cwd: string): { settings: { key: string; value: string; from: string | null }[]; files: string[] };
+  /** The settings in force in this folder, each with its origin. */
+  settings(cwd: string): PiOrigins;
 }
 
 /** Bytes that the page may take. */

@@ -54,7 +54,7 @@ const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
   [{ somethingElse: 1 }, /^openSession\(\): unknown option somethingElse \|/],
   [
     { limits: { max_execution: 5 } },
-    "openSession(): unknown option limits.max_execution; did you mean max_execution_ms? | Options here are max_output_bytes, max_execution_ms, max_find_results, max_result_bytes.",
+    "openSession(): unknown option limits.max_execution; did you mean max_execution_ms? | Options here are max_execution_ms, max_output_bytes, max_result_bytes, max_find_results.",
   ],
   [{ limits: { max_execution_ms: -5 } }, /: limits.max_execution_ms must be a whole number from 1, and is -5 \|/],
   [{ limits: 5 }, /limits must be an object, and is 5 \|/],
