@@ -13,7 +13,21 @@ export function onSignals(handle: (exitCode: number) => void): Disposable {
 }
 
 /** The one way in which a command is ended early. */
-export type Stop = ReturnType<typeof openStop>;
+export interface Stop {
+  /** Aborts what runs, for every reason. */
+  readonly signal: AbortSignal;
+  /** Aborts only for a signal of the system: the user may want to go on later. */
+  readonly suspend: AbortSignal;
+  /** Aborts when stdout cannot be written any more. */
+  readonly cancel: AbortSignal;
+  /** The exit code to end with, once something has asked for the end. */
+  readonly exitCode: number | undefined;
+  /** Ends the command, since nothing more can be written. */
+  close(code: number): void;
+  /** Work that the process waits for if it must end in the middle. */
+  readonly leaving: Leaving;
+  [Symbol.dispose](): void;
+}
 
 /** Runs a command that can be ended early. Gives the exit code. */
 export async function untilStopped(work: (stop: Stop) => Promise<number>): Promise<number> {
@@ -24,7 +38,7 @@ export async function untilStopped(work: (stop: Stop) => Promise<number>): Promi
 }
 
 /** The first signal aborts what runs, so that it is ended in order and reported; the second ends the process. */
-function openStop() {
+function openStop(): Stop {
   const any = new AbortController();
   const suspend = new AbortController();
   const cancel = new AbortController();
@@ -41,32 +55,31 @@ function openStop() {
   };
   const signals = onSignals((code) => ask(code, suspend));
   return {
-    /** Aborts what runs, for every reason. */
     signal: any.signal,
-    /** Aborts only for a signal of the system: the user may want to go on later. */
     suspend: suspend.signal,
-    /** Aborts when stdout cannot be written any more. */
     cancel: cancel.signal,
-    /** The exit code to end with, once something has asked for the end. */
     get exitCode() {
       return exitCode;
     },
-    /** Ends the command, since nothing more can be written. */
     close: (code: number) => ask(code, cancel),
-    /** Work that the process waits for if it must end in the middle. */
     leaving,
     [Symbol.dispose]: signals[Symbol.dispose],
   };
 }
 
 /** The end of a process in the middle of its work. */
-export function openLeaving(exit: (exitCode: number) => void = process.exit) {
+export interface Leaving {
+  /** Waits for this before the process ends: a commit in progress is finished. */
+  after(work: () => PromiseLike<void>): void;
+  /** Ends the process; asked again, at once. */
+  leave(exitCode: number): void;
+}
+
+export function openLeaving(exit: (exitCode: number) => void = process.exit): Leaving {
   const awaited: (() => PromiseLike<void>)[] = [];
   let isLeaving = false;
   return {
-    /** Waits for this before the process ends: a commit in progress is finished. */
     after: (work: () => PromiseLike<void>) => void awaited.push(work),
-    /** Ends the process; asked again, at once. */
     leave(exitCode: number): void {
       if (isLeaving || awaited.length === 0) {
         exit(exitCode);

@@ -10,10 +10,21 @@ import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
  * Signs the settings that sessions of one store keep, and tells whether this user has kept them. A store may come from
  * somebody else, so it grants nothing by itself: no server, key, folder or limit.
  */
-export type Signer = ReturnType<typeof openSigner>;
+export interface Signer {
+  /** The settings with their signature; without one if there is no key (`problem`). */
+  sign(settings: Json, session: string): Json;
+  /** Why these settings of that session do not count, as a sentence's end; null: this user kept them here. */
+  doubt(settings: Json, session: string): string | null;
+  /** The settings that a fork keeps of its parent: signed if they were, else as they are. */
+  forFork(fork: string): (parent: { readonly id: string; readonly settings: Json }) => Json;
+  /** Why nothing can be signed, or null. The key is made if it is missing. */
+  problem(): string | null;
+  /** The place of the key, and the reason why it does not count; null: it does. Makes none. */
+  look(): { readonly path: string; readonly isThere: boolean; readonly problem: string | null };
+}
 
 /** @param place of the store */
-export function openSigner(place: string, env: NodeJS.ProcessEnv) {
+export function openSigner(place: string, env: NodeJS.ProcessEnv): Signer {
   const store = isServer(place) ? shownPlace(place) : realPath(resolve(place));
   const path = keyPath(env);
   const refused = isWithin(store, realPath(dirname(path))) ? { problem: "lies in the store" } : null;
@@ -39,21 +50,16 @@ export function openSigner(place: string, env: NodeJS.ProcessEnv) {
   }
 
   return {
-    /** The settings with their signature; without one if there is no key (`problem`). */
     sign,
-    /** Why these settings of that session do not count, as a sentence's end; null: this user kept them here. */
     doubt,
-    /** The settings that a fork keeps of its parent: signed if they were, else as they are. */
     forFork: (fork: string) => (parent: { readonly id: string; readonly settings: Json }) => {
       const { id, settings } = parent;
       return doubt(settings, id) === null ? sign(settings, fork) : settings;
     },
-    /** Why nothing can be signed, or null. The key is made if it is missing. */
     problem(): string | null {
       const own = made();
       return "problem" in own ? `${path} ${own.problem}` : null;
     },
-    /** The place of the key, and the reason why it does not count; null: it does. Makes none. */
     look(): { readonly path: string; readonly isThere: boolean; readonly problem: string | null } {
       const own = there();
       return { path, isThere: own !== undefined, problem: own && "problem" in own ? own.problem : null };

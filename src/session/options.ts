@@ -9,13 +9,13 @@ import type { CollectOptions, Describing } from "./api.ts";
 import type { AskOptions } from "./ask/api.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
-import {
-  type ExecOptions,
-  type HostedOptions,
-  type LoadingOptions,
-  type LoadPaths,
-  type SessionFunction,
-  type SubAgentPolicy,
+import type {
+  ExecOptions,
+  HostedOptions,
+  LoadingOptions,
+  LoadPaths,
+  SessionFunction,
+  SubAgentPolicy,
 } from "./option-types.ts";
 
 import { REMARKS } from "./stored/remarks.ts";

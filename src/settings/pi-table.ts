@@ -9,7 +9,7 @@ export interface PiSetting {
   readonly default?: string | number | boolean;
   /** The words for what holds if nobody sets it and there is no default. Default: none. */
   readonly usual?: string;
-  /** What a project's file may do. */
+  /** The right of a project's file to change it. */
   readonly project: "may set" | "may lower" | "may switch off" | "may not set";
   /** Its meaning in docs/pi/settings.md. */
   readonly docs: string;

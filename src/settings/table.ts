@@ -27,7 +27,7 @@ export interface Setting {
   /** It is set by files alone. */
   readonly onlyInFiles?: true;
   readonly flag?: SettingFlag;
-  /** What a project's file may do. It never grants access, spends another's key, or runs a program. */
+  /** The right of a project's file to change it. No project grants access, spends another's key, or runs a program. */
   readonly project: "may set" | "may lower" | "may not set";
   /** The option of a session that it fills: `maxDepth`, or `limits.max_execution_ms`. */
   readonly option?: string;

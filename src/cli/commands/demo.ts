@@ -18,5 +18,5 @@ export const demo = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was counted" }],
   example: "belay demo",
-  run: async () => (await import("../demo/demo.ts")).demoCommand,
+  run: async () => (await import("../demo/play.ts")).demoCommand,
 });

@@ -17,5 +17,5 @@ export const fork = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the new session" }, STORE],
   example: "belay exec -e 'let n = 42' --session demo && belay fork demo",
-  run: async () => (await import("../store/fork.ts")).forkCommand,
+  run: async () => (await import("../store/sessions.ts")).forkCommand,
 });

@@ -41,5 +41,5 @@ export const query = defineCommand({
     { ...JSON_OUTPUT, help: "print one JSON object with answer, sections, warnings, budget, ..." },
   ],
   example: 'belay query "What is TODO here?" -c .',
-  run: async () => (await import("../running/query.ts")).queryCommand,
+  run: async () => (await import("../running/exec.ts")).queryCommand,
 });

@@ -19,5 +19,5 @@ export const rm = defineCommand({
   own: OWN,
   shared: [STORE],
   example: "belay exec -e 'let n = 42' --session scratch && belay rm scratch",
-  run: async () => (await import("../store/rm.ts")).rmCommand,
+  run: async () => (await import("../store/sessions.ts")).rmCommand,
 });

@@ -4,7 +4,15 @@ import { boundedJson } from "../../platform/bounded-json.ts";
 import { isRecord } from "../../platform/json.ts";
 import { listenOnLoopback } from "../../platform/loopback.ts";
 
-export type ScriptedModel = Awaited<ReturnType<typeof openScriptedModel>>;
+export interface ScriptedModel {
+  /** Base URL, with `/v1`. */
+  readonly url: string;
+  /** Requests that it has got. */
+  readonly requests: number;
+  /** Answers so many more requests; those beyond wait until their client goes away, or until this is called again. */
+  allow(answers: number): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
 /** The time of each answer, ms: enough to be seen. */
 const ANSWER_MS = 150;
@@ -16,7 +24,7 @@ const MAX_BODY_BYTES = 100_000;
  *
  * @param answer the text for the last message of a request
  */
-export async function openScriptedModel(answer: (prompt: string) => string) {
+export async function openScriptedModel(answer: (prompt: string) => string): Promise<ScriptedModel> {
   let requests = 0;
   let allowed = 0;
   const waiting: (() => void)[] = [];
@@ -39,13 +47,10 @@ export async function openScriptedModel(answer: (prompt: string) => string) {
   });
   const port = await listenOnLoopback(server, 0);
   return {
-    /** Base URL, with `/v1`. */
     url: `http://127.0.0.1:${port}/v1`,
-    /** Requests that it has got. */
     get requests() {
       return requests;
     },
-    /** Answers so many more requests; those beyond wait until their client goes away, or until this is called again. */
     allow(answers: number): void {
       allowed += answers;
       letGo();

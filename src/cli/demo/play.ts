@@ -1,14 +1,49 @@
-import { writeFileSync } from "node:fs";
+import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describeExecs } from "../../history/index.ts";
 import type { ExecDescription } from "../../index.ts";
 import { amount, duration } from "../../platform/figures.ts";
+import { temporaryFolder } from "../../platform/make-folder.ts";
+import { jsonText } from "../../platform/visible.ts";
 import type { Store } from "../../store/index.ts";
+import type { DemoFlags } from "../commands/demo.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
+import type { Host } from "../host.ts";
+import { reportFailure } from "../render/failure.ts";
+import { processTerminal } from "../render/terminal.ts";
+import { untilStopped } from "../stop.ts";
 import { openScriptedModel, type ScriptedModel } from "./model.ts";
 import { broken, MODEL, type Stage, say, showCommand, startBelay, succeeded, writeLetters } from "./stage.ts";
 import { ASK, EXPLORE, LETTERS, QUESTION, RECORDED, scriptedAnswer, scriptedReply } from "./text.ts";
+
+/**
+ * `belay demo`: explores, asks a scripted model, kills the process with SIGKILL and resumes; with --ask a scripted model
+ * answers a question. Gives the exit code.
+ */
+export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFlags): Promise<number> {
+  return untilStopped(async (stop) => {
+    const terminal = processTerminal(stop.close);
+    const isJson = args.get(JSON_OUTPUT);
+    try {
+      const output = isJson ? null : terminal.stdout;
+      using temporary = temporaryFolder("belay-demo-");
+      stop.leaving.after(async () => temporary[Symbol.dispose]());
+      const stage = { folder: realpathSync(temporary.path), host, stop, output };
+      const found = await (ask ? playAsk(stage) : play(stage));
+      if (isJson) terminal.stdout.writeRaw(`${jsonText({ success: true, ...found })}\n`);
+      return 0;
+    } catch (error) {
+      if (stop.signal.aborted) {
+        if (stop.exitCode) terminal.stderr.write("stopped; nothing of the demo is left\n");
+        return stop.exitCode ?? 1;
+      }
+      return reportFailure(error, terminal, isJson);
+    }
+  });
+}
 
 const COUNT = Object.keys(LETTERS).length;
 

@@ -10,14 +10,25 @@ export interface Argument {
 }
 
 /** The checked arguments of one command. */
-export type Arguments = ReturnType<typeof parseArguments>;
+export interface Arguments {
+  /** Arguments and options, in the order in which they were typed. */
+  readonly inOrder: readonly Argument[];
+  /** Arguments without a flag. */
+  readonly positionals: readonly string[];
+  /** The arguments as they were typed. */
+  readonly typed: readonly string[];
+  /** True if the flag was typed. */
+  isGiven(flag: Flag): boolean;
+  /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
+  get<Value>(flag: Flag<Value>): Value;
+}
 
 /**
  * Parses what follows a command's name.
  *
  * @throws UsageError for an unknown flag, a missing, superfluous or wrong value, and flags that do not go together
  */
-export function parseArguments(command: string, flags: readonly Flag[], args: readonly string[]) {
+export function parseArguments(command: string, flags: readonly Flag[], args: readonly string[]): Arguments {
   const inOrder = argumentsIn(command, flags, args);
   const help = commandLine(["help", command]);
   const textsOf = ({ name }: Flag) => inOrder.filter(({ option }) => option === name).map(({ value }) => value);
@@ -25,12 +36,9 @@ export function parseArguments(command: string, flags: readonly Flag[], args: re
     new UsageError(`--${name} is ${value || "empty"}: it takes ${takes}`, help);
   const parsed = {
     inOrder,
-    /** Arguments without a flag. */
     positionals: inOrder.filter(({ option }) => option === null).map(({ value }) => value),
-    /** The arguments as they were typed. */
     typed: args,
     isGiven: ({ name }: Flag) => inOrder.some(({ option }) => option === name),
-    /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
     get: <Value>(flag: Flag<Value>): Value => flag.type.read(textsOf(flag), wrong(flag.name)),
   };
   const given = flags.filter(parsed.isGiven);

@@ -1,13 +1,48 @@
 import { extname, resolve } from "node:path";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { optionProblem, type WaitOptions } from "../../session/index.ts";
+import type { AskedSettings } from "../../settings/index.ts";
 import { type Arguments, type Given, givenIn, valuesIn } from "./arguments.ts";
 import { type Format, INPUT, NO_STORE, OF_OUTPUT, OF_SESSION, OPTION_FLAGS, WAITING } from "./declared.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { checkName, settingsIn, storePlace } from "./values.ts";
 
 /** The flags of a command that opens a session. */
-export type SessionFlags = Readonly<ReturnType<typeof sessionFlags>>;
+export interface SessionFlags {
+  readonly command: string;
+  /** Files and folders to load, in order; `-` is stdin. */
+  readonly contexts: readonly string[];
+  /** The way in which contexts load. */
+  readonly loading: ContextLoading;
+  /** The settings among the flags. */
+  readonly settings: AskedSettings;
+  /** Absolute; null: a store in memory. */
+  readonly store: string | null;
+  /** True if --store was given: lines for the user repeat it. */
+  readonly isStoreNamed: boolean;
+  /** The name that was typed; null: none. */
+  readonly session: string | null;
+  /** The effect of -c on a session that has another context. */
+  readonly change: "reload" | "append" | null;
+  readonly discard: boolean;
+  readonly options: OptionFlags;
+  /** The place of the result, if the command has one. */
+  readonly output: ResultPlace;
+  /** Options of waiting for providers' batches. */
+  readonly waiting: WaitOptions;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  /** The arguments as they were typed, for a line that corrects them. */
+  readonly typed: readonly string[];
+}
+
+/** The flags that say how contexts are read. */
+interface ContextLoading {
+  readonly raw: boolean;
+  readonly includeSecrets: boolean;
+  readonly encoding: string | undefined;
+  readonly lossy: boolean;
+}
 
 export type OptionFlags = Given<typeof OPTION_FLAGS>;
 
@@ -19,7 +54,7 @@ export interface ResultPlace {
 }
 
 /** @throws UsageError for a value that configuration refuses, a wrong name and stdin as two contexts */
-export function sessionFlags(args: Arguments, command: string) {
+export function sessionFlags(args: Arguments, command: string): SessionFlags {
   const help = commandLine(["help", command]);
   const { context: contexts, raw, includeSecrets, encoding, lossy } = valuesIn(args, INPUT);
   const { session = null, reload, append, discard } = valuesIn(args, OF_SESSION);
@@ -33,26 +68,18 @@ export function sessionFlags(args: Arguments, command: string) {
   return {
     command,
     contexts,
-    /** The way in which contexts load. */
     loading: { raw, includeSecrets, encoding, lossy },
-    /** The settings among them. */
     settings: settingsIn(args, help),
-    /** Absolute; null: a store in memory. */
     store: args.get(NO_STORE) ? null : storePlace(args),
-    /** True if --store was given: lines for the user repeat it. */
     isStoreNamed: args.isGiven(OF_SESSION.store),
     session,
-    /** The effect of -c on a session that has another context. */
     change,
     discard,
     options: optionsIn(args, help),
-    /** The place of the result, if the command has one. */
     output: resultPlace(args, help),
-    /** Options of waiting for providers' batches. */
-    waiting: { ...givenIn(args, { wait_ms: WAITING.wait }), resendDoubtful } satisfies WaitOptions,
+    waiting: { ...givenIn(args, { wait_ms: WAITING.wait }), resendDoubtful },
     quiet,
     verbose,
-    /** The arguments as they were typed, for a line that corrects them. */
     typed: args.typed,
   };
 }

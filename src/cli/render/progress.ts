@@ -10,7 +10,22 @@ import { waitsInShort } from "./waits.ts";
 import { inFlags } from "./wording.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */
-export type ProgressLine = ReturnType<typeof openProgress>;
+export interface ProgressLine {
+  /** Takes the line away, so that something else can be written. The next report brings it back. */
+  clear(): void;
+  /** Something that may take long begins: a load of this source, or a cell. */
+  begin(of?: string): void;
+  /** Something happened in the session. */
+  report(event: SessionEvent): void;
+  /**
+   * Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none.
+   *
+   * @param isOver false: what was begun is suspended, so that its newest turn has no line yet
+   */
+  end(isOver?: boolean): CallTotals | null;
+  /** A context was loaded: what the session has spent is nothing again. */
+  reset(): void;
+}
 
 const ON_TERMINAL: Pace = { first: 1000, step: 100 };
 /** A log does not fill with what is over. */
@@ -25,7 +40,7 @@ const TICK_MS = 1000;
  *
  * @param isQuiet nothing is printed, and sub-calls are counted
  */
-export function openProgress(output: Output, clock: StatusClock, isQuiet: boolean) {
+export function openProgress(output: Output, clock: StatusClock, isQuiet: boolean): ProgressLine {
   const { now, every } = clock;
   const as = isQuiet ? "quiet" : "text";
   const status = openStatusLine(output, clock, { onTerminal: ON_TERMINAL, elsewhere: ELSEWHERE, as });
@@ -52,9 +67,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
   }
 
   return {
-    /** Takes the line away, so that something else can be written. The next report brings it back. */
     clear: status.clear,
-    /** Something that may take long begins: a load of this source, or a cell. */
     begin(of = ""): void {
       beganAt = now();
       source = of;
@@ -93,11 +106,6 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
           waiting.report(event.wait);
       }
     },
-    /**
-     * Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none.
-     *
-     * @param isOver false: what was begun is suspended, so that its newest turn has no line yet
-     */
     end(isOver = true): CallTotals | null {
       stopTicking();
       calls = undefined;
@@ -106,7 +114,6 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
       status.end();
       return counted.end();
     },
-    /** A context was loaded: what the session has spent is nothing again. */
     reset: counted.reset,
   };
 }

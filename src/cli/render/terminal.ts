@@ -5,9 +5,25 @@ import { visible } from "../../platform/visible.ts";
 export type Style = Parameters<typeof styleText>[0];
 
 /** One of the process's streams. On a terminal, text is shown so that it cannot steer the terminal. */
-export type Output = Readonly<ReturnType<typeof outputOver>>;
+export interface Output {
+  readonly isTerminal: boolean;
+  /** Characters in a line, for layout. */
+  readonly columns: number;
+  /** True if styles show: on a terminal that is not dumb, without NO_COLOR. */
+  readonly colours: boolean;
+  /** Text as a person reads it: styled on a terminal; what steers or hides is a code point everywhere. */
+  paint(text: string, style?: Style): string;
+  /** Writes text as `paint` shows it. */
+  write(text: string, style?: Style): void;
+  /** Writes as it is: control sequences, JSON, and data into a pipe. */
+  writeRaw(text: string): void;
+}
 
-export type Terminal = Readonly<ReturnType<typeof processTerminal>>;
+/** Both streams of the process. */
+export interface Terminal {
+  readonly stdout: Output;
+  readonly stderr: Output;
+}
 
 const COLUMNS_OF_A_FILE = 100;
 
@@ -15,7 +31,7 @@ const COLUMNS_OF_A_FILE = 100;
  * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout. It
  * gets the exit code: 0 if the reader has gone away, 1 if writing failed (stderr then says why).
  */
-export function processTerminal(onClosed: (exitCode: number) => void) {
+export function processTerminal(onClosed: (exitCode: number) => void): Terminal {
   let isClosed = false;
   process.stdout.on("error", (error) => {
     if (isClosed) return;
@@ -35,7 +51,7 @@ export function processTerminal(onClosed: (exitCode: number) => void) {
 type Stream = Pick<NodeJS.WriteStream, "isTTY" | "columns"> & { write(text: string): unknown };
 
 /** Writes to one stream. */
-export function outputOver(stream: Stream, env: NodeJS.ProcessEnv) {
+export function outputOver(stream: Stream, env: NodeJS.ProcessEnv): Output {
   const isTerminal = stream.isTTY === true;
   const colours = isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const paint = (text: string, style?: Style) => {
@@ -44,17 +60,12 @@ export function outputOver(stream: Stream, env: NodeJS.ProcessEnv) {
   };
   return {
     isTerminal,
-    /** Characters in a line, for layout. */
     get columns() {
       return (isTerminal && stream.columns) || COLUMNS_OF_A_FILE;
     },
-    /** True if styles show: on a terminal that is not dumb, without NO_COLOR. */
     colours,
-    /** Text as a person reads it: on a terminal styled; what steers or hides is a code point on a terminal and elsewhere. */
     paint,
-    /** Writes text as `paint` shows it. */
     write: (text: string, style?: Style): void => void stream.write(paint(text, style)),
-    /** Writes as it is: control sequences, JSON, and data into a pipe. */
     writeRaw: (text: string): void => void stream.write(text),
   };
 }

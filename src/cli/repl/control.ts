@@ -1,17 +1,39 @@
 import { RlmError } from "../../index.ts";
 import { showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { onSignals, openLeaving } from "../stop.ts";
+import { type Leaving, onSignals, openLeaving } from "../stop.ts";
 
 /** Keys and signals of a REPL, and the work that they interrupt. */
-export type Control = ReturnType<typeof openControl>;
+export interface Control {
+  /** Set once something has asked the REPL to end. */
+  readonly exitCode: number | undefined;
+  /** Runs work that Ctrl-C cancels. An RlmError goes to stderr, and undefined is given. */
+  run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined>;
+  /** Ctrl-C: cancels what runs; a second time, ends the process. */
+  interrupt(): void;
+  /** Ends the REPL with this exit code; a second time, the process. */
+  end(code: number): void;
+  /** Work that the process waits for if it must end in the middle. */
+  readonly leaving: Leaving;
+  /** The reader of the input says what Ctrl-C does while nothing runs, and how to stop reading. */
+  attach(attached: Reader): void;
+  [Symbol.dispose](): void;
+}
 
-export function openControl(terminal: () => Terminal) {
+/** The reader of the input, as keys and signals steer it. */
+interface Reader {
+  /** Ctrl-C while nothing runs. */
+  interrupted(): void;
+  /** Reads no further. */
+  stop(): void;
+}
+
+export function openControl(terminal: () => Terminal): Control {
   let running: AbortController | undefined;
   let exitCode: number | undefined;
   const leaving = openLeaving();
   // Until there is a prompt to go back to, Ctrl-C ends the REPL.
-  let reader = { interrupted: () => end(130), stop() {} };
+  let reader: Reader = { interrupted: () => end(130), stop() {} };
   let isReading = false;
   const signals = onSignals((code) => (code === 130 ? interrupt() : end(code)));
 
@@ -34,11 +56,9 @@ export function openControl(terminal: () => Terminal) {
   }
 
   return {
-    /** Set once something has asked the REPL to end. */
     get exitCode() {
       return exitCode;
     },
-    /** Runs work that Ctrl-C cancels. An RlmError goes to stderr, and undefined is given. */
     async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
       running = new AbortController();
       try {
@@ -53,10 +73,8 @@ export function openControl(terminal: () => Terminal) {
     },
     interrupt,
     end,
-    /** Work that the process waits for if it must end in the middle. */
     leaving,
-    /** The reader of the input says what Ctrl-C does while nothing runs, and how to stop reading. */
-    attach(attached: typeof reader): void {
+    attach(attached: Reader): void {
       reader = attached;
       isReading = true;
     },

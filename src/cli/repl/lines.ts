@@ -8,10 +8,21 @@ import { complete } from "./completion.ts";
 import type { Control } from "./control.ts";
 
 /** The lines of the input, one at a time. */
-export type Lines = ReturnType<typeof openLines>;
+export interface Lines {
+  /** True if a person types at a terminal: then there are prompts, completion and a history. */
+  readonly isInteractive: boolean;
+  /** The next line; undefined at the end of the input. */
+  next(prompt: string): Promise<string | DroppedLine | undefined>;
+  [Symbol.dispose](): void;
+}
+
+/** Ctrl-C took back what was typed so far. */
+interface DroppedLine {
+  readonly dropped: true;
+}
 
 /** Reads stdin. Ctrl-C at a prompt drops the cell; twice at an empty one ends; on piped input it ends at once. */
-export function openLines(control: Control) {
+export function openLines(control: Control): Lines {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const history = isInteractive ? openHistory(process.env) : undefined;
   const reader = createInterface({
@@ -21,7 +32,7 @@ export function openLines(control: Control) {
     removeHistoryDuplicates: true,
     ...(history && { output: process.stdout, completer: complete, history: history.lines }),
   });
-  const waiting: (string | { readonly dropped: true })[] = [];
+  const waiting: (string | DroppedLine)[] = [];
   let wake: (() => void) | undefined;
   let isOver = false;
   let isFirstLine = true;
@@ -57,9 +68,7 @@ export function openLines(control: Control) {
   });
 
   return {
-    /** True if a person types at a terminal: then there are prompts, completion and a history. */
     isInteractive,
-    /** The next line; undefined at the end of the input. `dropped`: Ctrl-C took back what was typed so far. */
     async next(prompt: string) {
       isFirstLine = prompt === FIRST_PROMPT;
       if (waiting.length === 0 && !isOver) {

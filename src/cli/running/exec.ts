@@ -1,16 +1,19 @@
 import { REMARK_NAMES } from "../../session/index.ts";
 import type { ExecFlags } from "../commands/exec.ts";
+import type { QueryFlags } from "../commands/query.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { type Cell, fileOf, readCells } from "../input/cells.ts";
+import { questionOf } from "../input/sources.ts";
 import { inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { readSettings } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
+import { openDelivery } from "./delivery.ts";
 import type { Report } from "./reports.ts";
-import { runCells } from "./run-cells.ts";
+import { ending, envelopeIn, runCells, signalsOf } from "./run-cells.ts";
 
 /** `belay exec`: brings in the contexts, then runs the cells in one session until one fails. Gives the exit code. */
 export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags): Promise<number> {
@@ -58,4 +61,21 @@ async function estimate(cell: Cell, { session, progress }: CliSession, report: R
   if (stop.exitCode === 0) return 0;
   report.dryRun(dry);
   return stop.exitCode ?? (dry.envelope.success ? 0 : 1);
+}
+
+/** `belay query`: brings in the contexts and answers one question about them. Gives the exit code. */
+export function queryCommand(args: Arguments, host: Host, own: QueryFlags): Promise<number> {
+  return inSession(args, host, "query", async ({ flags, stop, report, open }) => {
+    const question = questionOf(args, "query", flags);
+    const asked = { kind: "query", input: question } as const;
+    const opened = await open({ asked, needsModel: true });
+    const { session, progress } = opened;
+    const delivery = openDelivery(opened);
+    const signals = { ...signalsOf(opened, stop), ...delivery.asked };
+    progress.begin();
+    const resumed = opened.isBegun ? await session.resume(signals) : null;
+    const answer = envelopeIn(resumed) ?? (await session.query(question, { ...own, ...signals }));
+    const taken = progress.end();
+    return ending(answer, { rest: [], taken, opened, report, stop, written: delivery.written() }).code;
+  });
 }

@@ -13,7 +13,18 @@ import { envelopeInFlags, inFlags } from "../render/wording.ts";
 import { isToGoOn } from "./run-cells.ts";
 
 /** The form in which the outcome of cells and queries is printed. */
-export type Report = ReturnType<typeof textReport>;
+export interface Report {
+  /** Gives false if the result does not fit its format, which is then told. */
+  outcome(envelope: Outcome, taken: CallTotals | null, showing: Showing): boolean;
+  /** A cell, or the cells after it, can be continued with the line `resume`. */
+  suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void;
+  /** Prints the estimate of a dry run. */
+  dryRun(dry: DryRun): void;
+  /** Reports a failure outside cells, with the session if one is open already. */
+  failure(error: RlmError, session: string | null): void;
+  /** A cell failed, so that those after it did not run. */
+  stoppedAt(cell: Cell, index: number, count: number): void;
+}
 
 export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
   isJson ? jsonReport(terminal) : textReport(terminal);
@@ -38,11 +49,9 @@ const jsonReport = ({ stdout }: Terminal): Report => {
   };
 };
 
-const textReport = (terminal: Terminal) => ({
-  /** Gives false if the result does not fit its format, which is then told. */
+const textReport = (terminal: Terminal): Report => ({
   outcome: (envelope: Outcome, taken: CallTotals | null, showing: Showing) =>
     showOutcome(envelope, taken, terminal, showing),
-  /** A cell, or the cells after it, can be continued with the line `resume`. */
   suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void {
     // Another failure, such as that of a store on a full disk, says why.
     if (open && !isToGoOn(open)) showOutcome(open, taken, terminal, showing);
@@ -51,7 +60,6 @@ const textReport = (terminal: Terminal) => ({
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },
   dryRun: (dry: DryRun): void => showDryRun(dry, terminal),
-  /** Reports a failure outside cells, with the session if one is open already. */
   failure: (error: RlmError, _session: string | null): void => showFailure(error, terminal),
   stoppedAt(cell: Cell, index: number, count: number): void {
     const left = count - index - 1;

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { ulid } from "ulid";
-import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
+import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { describeWhole } from "../../history/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
@@ -19,11 +19,12 @@ import {
   sessionNamed,
   storedContext,
   summaryOf,
+  type WaitOptions,
   warmMachine,
 } from "../../session/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import type { SessionFlags } from "../flags/session-flags.ts";
+import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { checkContexts } from "../input/path-cures.ts";
@@ -41,7 +42,44 @@ import { withSpansSent } from "./sending.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "./settings.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
-export type CliSession = Awaited<ReturnType<typeof openIn>>;
+export interface CliSession {
+  readonly session: Session;
+  /** The store that keeps it. */
+  readonly kept: Kept;
+  /** The line of progress on stderr. */
+  readonly progress: ProgressLine;
+  /** The place of the last result. */
+  readonly output: ResultPlace;
+  /** Options of waiting for providers' batches. */
+  readonly waiting: WaitOptions;
+  /** Limits of its cells. */
+  readonly limits: ExecLimits;
+  /** `belay resume NAME`, with these flags. */
+  resumeCommand(...own: readonly string[]): string;
+  /** A line to type about this session: what comes before its name, and what comes behind it. */
+  lineAbout(command: readonly string[], ...more: readonly string[]): string;
+  /** Ends such a line, if a store was named. */
+  readonly storeWords: string;
+  /** Folders and files in which contexts may lie. */
+  readonly roots: readonly string[];
+  /** Loads a source that lies in them. @throws RlmError */
+  loadSource(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
+  /** Refuses to go on with the exec of another process if recorded settings do not count. @throws RlmError `settings_untrusted` */
+  checkRecorded(): void;
+  /** Records the settings of the command, which nothing refuses any more. Until then the store is as it was. */
+  accept(): Promise<void>;
+  /** The command has failed before it ran anything: the session is as before. One that was made for it goes when it is closed. */
+  takeBack(): Promise<void>;
+  /** The id of the session; null: it goes with a command that failed before it ran anything. */
+  keptId(): string | null;
+  /** Has what runs from now on spend the budget of what an earlier command asked for. */
+  goesOn(): void;
+  /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
+  load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
+  /** Loads the source that the user named by this path. @throws RlmError */
+  bring(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
 /** The store that keeps a session; null: the session ends with the process. */
 type Kept = { readonly store: Store; readonly folder: string } | null;
@@ -113,7 +151,12 @@ async function sessionToOpen(store: Store, { flags, terminal, choose }: Opening)
 }
 
 /** @param looked the context of a session that is made for one question, and not kept */
-async function openIn(kept: Kept, row: SessionRow | null, opening: Opening, looked: Context | null = null) {
+async function openIn(
+  kept: Kept,
+  row: SessionRow | null,
+  opening: Opening,
+  looked: Context | null = null,
+): Promise<CliSession> {
   const { flags, looksOnly = false } = opening;
   const { stderr } = opening.terminal;
   // The command goes on with an exec of an earlier one.
@@ -146,39 +189,26 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening, look
     session,
     kept,
     progress,
-    /** The place of the last result. */
     output,
-    /** Options of waiting for providers' batches. */
     waiting: flags.waiting,
     limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
-    /** `belay resume NAME`, with these flags. */
     resumeCommand,
-    /** A line to type about this session: what comes before its name, and what comes behind it. */
     lineAbout,
-    /** Ends such a line, if a store was named. */
     storeWords: commandLine(stored).slice("belay".length),
-    /** Folders and files in which contexts may lie. */
     roots,
-    /** Loads a source that lies in them. @throws RlmError */
     loadSource,
     checkRecorded: keeping.checkRecorded,
-    /** Records the settings of the command, which nothing refuses any more. Until then the store is as it was. */
     accept: () => keeping.accept(session.id),
-    /** The command has failed before it ran anything: the session is as before. One that was made for it goes when it is closed. */
     async takeBack(): Promise<void> {
       isRefused = row === null && kept !== null;
       await keeping.takeBack(session.id);
     },
-    /** The id of the session; null: it goes with a command that failed before it ran anything. */
     keptId: (): string | null => (isRefused ? null : session.id),
-    /** Has what runs from now on spend the budget of what an earlier command asked for. */
     goesOn: questions.goesOn,
-    /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
     async load(path: string, kind: "load" | "append", signal: AbortSignal) {
       checkPaths([path]);
       await bring(await contextSource(path, signal), path, kind, signal);
     },
-    /** Loads the source that the user named by this path. @throws RlmError */
     bring,
     async [Symbol.asyncDispose]() {
       await session.close();

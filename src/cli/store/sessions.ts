@@ -1,18 +1,41 @@
+import { ulid } from "ulid";
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
 import { displayName, sourcesOf } from "../../platform/ids.ts";
+import { typedName } from "../../platform/shell-word.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
+import {
+  forkSession,
+  listReadableSessions,
+  REMARK_NAMES,
+  type Removing,
+  type SessionSummary,
+  sessionNamed,
+  sessionToRemove,
+} from "../../session/index.ts";
 import { runStore } from "../batch/run-command.ts";
+import type { ForkFlags } from "../commands/fork.ts";
+import type { RmFlags } from "../commands/rm.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storePlace } from "../flags/values.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { checkName, storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { damageError, outcomeOf } from "../render/failure.ts";
+import { damageError, outcomeOf, passedOver } from "../render/failure.ts";
 import { type Column, showTable } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
+import { cancelBatches } from "../session/settings.ts";
 import { type Page, resumeLine } from "./exec-tree.ts";
-import { newLine, showingDamage, showingFailures, withStore } from "./opened-store.ts";
+import {
+  checkpointMeant,
+  newLine,
+  onlyName,
+  refuseRun,
+  showingDamage,
+  showingFailures,
+  withStore,
+} from "./opened-store.ts";
 
 /** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
@@ -93,3 +116,52 @@ export function showSessions(all: readonly SessionSummary[], page: Page, output:
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
+
+/** `belay rm`: drops sessions. If one of the names is wrong it drops none. Gives the exit code. */
+export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<number> {
+  const names = args.positionals;
+  if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));
+  return showingFailures(args, async ({ stdout, stderr }) => {
+    const { place, flags } = runStore(args);
+    await withStore(place, host, async (store) => {
+      const meant = new Map<string, Removing>();
+      for (const name of names) {
+        await refuseRun(store, name, flags);
+        const session = await sessionToRemove(store, name);
+        meant.set(session.id, session);
+      }
+      for (const session of meant.values()) {
+        await store.remove(session.id, own);
+        const { id, bytes } = session;
+        const removed =
+          bytes === null ? `${inLine(id)}, whose row was damaged` : `${displayName(session)} (${size(bytes)})`;
+        stdout.write(`removed ${removed}\n`);
+      }
+      if (own.discard) await cancelBatches(store, { stderr });
+    });
+  });
+}
+
+/** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. Gives the exit code. */
+export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {
+  const { name = null } = own;
+  const typed = onlyName(args, "fork");
+  if (name !== null) checkName("--name", name, commandLine(["help", "fork"]));
+  return showingFailures(args, async ({ stdout, stderr }) => {
+    const at = Date.now();
+    const { place, flags } = runStore(args);
+    const made = await withStore(place, host, async (store) => {
+      const { session, checkpoint } = await checkpointMeant(store, typed, flags);
+      const id = ulid(at);
+      const settings = openSigner(place, process.env).forFork(id);
+      const forking = { id, name, origin: "command", checkpoint, at, settings } as const;
+      const { id: parent } = await sessionNamed(store, session, passedOver(stderr));
+      return forkSession(store, parent, forking);
+    });
+    if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${jsonText({ success: true, session: made })}\n`);
+    stdout.write(`${displayName(made)}\n`);
+    const called = typedName(made);
+    const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
+    if (stderr.isTerminal) stderr.write(`continue with: ${commandLine([...next, ...flags])}\n`, "dim");
+  });
+}
