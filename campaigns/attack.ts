@@ -7,7 +7,7 @@ import { attackCampaign } from "./attack/campaign.ts";
 
 // Hostile programs and inputs, each in a process of its own: what holds, by class, and whether the host is as it was after each.
 
-const USAGE = "npm run attack -- [--class A,B] [--id A,B] [--times N]";
+const USAGE = "npm run campaign -- attack [--class A,B] [--id A,B] [--times N]";
 const MB = 2 ** 20;
 
 await script(USAGE, read, async ({ classes, ids, times }) => {

@@ -15,7 +15,7 @@ import { workersCampaign } from "./batch/workers.ts";
 // With `--delivery` the requests go by batches of a provider: runs of so many jobs follow each other, with one API after the other.
 
 const USAGE =
-  "npm run batch-campaign -- [--delivery] [--backend folder|postgres] [--jobs N] [--kills N] [--seed N] [--answer-ms N] [--concurrency N] [--poison] [--pooler]";
+  "npm run campaign -- batch [--delivery] [--backend folder|postgres] [--jobs N] [--kills N] [--seed N] [--answer-ms N] [--concurrency N] [--poison] [--pooler]";
 
 const BACKENDS = ["folder", "postgres"] as const;
 const CAMPAIGNS = { folder: batchCampaign, postgres: workersCampaign };

@@ -12,7 +12,7 @@ import { corruptRuns } from "./corrupt/runs.ts";
 const PARTS = ["sessions", "runs"] as const;
 
 await script(
-  "npm run corrupt -- [--part sessions|runs] [--flips N] [--run-flips N] [--seed N]",
+  "npm run campaign -- corrupt [--part sessions|runs] [--flips N] [--run-flips N] [--seed N]",
   read,
   async ({ parts, flips, runFlips, seed }) => {
     const folder = mkdtempSync(join(tmpdir(), "belay-corrupt-"));

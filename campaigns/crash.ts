@@ -15,7 +15,7 @@ import { printed } from "./crash/report.ts";
 // are asks over a tree of depth 2, with --functions programs that lend functions to a cell, else execs and queries.
 
 const AT: readonly KillsAt[] = ["operations", "random", "both"];
-const USAGE = `npm run crash -- [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]\n       npm run crash -- --asks [--runs N] [--seed N] [--most N] [--jobs N] [--keep]\n       npm run crash -- --functions [--kills N] [--seed N] [--most N] [--jobs N] [--keep]`;
+const USAGE = `npm run campaign -- crash [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]\n       npm run campaign -- crash --asks [--runs N] [--seed N] [--most N] [--jobs N] [--keep]\n       npm run campaign -- crash --functions [--kills N] [--seed N] [--most N] [--jobs N] [--keep]`;
 
 await script(USAGE, read, async ({ keep, asks, functions, ...options }) => {
   const folder = mkdtempSync(join(tmpdir(), "belay-crash-"));

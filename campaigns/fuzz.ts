@@ -8,7 +8,7 @@ import { fuzz, SURFACES } from "./fuzz/fuzz.ts";
 // Random cases at every place where something foreign comes in: an answer is right or an error has a name, and the host goes on.
 
 const NAMES = Object.keys(SURFACES);
-const USAGE = `npm run fuzz -- [--minutes N | --cases N] [--seed N] [--from N] [--surfaces ${NAMES.join(",")}]`;
+const USAGE = `npm run campaign -- fuzz [--minutes N | --cases N] [--seed N] [--from N] [--surfaces ${NAMES.join(",")}]`;
 
 await script(USAGE, read, async ({ minutes, cases, ...plan }) => {
   const folder = mkdtempSync(join(tmpdir(), "belay-fuzz-"));

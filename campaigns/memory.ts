@@ -8,7 +8,7 @@ import { boundFor, CASES, peakOf, peakOfSessions, SESSIONS } from "./attack/memo
 
 const PROCESS = "campaigns/attack/memory-process";
 const NAMES = [...Object.keys(CASES), ...Object.keys(SESSIONS)];
-const USAGE = "npm run memory -- [--limits 16,64,256] [--cases NAME,NAME]";
+const USAGE = "npm run campaign -- memory [--limits 16,64,256] [--cases NAME,NAME]";
 
 await script(USAGE, read, async ({ limits, cases }) => {
   const built = await buildCommand(PROCESS);

@@ -8,8 +8,8 @@ import { readsAgain } from "./pi/reads.ts";
 
 // Long conversations in real Pi processes: what the requests come to with Belay, with nothing, and with another rule.
 
-const USAGE = `npm run pi-long -- [--turns N] [--window TOKENS] [--seed N] [--pi VERSION|CLI.js]
-       npm run pi-long -- --reads [--seed N] [--pi VERSION|CLI.js]`;
+const USAGE = `npm run campaign -- pi-long [--turns N] [--window TOKENS] [--seed N] [--pi VERSION|CLI.js]
+       npm run campaign -- pi-long --reads [--seed N] [--pi VERSION|CLI.js]`;
 const READS = { reads: 60, changes: 20 };
 const STRATEGIES: readonly Strategy[] = ["nothing", "seed", "belay"];
 

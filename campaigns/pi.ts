@@ -5,7 +5,7 @@ import { piCampaign } from "./pi/campaign.ts";
 
 // Kills real Pi processes by chance, has others go on, and judges what the sessions come to.
 
-const USAGE = "npm run pi-campaign -- [--sessions N] [--cells N] [--seed N] [--pi VERSION|CLI.js]";
+const USAGE = "npm run campaign -- pi [--sessions N] [--cells N] [--seed N] [--pi VERSION|CLI.js]";
 
 await script(USAGE, read, async (options) => {
   await bundleCommands();

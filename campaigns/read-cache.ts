@@ -6,7 +6,7 @@ import { script, seedOf, wholeNumber } from "./arguments.ts";
 
 // Random reads against a model that takes every answer of the read cache at its word. The tests have 3,000 of them.
 
-const USAGE = "npm run read-cache -- [--reads N] [--seed N]";
+const USAGE = "npm run campaign -- read-cache [--reads N] [--seed N]";
 const AT_ONCE = 500;
 
 await script(USAGE, read, async ({ reads, seed }) => {

@@ -5,7 +5,7 @@ import { type Played, play } from "./replies/play.ts";
 
 // Plays replies of models against scripted servers, and compares what Belay makes of each with what has to come of it.
 
-const USAGE = "npm run replies -- [--only ID-PREFIX] [--cases FILE]";
+const USAGE = "npm run campaign -- replies [--only ID-PREFIX] [--cases FILE]";
 
 await script(USAGE, read, async ({ files, only }) => {
   const cases = readCases(files).filter(({ id }) => id.startsWith(only));

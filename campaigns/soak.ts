@@ -9,7 +9,7 @@ import { soak } from "./soak/soak.ts";
 // Sessions, asks, jobs and calls of an MCP server, round after round in one process: what is over leaves nothing on its heap.
 
 const NAMES = Object.keys(KINDS);
-const USAGE = `npm run soak -- [--kinds ${NAMES.join(",")}] [--rounds N] [--times N] [--long [--part N]] [--most-bytes N] [--most-objects N]`;
+const USAGE = `npm run campaign -- soak [--kinds ${NAMES.join(",")}] [--rounds N] [--times N] [--long [--part N]] [--most-bytes N] [--most-objects N]`;
 
 /** How many of each the long form does. */
 const LONG: Readonly<Record<string, number>> = {

@@ -8,7 +8,7 @@ import { install, installPacked } from "./package.ts";
 import { mustRun } from "./process.ts";
 
 // The packed package under agents from npm, each without a terminal and with a scripted model on loopback.
-// Usage: npm run check:agents -- [--http] codex gemini (default: all). With --http they are clients of a server on loopback. With BELAY_AGENTS=FOLDER they are installed there, and found again.
+// Usage: npm run verify -- agents [--http] codex gemini (default: all). With --http they are clients of a server on loopback. With BELAY_AGENTS=FOLDER they are installed there, and found again.
 
 const { values, positionals } = parseArgs({ options: { http: { type: "boolean" } }, allowPositionals: true });
 const names = positionals.length > 0 ? positionals : Object.keys(AGENTS);

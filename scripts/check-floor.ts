@@ -6,7 +6,7 @@ import { mustRun, run } from "./process.ts";
 
 // The packed package on the oldest Node that package.json admits, or on another one. Node and package go into folders of their
 // own: two `node` packages in one tree would fight over the same bin. An older Node must be told so in a sentence.
-// Usage: npm run check:floor -- 24
+// Usage: npm run verify -- floor 24
 
 const [, , FLOOR = "22.19.0"] = process.argv;
 /** A Node that is too old. */

@@ -9,7 +9,7 @@ import { install, pack } from "./package.ts";
 import { mustRun, ROOT } from "./process.ts";
 
 // The packed package in frameworks from npm: each program of examples/hosts compiles under `strict`, and has a scripted model load, and
-// run a cell during which it is killed. The same line is typed again. Usage: npm run check:hosts -- ai-sdk mastra (default: all)
+// run a cell during which it is killed. The same line is typed again. Usage: npm run verify -- hosts ai-sdk mastra (default: all)
 
 /** Packages of each framework. */
 const HOSTS: Readonly<Record<string, readonly string[]>> = {

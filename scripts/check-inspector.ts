@@ -6,7 +6,7 @@ import { install, installPacked } from "./package.ts";
 import { type Finished, run } from "./process.ts";
 
 // The packed package as a server of the MCP Inspector's command, which starts a server process for each call. It is fetched from
-// npm and is no development dependency: it brings a web application. Usage: npm run check:inspector -- 2.12.0
+// npm and is no development dependency: it brings a web application. Usage: npm run verify -- inspector 2.12.0
 
 const [, , version = "2.12.0"] = process.argv;
 const folder = await mkdtemp(join(tmpdir(), "belay-inspector-"));

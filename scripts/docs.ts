@@ -10,6 +10,9 @@ for (const [path, content] of await generatedFiles()) {
   console.log(path);
 }
 
+// The pictures of the page take a Chromium and half a minute.
+if (process.argv.includes("--pictures")) await import("./view-pictures.ts");
+
 const tokens = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
 console.log(`${tokens} of ${TOOLS_BUDGET} tokens are in the texts of ${tools.length} tools`);
 if (tokens > TOOLS_BUDGET) process.exitCode = 1;

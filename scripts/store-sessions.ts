@@ -1,4 +1,4 @@
-// Keeps two sessions of this build for later ones to open: `npm run store-sessions -- NAME` writes tests/stored/NAME.db.gz.
+// Keeps two sessions of this build for later ones to open: `node scripts/store-sessions.ts NAME` writes tests/stored/NAME.db.gz.
 // Run it when BRIDGE or FORMAT was raised, and list NAME in tests/src/session/earlier-builds.test.ts.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import {
 } from "../tests/support/stored-sessions.ts";
 
 const [name] = process.argv.slice(2);
-if (!name) throw new Error("usage: npm run store-sessions -- NAME");
+if (!name) throw new Error("usage: node scripts/store-sessions.ts NAME");
 const folder = mkdtempSync(join(tmpdir(), "belay-stored-"));
 const store = await openStore(folder);
 

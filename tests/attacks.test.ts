@@ -11,7 +11,7 @@ import { ROOT } from "../scripts/process.ts";
 
 const MB = 2 ** 20;
 
-/** They take half a second and more: `npm run attack` does them too. */
+/** They take half a second and more: `npm run campaign -- attack` does them too. */
 const SLOW: ReadonlySet<string> = new Set([
   "BRG-11",
   "BRG-27",

@@ -3,7 +3,7 @@ import { type Case, readCases } from "../campaigns/replies/case.ts";
 import { judge } from "../campaigns/replies/judge.ts";
 import { play } from "../campaigns/replies/play.ts";
 
-/** One in so many cases is played here, all of them by `npm run replies`. */
+/** One in so many cases is played here, all of them by `npm run campaign -- replies`. */
 const ONE_IN = 6;
 
 /** True if it takes long, or times count: runs of `belay batch` have tests of their own. */

@@ -67,5 +67,5 @@ export function storyOf({ program, lives, asked, journals }: CrashRun, seed: num
     const said = stderr === "" ? "" : `\n      ${stderr.trim().slice(0, 500)}`;
     return `    ${index + 1}. ${command}: ${end}; session: ${state}${said}`;
   });
-  return [...story, `    npm run crash -- --seed ${seed} --runs 1 --programs ${program.name} --at ${at}`];
+  return [...story, `    npm run campaign -- crash --seed ${seed} --runs 1 --programs ${program.name} --at ${at}`];
 }

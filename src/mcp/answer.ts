@@ -25,7 +25,7 @@ export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest:
   return { content: [{ type: "text" as const, text: jsonText(cut) }], isError: !given.success };
 }
 
-/** Characters of an answer that clients were measured to show their models. `npm run check:agents` installs them. */
+/** Characters of an answer that clients were measured to show their models. `npm run verify -- agents` installs them. */
 const SHOWN_BY: readonly (readonly [name: RegExp, shown: Shown])[] = [
   [/codex/i, { bytes: 10_000, isEscaped: false }],
   [/cline/i, { bytes: 7_800, isEscaped: true }],

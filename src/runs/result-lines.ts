@@ -74,7 +74,7 @@ function risingIn(order: readonly number[], from: number): readonly number[] {
   return order.slice(from, to);
 }
 
-/** The result of a job that is over, by its wire names: the line that `belay batch --out` writes for it. */
+/** The result of a job that is over, by its wire names: the line that `belay batch SCRIPT --out FILE` writes for it. */
 export interface JobResult {
   /** Id of the job. */
   readonly job: string;

@@ -5,7 +5,7 @@ import { LENDING_PROGRAM } from "../support/command.ts";
 import { live } from "../support/crash/life.ts";
 import { folderWith } from "../support/tree.ts";
 
-// `npm run crash -- --functions` kills as often as it is told to.
+// `npm run campaign -- crash --functions` kills as often as it is told to.
 const KILLS = 1;
 
 test(`${KILLS} kill of programs that lend functions: none is run that was answered, and no "once" twice`, async () => {

@@ -4,7 +4,7 @@ import { crashPrograms } from "../../campaigns/crash/programs.ts";
 import { printed } from "../../campaigns/crash/report.ts";
 import { folderWith } from "../support/tree.ts";
 
-// `npm run crash` kills in all programs, as often as it is told to. Here three of them are.
+// `npm run campaign -- crash` kills in all programs, as often as it is told to. Here three of them are.
 const KILLS = 6;
 const KILLED = ["batch", "generators", "several-cells"];
 const PROGRAMS = crashPrograms().filter(({ name }) => KILLED.includes(name));

@@ -12,7 +12,7 @@ import { subCallAnswer } from "../support/pi/model.ts";
 import { NEWEST_PI } from "../support/pi/process.ts";
 import { HAS_TMUX } from "../support/pi/terminal.ts";
 
-// The tarball that npm would publish, installed into an empty folder. `npm run check:package` looks at its types, and tries it over a server.
+// The tarball that npm would publish, installed into an empty folder. `npm run verify -- package` looks at its types, and tries it over a server.
 
 const INSTALLED = mkdtempSync(join(tmpdir(), "belay-installed-"));
 let missing: string | undefined;

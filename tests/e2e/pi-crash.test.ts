@@ -34,7 +34,7 @@ const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] |
 
 /**
  * The steps of the store and the calls are Belay's own: some are shown, in one line; other tests stop at each. Entries are Pi's:
- * in the other line a process is killed right after each. `npm run check:pi-lines` plays all in both.
+ * in the other line a process is killed right after each. `npm run verify -- pi-lines` plays all in both.
  */
 function pointsIn(line: PiLine) {
   if (PLAYS_ALL) return POINTS;

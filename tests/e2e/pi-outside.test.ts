@@ -7,7 +7,7 @@ import { entriesIn, OLDEST_PI, PI_LINES, startPi } from "../support/pi/process.t
 
 const WINDOW = 32_000;
 
-/** `npm run pi-long` has all of them on each line. */
+/** `npm run campaign -- pi-long` has all of them on each line. */
 const HARDSHIPS: { readonly [version: string]: readonly Hardship[] } = {
   "0.87.1": ["the talk", "a compaction", "a fork", "a kill at an epoch"],
 };

@@ -28,7 +28,7 @@ const RAISE_BRIDGE = `raise BRIDGE, since what lives in images has changed:
    understand it or because the change corrects it, set OLDEST_BRIDGE to the new BRIDGE: they keep memory and helpers, and
    say variables_lost.
 3. Renew the fingerprint: ${RENEW}
-4. Keep sessions of this build: npm run store-sessions -- bridge-N
+4. Keep sessions of this build: node scripts/store-sessions.ts bridge-N
 These lines are no longer true`;
 
 async function versionsOf(): Promise<string[]> {

@@ -170,7 +170,7 @@ test("an exec whose start is damaged is left out", async () => {
   expect(session.execs.map(({ input }: { input: string }) => input)).toEqual(["let n = 42", "n"]);
 });
 
-// `npm run corrupt` does hundreds of damages.
+// `npm run campaign -- corrupt` does hundreds of damages.
 test("a store with runs whose file, or whose checksum of a job, is cut is refused by every command", async () => {
   const { lines } = await corruptRuns({ folder: folderWith(), flips: 0, seed: 1, cutEvery: 512 });
   const summary = "flips 0 · cuts 10 · refused 10 · unharmed 0 · wrong 0 · crashed 0";

@@ -11,7 +11,7 @@ export interface PiLine {
   readonly command: string;
 }
 
-/** With this variable, `VERSION=CLI.js`, every scene is played in that Pi alone: `npm run check:pi` does so. */
+/** With this variable, `VERSION=CLI.js`, every scene is played in that Pi alone: `npm run verify -- pi` does so. */
 const [given, command] = process.env.BELAY_PI_LINE?.split("=") ?? [];
 
 const TESTED: readonly PiLine[] = [
@@ -22,7 +22,7 @@ const TESTED: readonly PiLine[] = [
 export const PI_LINES: readonly PiLine[] =
   given !== undefined && command !== undefined ? [{ version: given, command }] : TESTED;
 
-/** With this variable every scene is played in all lines: `npm run check:pi-lines`. */
+/** With this variable every scene is played in all lines: `npm run verify -- pi-lines`. */
 export const PLAYS_ALL = process.env.BELAY_ALL_PI_LINES === "1" || PI_LINES !== TESTED;
 
 /**
