@@ -5,8 +5,9 @@ import type { ChildContext, ContextServices, Range } from "./services.ts";
 export const OF_HISTORY = "history";
 
 /**
- * Reads the option `context` as a cell gives it: a text, a place of P or of the history, or a list of places. A place is
- * `[start, end]` or has both, as documents and hits of searches do. An empty place is left out.
+ * Reads the option `context` as a cell gives it: a text, a place of P or of the history, or a list
+ * of places. A place is `[start, end]` or has both, as documents and hits of searches do. An empty
+ * place is left out.
  *
  * @throws RlmError an error for the guest that names the argument
  */

@@ -5,11 +5,16 @@ import type { Services } from "./services.ts";
 /** Facts of a builtin, from which documentation, editor types and the prompt line are generated. */
 export interface Described {
   readonly name: string;
-  /** TypeScript signatures as a cell sees them, one a line; for a namespace those of its members. */
+  /**
+   * TypeScript signatures as a cell sees them, one a line; for a namespace those of its members.
+   */
   readonly signature: string;
   /** One sentence, with shapes and units. */
   readonly summary: string;
-  /** The sentence of rlm_exec about it, if the beginning of the summary leaves out what the model must know. */
+  /**
+   * The sentence of rlm_exec about it, if the beginning of the summary leaves out what the model
+   * must know.
+   */
   readonly brief?: string;
   /** A cell that runs as it stands, over any context. */
   readonly example: string;
@@ -38,7 +43,10 @@ export type CallCheck = (services: Services, args: readonly Json[], scope: CallS
 export interface Builtin extends Described {
   /** The file beside it with guest code, which lives in the guest's heap and calls what follows. */
   readonly source?: URL;
-  /** Functions that answer at once, inside the machine's thread, by full name, such as `helpers.check`. Read-only or idempotent. */
+  /**
+   * Functions that answer at once, inside the machine's thread, by full name, such as
+   * `helpers.check`. Read-only or idempotent.
+   */
   readonly host?: Readonly<Record<string, HostFunction>>;
   /** Calls that the host answers later, and that the cell awaits. */
   readonly calls?: Readonly<Record<string, CallCheck>>;
@@ -46,7 +54,10 @@ export interface Builtin extends Described {
   readonly aliases?: readonly string[];
 }
 
-/** Parameters in their order: positional arguments are checked against them. null counts as left out. */
+/**
+ * Parameters in their order: positional arguments are checked against them. null counts as left
+ * out.
+ */
 type Params = Readonly<Record<string, v.GenericSchema>>;
 type Arguments<P extends Params> = v.InferOutput<v.ObjectSchema<P, undefined>>;
 
@@ -78,7 +89,9 @@ export function defineBuiltin<P extends Params>(
   return { ...described, run: answer, host: { [definition.name]: answer } };
 }
 
-/** Turns positional arguments into named ones, or throws a TypeError that names the first wrong one. */
+/**
+ * Turns positional arguments into named ones, or throws a TypeError that names the first wrong one.
+ */
 export function argumentCheck<P extends Params>(name: string, params: P): (args: readonly Json[]) => Arguments<P> {
   const names = Object.keys(params);
   const schema = v.object(params);

@@ -18,7 +18,10 @@ const Facts = v.object({
   no_model: v.fallback(v.nullable(v.string()), null),
   /** A root model reads what the cell prints, and its result. */
   for_model: v.fallback(v.boolean(), false),
-  /** The input of the job that the exec is of, and its fields whose numbers are texts; null: it is of none. */
+  /**
+   * The input of the job that the exec is of, and its fields whose numbers are texts; null: it is
+   * of none.
+   */
   job: v.fallback(v.nullable(v.object({ json: v.string(), asText: v.array(v.string()) })), null),
 });
 

@@ -37,7 +37,10 @@ export const functions: Builtin = {
   calls: { [FUNCTION_FAMILY]: (...call) => checkCall(...call) },
 };
 
-/** Looks at a call when the cell makes it. The argument is compared with the parameters before the function runs. */
+/**
+ * Looks at a call when the cell makes it. The argument is compared with the parameters before the
+ * function runs.
+ */
 const checkCall: CallCheck = (services, args, scope, called) => {
   const name = called.slice(FUNCTION_FAMILY.length + 1);
   if (!services.functions().some((one) => one.name === name)) {

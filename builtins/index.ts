@@ -71,7 +71,10 @@ export const builtins: readonly Builtin[] = [
   functions,
 ];
 
-/** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */
+/**
+ * The library of a session's machine: the builtins over the services, and what `receive` does with
+ * host messages.
+ */
 export function createLibrary<Message>(
   services: Services,
   receive: Library<Message>["receive"],

@@ -56,8 +56,9 @@ declare var console: Console;`,
 };
 
 /**
- * Names that no cell or helper may declare, since programs rely on them. The list is closed: a builtin that is added later is
- * not in it, so that cells which use its name for themselves go on working.
+ * Names that no cell or helper may declare, since programs rely on them. The list is closed: a
+ * builtin that is added later is not in it, so that cells which use its name for themselves go on
+ * working.
  */
 const RESERVED: ReadonlySet<string> = new Set([
   ...["P", "peek", "peek_doc", "find", "search", "list_docs", "find_routes", "stats", "session", "limits", "budget"],

@@ -1,10 +1,12 @@
 import type { Builtin } from "./define.ts";
 
 /**
- * The builtins as a model reads them: a line for each that it needs first, the types that these name, the names of others.
+ * The builtins as a model reads them: a line for each that it needs first, the types that these
+ * name, the names of others.
  *
  * @param conversation there is one, so that cells can use what reads it
- * @param recursion what is said of calls with a context of their own: everything, the name of rlm_query, or nothing
+ * @param recursion what is said of calls with a context of their own: everything, the name of
+ * rlm_query, or nothing
  */
 export function cellReference(
   defined: readonly Builtin[],
@@ -26,14 +28,20 @@ export function cellReference(
   return `${cell}\n\nMore, which help("name") explains: ${further.join(", ")}.`;
 }
 
-/** Builtins that have a line of their own. The others cost a word each: the model asks `help` for them in a cell. */
+/**
+ * Builtins that have a line of their own. The others cost a word each: the model asks `help` for
+ * them in a cell.
+ */
 const CORE: ReadonlySet<string> = new Set([
   ...["P", "peek", "peek_doc", "find", "search", "list_docs", "memory", "llm_query", "llm_query_batch"],
 ]);
 
 const RECURSIVE = "rlm_query";
 const CONVERSATION = "history";
-/** Scripts of runs are written by people. Most sessions have no functions, and `functionLines` tells of those that there are. */
+/**
+ * Scripts of runs are written by people. Most sessions have no functions, and `functionLines` tells
+ * of those that there are.
+ */
 const OF_PROGRAMS = ["job", "functions"];
 
 /** The line of a builtin, without what it says of calls with a context of their own. */
@@ -43,7 +51,10 @@ const plainLine = (builtin: Builtin) =>
     .replaceAll("(SubCallOptions | ChildOptions)", "SubCallOptions")
     .replaceAll(" | ChildOptions", "");
 
-/** `peek(start: number, end: number): string — Characters start..end of P`. It shows the first overload; `help` has the others. */
+/**
+ * `peek(start: number, end: number): string — Characters start..end of P`. It shows the first
+ * overload; `help` has the others.
+ */
 function builtinLine({ name, signature, summary, brief }: Builtin): string {
   const signatures = signature.split("\n").slice(0, signature.startsWith("function ") ? 1 : undefined);
   const members = signatures.map((line) => bare(line).replace(/^(?:function|const) |: void$/g, ""));

@@ -4,8 +4,8 @@ import { firstly, type Json, RlmError } from "../runtime/index.ts";
 export type Range = readonly [start: number, end: number];
 
 /**
- * The context that a call gives to its model: a text, parts of P or of the history (sorted, apart from each other), or all of
- * P.
+ * The context that a call gives to its model: a text, parts of P or of the history (sorted, apart
+ * from each other), or all of P.
  */
 export type ChildContext =
   | { readonly text: string }
@@ -26,7 +26,10 @@ export interface DocumentEntry {
   readonly replaced_by?: string;
 }
 
-/** The place of an offset: its document with its range in P, and line and column in the document, from 1. */
+/**
+ * The place of an offset: its document with its range in P, and line and column in the document,
+ * from 1.
+ */
 interface PlaceEntry extends Pick<DocumentEntry, "id" | "start" | "end"> {
   readonly line: number;
   /** UTF-16 units. */
@@ -45,7 +48,9 @@ interface ChunkEntry {
   readonly at: number;
 }
 
-/** Notes what an exec looks at, for its coverage. What `slice` and `search` give is noted by itself. */
+/**
+ * Notes what an exec looks at, for its coverage. What `slice` and `search` give is noted by itself.
+ */
 export interface CoverageNotes {
   /** The cell has the whole of P. */
   whole(): void;
@@ -71,7 +76,8 @@ export interface ContextServices {
   /**
    * The first matches of a pattern; `capped` if there are more.
    *
-   * @param between is called again and again while the text is searched, and may throw to end the search
+   * @param between is called again and again while the text is searched, and may throw to end the
+   * search
    * @throws RlmError for a pattern that the dialect does not know
    */
   find(pattern: string, flags: string, limit: number, between: () => void): { matches: Range[]; capped: boolean };
@@ -79,14 +85,17 @@ export interface ContextServices {
   count(pattern: string, flags: string, between: () => void): number;
   /** Counts the lines of P, unless that is done. */
   prepareLines(): void;
-  /** Between two documents: the beginning of the one that follows. null behind the last document. */
+  /**
+   * Between two documents: the beginning of the one that follows. null behind the last document.
+   */
   place(offset: number): PlaceEntry | null;
   /** The line that holds an offset, without its end; of a long one about 200 units. */
   lineText(offset: number): string;
   /**
    * Makes the search index if it is missing.
    *
-   * @param between is called again and again meanwhile, and may throw to end it: what is done is kept
+   * @param between is called again and again meanwhile, and may throw to end it: what is done is
+   * kept
    */
   prepareSearch(onProgress: (fraction: number) => void, between: () => void): void;
   search(query: string, k: number): readonly ChunkEntry[];
@@ -106,7 +115,10 @@ export interface ContextServices {
 export interface HistoryServices extends ContextServices {
   /** Id of the object that the document with this id is. */
   objectOf(document: Json | undefined): string;
-  /** Id of the document that an object is, by any beginning of its id; undefined if there is none. @throws RlmError `object_ambiguous` */
+  /**
+   * Id of the document that an object is, by any beginning of its id; undefined if there is none.
+   * @throws RlmError `object_ambiguous`
+   */
   documentOf(object: string): string | undefined;
 }
 
@@ -118,8 +130,8 @@ export interface FunctionFacts {
   /** JSON Schema of its argument. */
   readonly parameters: Json;
   /**
-   * The effects of a run outside. A call that was in flight when the process ended is run again with `none` and `idempotent`; with
-   * `once` it rejects with `process_restarted`.
+   * The effects of a run outside. A call that was in flight when the process ended is run again
+   * with `none` and `idempotent`; with `once` it rejects with `process_restarted`.
    */
   readonly effects: "none" | "idempotent" | "once";
 }
@@ -127,7 +139,9 @@ export interface FunctionFacts {
 export interface Services {
   /** The functions that the program lends; none in most sessions. */
   functions(): readonly FunctionFacts[];
-  /** The conversation in which the exec runs. @throws RlmError `context_not_loaded`, `context_lost` */
+  /**
+   * The conversation in which the exec runs. @throws RlmError `context_not_loaded`, `context_lost`
+   */
   history(): HistoryServices;
   /** @throws RlmError `context_not_loaded` */
   context(): ContextServices;

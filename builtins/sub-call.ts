@@ -42,14 +42,20 @@ type Options = v.InferOutput<typeof Options>;
 const NEED_CONTEXT = ["max_turns", "max_sub_calls", "cites"] as const;
 const WITHOUT_CONTEXT = ["tools", "system", "max_tokens", "or_text", ...Object.keys(SAMPLING)];
 
-/** The batch that a call belongs to: the guest's own number of it, and how many of it may be in flight at once. */
+/**
+ * The batch that a call belongs to: the guest's own number of it, and how many of it may be in
+ * flight at once.
+ */
 const Batch = v.object({ id: v.number(), max_concurrent: v.exactOptional(v.number()) });
 
 /** A sub-call's request, by the names that cells use. */
 export interface SubCallRequest extends Omit<Options, "context"> {
   readonly prompt: string;
   readonly batch?: v.InferOutput<typeof Batch>;
-  /** The text that the model explores with cells of its own. Without it the model gets the prompt alone. */
+  /**
+   * The text that the model explores with cells of its own. Without it the model gets the prompt
+   * alone.
+   */
   readonly context?: ChildContext;
 }
 
@@ -57,7 +63,8 @@ export interface SubCallRequest extends Omit<Options, "context"> {
 const RLM_QUERY = "rlm_query";
 
 /**
- * Reads `llm_query(prompt, { … })` or, as the spec has it, `llm_query(prompt, tools)`; `rlm_query(question, { … })` as well.
+ * Reads `llm_query(prompt, { … })` or, as the spec has it, `llm_query(prompt, tools)`;
+ * `rlm_query(question, { … })` as well.
  * @throws RlmError a TypeError for the guest that names the argument
  */
 export function readSubCall(name: string, args: readonly Json[]): SubCallRequest {
@@ -116,8 +123,9 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
 }
 
 /**
- * Makes the check of a builtin that asks models. It looks at a sub-call when the cell makes it: what is wrong with it or over the
- * budget is refused at once. It returns as how many calls the call counts.
+ * Makes the check of a builtin that asks models. It looks at a sub-call when the cell makes it:
+ * what is wrong with it or over the budget is refused at once. It returns as how many calls the
+ * call counts.
  */
 export const checkOf =
   (name: string): CallCheck =>
@@ -141,8 +149,9 @@ function checkSubCall(name: string, request: SubCallRequest, services: Services,
 }
 
 /**
- * The number of sub-calls that a call counts as when it is made: itself, and those that are allotted to its model. If it does not
- * say how many, it is allotted the default, or as many as are left.
+ * The number of sub-calls that a call counts as when it is made: itself, and those that are
+ * allotted to its model. If it does not say how many, it is allotted the default, or as many as are
+ * left.
  */
 export function callsOf({ context, max_sub_calls }: SubCallRequest, left: number): number {
   if (!context) return 1;
@@ -152,8 +161,8 @@ export function callsOf({ context, max_sub_calls }: SubCallRequest, left: number
 /**
  * Looks at what a call asks, and of whom, wherever it stands in a batch.
  *
- * @throws RlmError for a prompt that asks nothing; `no_model_configured` if neither the call nor the session names a model;
- * `depth_exceeded`, or what is wrong with the call's context
+ * @throws RlmError for a prompt that asks nothing; `no_model_configured` if neither the call nor
+ * the session names a model; `depth_exceeded`, or what is wrong with the call's context
  */
 export function checkRequest(name: string, request: SubCallRequest, services: Services, scope: CallScope): void {
   const { prompt, model, context } = request;
@@ -180,7 +189,10 @@ export function callsLeft(scope: CallScope): number {
   return Math.max(0, factsOf(scope).remaining_sub_calls - scope.newCalls());
 }
 
-/** The refusal of what a limit of the budget does not allow. The envelope has a warning, since a cell may catch it. */
+/**
+ * The refusal of what a limit of the budget does not allow. The envelope has a warning, since a
+ * cell may catch it.
+ */
 export function budgetExceeded(
   scope: CallScope,
   limit: "time_ms" | "sub_calls" | "tokens" | "functions",

@@ -131,7 +131,10 @@ function receivedError({ code, message, suggestion }: SentError): Error {
   return code === undefined ? new Error(message) : new RlmError(code, message, { suggestion });
 }
 
-/** The way to a thread of this process. @param ended says that it has ended: "the machine's thread ended" */
+/**
+ * The way to a thread of this process. @param ended says that it has ended: "the machine's thread
+ * ended"
+ */
 export function channelOfWorker<Heard>(worker: Worker, ended: string): Channel<Heard> {
   return {
     send: (message, transfer) => worker.postMessage(message, [...transfer]),

@@ -33,7 +33,10 @@ export interface RunClock {
   start(ranMs: number, limitMs: number): void;
   /** Ends the slice. Returns the exec's running time so far, ms. */
   pause(): number;
-  /** Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an interrupt throws. */
+  /**
+   * Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an
+   * interrupt throws.
+   */
   shouldStop(): boolean;
   stopped(): "timeout" | "cancelled" | undefined;
   /** Sets the limit aside: the machine may use the next `ms` for its own last steps. */

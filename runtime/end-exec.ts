@@ -13,7 +13,8 @@ import { keepLibraryState } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
 /**
- * Ends the exec. The guest drops all calls and callbacks of the exec, so that no guest code runs after it.
+ * Ends the exec. The guest drops all calls and callbacks of the exec, so that no guest code runs
+ * after it.
  * @param atRest true if the guest has come to rest
  */
 export function endExec(guest: Guest, end: CellEnd, whole: string | null = null, atRest = true): Ended {
@@ -41,7 +42,10 @@ function leaveOutHelpers({ engine, heap, library: { preamble }, running }: Guest
   });
 }
 
-/** True if a state so large is not worth keeping: the cell has filled the heap, or has run out of time while it filled it. */
+/**
+ * True if a state so large is not worth keeping: the cell has filled the heap, or has run out of
+ * time while it filled it.
+ */
 function isFilled({ heap }: Guest, end: CellEnd): boolean {
   const isCut = end.kind === "timeout" || (end.kind === "error" && end.code === "memory_limit_exceeded");
   return isCut && heap.hasGrown();
@@ -52,7 +56,10 @@ function passesCheck({ engine }: Guest): boolean {
   return checked.ok && checked.value === "jtrue" && engine.runJob() === "empty";
 }
 
-/** Ends an exec that is out of time or cancelled. If the guest does not come to rest within DRAIN_MS, the end is not clean. */
+/**
+ * Ends an exec that is out of time or cancelled. If the guest does not come to rest within
+ * DRAIN_MS, the end is not clean.
+ */
 export function cutExec(guest: Guest): Ended {
   const { engine, clock } = guest;
   const kind = clock.stopped() === "cancelled" ? "cancelled" : "timeout";

@@ -23,7 +23,10 @@ interface ResultReport {
   readonly lost: readonly { readonly path: string; readonly what: string; readonly as: "null" | "text" }[];
 }
 
-/** Reads the result of a cell, and warns of everything that is missing from it. See `Ended` for `whole`. */
+/**
+ * Reads the result of a cell, and warns of everything that is missing from it. See `Ended` for
+ * `whole`.
+ */
 export function resultEnd(
   payload: string,
   { parts, wantsWhole, state }: Pick<Running, "parts" | "wantsWhole" | "state">,
@@ -69,7 +72,8 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
 }
 
 /**
- * For a guest that holds more than its limit, so that nothing runs in it. It does only if the limit was lowered.
+ * For a guest that holds more than its limit, so that nothing runs in it. It does only if the limit
+ * was lowered.
  *
  * @param heldBytes what the heap takes
  */
@@ -81,7 +85,10 @@ export function limitLowered(heldBytes: number, limitBytes: number): RlmError {
   });
 }
 
-/** MB that a session needs in addition to what it holds, so that a cell can run and its state can be kept. */
+/**
+ * MB that a session needs in addition to what it holds, so that a cell can run and its state can be
+ * kept.
+ */
 const SPARE_MB = 16;
 
 const keepLess = () => `Keep less in variables: set large ones to null, work in slices, or ${remedy("raiseMemory")}.`;
@@ -119,7 +126,10 @@ export function placeless(code: string, name: string, message: string, suggestio
   return { kind: "error", code, error, suggestion };
 }
 
-/** Reads the prelude's description of what was thrown. The prelude cuts its texts: one that was taken over may not. */
+/**
+ * Reads the prelude's description of what was thrown. The prelude cuts its texts: one that was
+ * taken over may not.
+ */
 export function parseThrown(json: string): Thrown {
   const thrown: Thrown = JSON.parse(json);
   return {

@@ -9,9 +9,11 @@ import { idleState } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
 /**
- * Calls a step of the prelude as a part of the running exec. Returns its answer, or null if the exec was stopped meanwhile.
+ * Calls a step of the prelude as a part of the running exec. Returns its answer, or null if the
+ * exec was stopped meanwhile.
  *
- * @throws MachineFault if the step failed, which only a fault of the host or a guest out of memory can cause
+ * @throws MachineFault if the step failed, which only a fault of the host or a guest out of memory
+ * can cause
  */
 export function step({ engine, clock }: Pick<Guest, "engine" | "clock">, name: string, payload: Json): Json {
   const entered = engine.enter(name, textOf(payload));
@@ -21,7 +23,9 @@ export function step({ engine, clock }: Pick<Guest, "engine" | "clock">, name: s
   throw new MachineFault(`the guest's ${name} failed: ${kind}: ${message}`);
 }
 
-/** Runs a guest command for the host, between execs. @throws RlmError with what the command threw */
+/**
+ * Runs a guest command for the host, between execs. @throws RlmError with what the command threw
+ */
 export function runCommand(guest: Guest, name: string, payload: Json): Json {
   guest.running.state = idleState();
   guest.clock.start(0, COMMAND_MS);

@@ -1,6 +1,7 @@
 /**
- * Every error code of the product, append-only: the table of the RLM spec (§8, with `js_` for `python_`),
- * then what this runtime adds. Codes go over the wire and into records, so none is ever renamed.
+ * Every error code of the product, append-only: the table of the RLM spec (§8, with `js_` for
+ * `python_`), then what this runtime adds. Codes go over the wire and into records, so none is ever
+ * renamed.
  */
 export const ERROR_CODES = [
   "context_not_loaded",

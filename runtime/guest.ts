@@ -11,7 +11,10 @@ import { preludeSource } from "./prelude.ts";
 import type { Printed, Restoration } from "./protocol.ts";
 import { nothingRunning, type Running } from "./running.ts";
 
-/** A guest and what its machine knows of it. The functions that drive a guest take this as their first argument. */
+/**
+ * A guest and what its machine knows of it. The functions that drive a guest take this as their
+ * first argument.
+ */
 export interface Guest {
   readonly engine: Engine;
   readonly heap: Heap;
@@ -21,15 +24,19 @@ export interface Guest {
   /** The exec that runs in the guest; between execs the last one. */
   readonly running: Running;
   /**
-   * Source of this build's prelude, with its configuration: guests that were made with the same text have the same builtins. A
-   * guest that was made from an image may have been made with another text.
+   * Source of this build's prelude, with its configuration: guests that were made with the same
+   * text have the same builtins. A guest that was made from an image may have been made with
+   * another text.
    */
   readonly prelude: string;
 }
 
 export interface GuestOptions {
   readonly library: GuestLibrary;
-  /** Limit of the guest's own heap, bytes. The texts that the guest takes from the library come on top. */
+  /**
+   * Limit of the guest's own heap, bytes. The texts that the guest takes from the library come on
+   * top.
+   */
   readonly memoryBytes: number;
   readonly clock: Clock;
   /** The words of `SHARED`, over a SharedArrayBuffer. */
@@ -67,7 +74,10 @@ export async function makeGuest(options: GuestOptions): Promise<Guest> {
   return { engine, heap, clock, library, scripts, running, prelude: prelude + config };
 }
 
-/** The most that a guest can have been granted: an image may be somebody else's, and does not raise the limit of this one. */
+/**
+ * The most that a guest can have been granted: an image may be somebody else's, and does not raise
+ * the limit of this one.
+ */
 function mostGranted({ texts }: GuestLibrary): number {
   const loaded = Object.values(texts).filter((text) => text.id() !== null);
   return loaded.reduce((sum, text) => sum + 2 * text.read().length + STRING_SLACK_BYTES, 0);
@@ -83,7 +93,10 @@ function preludeConfig(library: GuestLibrary): string {
   });
 }
 
-/** Functions that cells reach by their own names. A module installs its name itself, and calls the function behind it. */
+/**
+ * Functions that cells reach by their own names. A module installs its name itself, and calls the
+ * function behind it.
+ */
 export function installedNames({ sync, async, modules }: GuestLibrary) {
   const isModule = (name: string) => modules.some((module) => module.name === name);
   return {

@@ -2,8 +2,9 @@ import { argumentError } from "./errors.ts";
 import type { Json } from "./protocol.ts";
 
 /**
- * Functions for what the engine lacks of the language and of the web's globals. Guest code in `runtime/guest` calls them by name, and
- * Node's own answer. Each depends on its arguments alone, so that a slice which is run again gets the same.
+ * Functions for what the engine lacks of the language and of the web's globals. Guest code in
+ * `runtime/guest` calls them by name, and Node's own answer. Each depends on its arguments alone,
+ * so that a slice which is run again gets the same.
  */
 const LANGUAGE: Readonly<Record<string, (args: readonly Json[]) => Json>> = {
   "String.localeCompare": ([one, other, how]) => collator(how).compare(text(one), text(other)),
@@ -23,7 +24,10 @@ const LANGUAGE: Readonly<Record<string, (args: readonly Json[]) => Json>> = {
   "URL.set": ([href, name, value]) => changed(text(href), text(name), text(value)),
 };
 
-/** Methods of URLSearchParams, each over a query: the value that it gives, and the query if it is another one then. */
+/**
+ * Methods of URLSearchParams, each over a query: the value that it gives, and the query if it is
+ * another one then.
+ */
 const OF_PARAMS: Readonly<Record<string, (params: URLSearchParams, args: readonly string[]) => unknown>> = {
   append: (params, [name = "", value = ""]) => params.append(name, value),
   delete: (params, [name = "", value]) => params.delete(name, value),
@@ -35,7 +39,9 @@ const OF_PARAMS: Readonly<Record<string, (params: URLSearchParams, args: readonl
   entries: (params) => [...params],
 };
 
-/** Answers a call of the guest. @throws RlmError for what Node's own would refuse, by the same class */
+/**
+ * Answers a call of the guest. @throws RlmError for what Node's own would refuse, by the same class
+ */
 export function answerOfLanguage(name: string, args: readonly Json[]): Json {
   const what = name.slice(name.indexOf(".") + 1);
   try {
@@ -58,7 +64,8 @@ interface How {
 }
 
 /**
- * Node falls back on the host's own locale for one that it does not know, and a cell must not depend on its host.
+ * Node falls back on the host's own locale for one that it does not know, and a cell must not
+ * depend on its host.
  *
  * @throws RangeError for a locale that is not known
  */
@@ -86,7 +93,10 @@ function inZone(how: Json | undefined): [locales: string | string[], options: Ho
 
 let lastCollator: { readonly key: string; readonly collator: Intl.Collator } | undefined;
 
-/** A sort compares with the same options again and again, and a collator takes longer to make than to use. */
+/**
+ * A sort compares with the same options again and again, and a collator takes longer to make than
+ * to use.
+ */
 function collator(how: Json | undefined): Intl.Collator {
   const key = JSON.stringify(how);
   if (lastCollator?.key !== key) lastCollator = { key, collator: new Intl.Collator(...inLocale(how)) };

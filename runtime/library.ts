@@ -11,9 +11,14 @@ export interface CallScope {
   warn(text: string): void;
   /** Keeps what the cell answers with its state; the last call counts. */
   answer(given: GivenAnswer): void;
-  /** Runs work whose time is not guest running time (copying P into the guest, counting its lines). */
+  /**
+   * Runs work whose time is not guest running time (copying P into the guest, counting its lines).
+   */
   offClock<T>(work: () => T): T;
-  /** To be called between the steps of long work. @throws RlmError if the exec's time is over or it was cancelled */
+  /**
+   * To be called between the steps of long work. @throws RlmError if the exec's time is over or it
+   * was cancelled
+   */
   checkTime(): void;
   /** Tells the waiting person what is going on. It is not part of the exec's record. */
   notice(text: string): void;
@@ -25,7 +30,10 @@ export interface CallScope {
   newCallsOf(family: string): number;
   /** Wall time since this slice of the exec began, ms. */
   sliceMs(): number;
-  /** The guest gives up the text of this name. If it keeps the bytes all the same, they count as its own again. */
+  /**
+   * The guest gives up the text of this name. If it keeps the bytes all the same, they count as its
+   * own again.
+   */
   releaseText(name: string): void;
 }
 
@@ -35,17 +43,21 @@ export interface LibraryOver extends Pick<Ended, "end" | "state"> {
 }
 
 /**
- * The contents that a machine puts into its guest: functions that cells call by name. It lives in the machine's thread. A
- * function may throw `RlmError`, which the guest sees as an error of class `guestName` with `code`; anything else is a fault
- * of the host.
+ * The contents that a machine puts into its guest: functions that cells call by name. It lives in
+ * the machine's thread. A function may throw `RlmError`, which the guest sees as an error of class
+ * `guestName` with `code`; anything else is a fault of the host.
  */
 export interface Library<Message = never> {
-  /** Functions that answer at once. They must be read-only or idempotent: a slice that died is run again from its checkpoint. */
+  /**
+   * Functions that answer at once. They must be read-only or idempotent: a slice that died is run
+   * again from its checkpoint.
+   */
   readonly sync: Readonly<Record<string, (args: readonly Json[], scope: CallScope) => Json>>;
   /**
-   * Functions that the host answers later. `check` looks at the arguments at call time, and returns as how many calls this one
-   * counts. If `installed` is set, cells call the
-   * function by its name; otherwise only guest modules call it. A call `family.member` is looked at by that of its family.
+   * Functions that the host answers later. `check` looks at the arguments at call time, and returns
+   * as how many calls this one counts. If `installed` is set, cells call the function by its name;
+   * otherwise only guest modules call it. A call `family.member` is looked at by that of its
+   * family.
    */
   readonly async: Readonly<
     Record<
@@ -53,26 +65,37 @@ export interface Library<Message = never> {
       { readonly installed: boolean; check(args: readonly Json[], scope: CallScope, name: string): number }
     >
   >;
-  /** Texts that the guest takes whole. What they take in its heap is granted in addition to its own limit. */
+  /**
+   * Texts that the guest takes whole. What they take in its heap is granted in addition to its own
+   * limit.
+   */
   readonly texts: Readonly<Record<string, LibraryText>>;
   readonly modules: readonly GuestModule[];
   /** Every name that cells may neither declare nor assign. */
   readonly reserved: ReadonlySet<string>;
-  /** Names of builtins that a cell or helper may take for itself. The guest then says so to `builtins.shadowed`. */
+  /**
+   * Names of builtins that a cell or helper may take for itself. The guest then says so to
+   * `builtins.shadowed`.
+   */
   readonly younger: ReadonlySet<string>;
   /**
-   * Names of guest commands: `list` gives the preamble, the scripts to run before each cell, as `[{ name, code }]`, with `aside`
-   * if one is left out; `setAside` leaves one out from now on, `{ name, why }`.
+   * Names of guest commands: `list` gives the preamble, the scripts to run before each cell, as
+   * `[{ name, code }]`, with `aside` if one is left out; `setAside` leaves one out from now on,
+   * `{ name, why }`.
    */
   readonly preamble: { readonly list: string; readonly setAside: string };
   /** Names the guest command that is run when a cell begins, before its helpers; null: none. */
   readonly beginning: () => string | null;
   /**
-   * The library's state of an exec. `kept` is asked for when the guest has come to rest: to wait for calls, with null, or
-   * because the exec is over. `resume` gets what was kept when the image was captured; null if that is nothing.
+   * The library's state of an exec. `kept` is asked for when the guest has come to rest: to wait
+   * for calls, with null, or because the exec is over. `resume` gets what was kept when the image
+   * was captured; null if that is nothing.
    */
   readonly exec?: { begin(): void; resume(kept: Json): void; kept(over: LibraryOver | null): Json };
-  /** Receives a message from the host for the library alone, such as a new context. Returns a guest command to run, if any. */
+  /**
+   * Receives a message from the host for the library alone, such as a new context. Returns a guest
+   * command to run, if any.
+   */
   receive(message: Message): { command: string } | undefined;
   /** Called when the machine is gone: the library releases what it holds for the machine. */
   close?(): void;

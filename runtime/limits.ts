@@ -1,9 +1,15 @@
-/** Every limit of the product with its default, in one table (RLM spec §3.1, §3.3, §5, §7; semantics "Limits"). */
+/**
+ * Every limit of the product with its default, in one table (RLM spec §3.1, §3.3, §5, §7; semantics
+ * "Limits").
+ */
 
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** Limits of one exec, by their wire names. A caller may ask for others; `clampLimits` keeps them within `MAX_EXEC_LIMITS`. */
+/**
+ * Limits of one exec, by their wire names. A caller may ask for others; `clampLimits` keeps them
+ * within `MAX_EXEC_LIMITS`.
+ */
 export interface ExecLimits {
   /** stdout + stderr together, bytes of UTF-8. */
   max_output_bytes: number;
@@ -58,11 +64,17 @@ export const LIMITS = {
   /** Places of P that a sub-call with a context of its own may name. */
   contextPlaces: 10_000,
   askTurns: 100,
-  /** Sub-calls that such a call may allot to its model, and how many it does unless it says otherwise. */
+  /**
+   * Sub-calls that such a call may allot to its model, and how many it does unless it says
+   * otherwise.
+   */
   childSubCalls: 1000,
   childSubCallsDefault: 10,
   answerUnits: 200_000,
-  /** The bytes of a provider's reply, beside what its answer may take; and those of a reply that is an error. */
+  /**
+   * The bytes of a provider's reply, beside what its answer may take; and those of a reply that is
+   * an error.
+   */
   replyBytes: MB,
   errorBodyBytes: 64 * KB,
   subAgentTurns: 10,
@@ -72,20 +84,29 @@ export const LIMITS = {
   localCallTimeoutMs: 600_000,
   /** One use of a tool that reads, one check of a schema or answer. */
   taskMs: 10_000,
-  /** UTF-16 units of a beginning in common from which one call goes ahead: providers cache those of 1,024 to 4,096 tokens and more. */
+  /**
+   * UTF-16 units of a beginning in common from which one call goes ahead: providers cache those of
+   * 1,024 to 4,096 tokens and more.
+   */
   leadUnits: 8192,
   /** Time for which the others wait for the beginning of its answer, ms. */
   leadMs: 15_000,
   /** Sub-calls in flight at once. */
   concurrency: 5,
   maxConcurrency: 100,
-  /** The depth that children may have, and the most that can be asked for. A session that a caller opens has depth 0. */
+  /**
+   * The depth that children may have, and the most that can be asked for. A session that a caller
+   * opens has depth 0.
+   */
   depth: 2,
   maxDepth: 5,
   /** Guests of children that are alive at once, at each depth. */
   guestsPerLevel: 4,
   timeOverMs: 5000,
-  /** Time that the machine of a session stays open while it is not used, ms. To open it again takes some milliseconds. */
+  /**
+   * Time that the machine of a session stays open while it is not used, ms. To open it again takes
+   * some milliseconds.
+   */
   idleMs: 60_000,
   /** Time that a thread without a machine stays, ms. */
   idleThreadMs: 10_000,
@@ -94,7 +115,10 @@ export const LIMITS = {
   callKeyUnits: 256,
   /** Time for which a graceful stop waits for a running function with the effects `once`, ms. */
   onceWaitMs: 10_000,
-  /** Time for which a server is waited for that answered before and is away, in a run's jobs, and the most that can be asked for, ms. */
+  /**
+   * Time for which a server is waited for that answered before and is away, in a run's jobs, and
+   * the most that can be asked for, ms.
+   */
   serverWaitMs: 60_000,
   jobServerWaitMs: 600_000,
   serverWaitMost: 3_600_000,
@@ -115,10 +139,16 @@ export const DEFAULT_BUDGET = {
 export const DEFAULT_ASK_MS = 1_800_000;
 export const DEFAULT_JOB_MS = 3_600_000;
 
-/** Time after the deadline in which a machine may come to rest, and after which it is ended from outside, ms. */
+/**
+ * Time after the deadline in which a machine may come to rest, and after which it is ended from
+ * outside, ms.
+ */
 export const DRAIN_MS = 250;
 export const TERMINATE_MS = 500;
-/** Time that a guest command or the capture of an image may take, ms. The stores that commands touch hold at most 5 MB. */
+/**
+ * Time that a guest command or the capture of an image may take, ms. The stores that commands touch
+ * hold at most 5 MB.
+ */
 export const COMMAND_MS = 10_000;
 
 const MIN_EXEC_LIMITS: ExecLimits = {
@@ -128,7 +158,10 @@ const MIN_EXEC_LIMITS: ExecLimits = {
   max_result_bytes: 4,
 };
 
-/** Returns the limits of one exec: the session's, or what the caller asks for between the minimum and what policy allows. */
+/**
+ * Returns the limits of one exec: the session's, or what the caller asks for between the minimum
+ * and what policy allows.
+ */
 export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> = {}): ExecLimits {
   const clamp = (name: keyof ExecLimits) => {
     const asked = override[name];

@@ -26,21 +26,28 @@ import type {
 import { addWarning, beginExec, keepLibraryState, type Running, TYPES_LEFT_OUT } from "./running.ts";
 
 /**
- * One guest and the exec that runs in it. Every method runs guest code to rest and may throw `MachineFault`: the
- * machine is then poisoned and must be discarded with its thread.
+ * One guest and the exec that runs in it. Every method runs guest code to rest and may throw
+ * `MachineFault`: the machine is then poisoned and must be discarded with its thread.
  */
 export interface Machine extends Disposable {
   /** Begins an exec and runs its cell until the guest waits for calls or the exec is over. */
   startCell(input: ExecInput): SliceEnd;
-  /** Continues the exec that waits in the image. Runs nothing: the guest still waits for its calls. */
+  /**
+   * Continues the exec that waits in the image. Runs nothing: the guest still waits for its calls.
+   */
   resume(input: ResumeInput): SliceEnd;
-  /** Gives calls their answers, in this order. Jobs of one answer run before the next answer is given. */
+  /**
+   * Gives calls their answers, in this order. Jobs of one answer run before the next answer is
+   * given.
+   */
   settle(answers: readonly Answer[], facts: Json): SliceEnd;
   /** Ends an exec that waits for calls, as cancelled: the host has set the `cancel` word. */
   stop(): Ended;
   /** Captures an image of the guest: see `captureImage`. */
   checkpoint(request: CheckpointRequest): Checkpoint;
-  /** Runs a guest command for the host, between execs. @throws RlmError with what the command threw */
+  /**
+   * Runs a guest command for the host, between execs. @throws RlmError with what the command threw
+   */
   enter(name: string, payload: Json): Json;
   /** The guest as it was when it was opened, in shared memory. */
   baseline(): Baseline;
@@ -86,7 +93,10 @@ function startCell(guest: Guest, input: ExecInput): SliceEnd {
   return runToRest(guest);
 }
 
-/** Runs the helpers and then the cell, up to the cell's first wait. Returns the exec's end if a helper ended it. */
+/**
+ * Runs the helpers and then the cell, up to the cell's first wait. Returns the exec's end if a
+ * helper ended it.
+ */
 function enterCell(guest: Guest, { sites = false, seed, kept }: ExecInput): Ended | undefined {
   const { engine, heap, library, running, scripts } = guest;
   const { cell, limits } = running.state;
@@ -183,7 +193,10 @@ function deliver(guest: Guest, id: string, settlement: Settlement): void {
   step(guest, "settle", settlement.ok ? { id, value: settlement.value } : { id, error: { ...settlement.error } });
 }
 
-/** Ends the exec of a cell that is done. Calls that the cell did not await are refused, and their callbacks run once more. */
+/**
+ * Ends the exec of a cell that is done. Calls that the cell did not await are refused, and their
+ * callbacks run once more.
+ */
 function finishCell(guest: Guest, done: NonNullable<Running["done"]>): Ended {
   const { running } = guest;
   const warn = (text: string) => addWarning(running, text);
@@ -207,7 +220,10 @@ const NOT_AWAITED: CallError = {
   suggestion: "Await every call, for instance with `await Promise.all(calls)`.",
 };
 
-/** Prepares a guest that was made from an image for its next exec. `prelude` is that of this build, see `ImageMeta.prelude`. */
+/**
+ * Prepares a guest that was made from an image for its next exec. `prelude` is that of this build,
+ * see `ImageMeta.prelude`.
+ */
 function adoptGuest(guest: Guest, { image, pending, cells }: Restoration, prelude: string): void {
   for (const { number, source } of cells) guest.scripts.remember(number, source);
   if (pending === "drop") dropCalls(guest);
@@ -221,7 +237,10 @@ function dropCalls({ engine, clock }: Guest): void {
   if (!dropped.ok || engine.hasJob()) throw new MachineFault("the cell in the image could not be dropped");
 }
 
-/** A guest of an earlier version lacks these builtins. If it does not take them, it continues without them. */
+/**
+ * A guest of an earlier version lacks these builtins. If it does not take them, it continues
+ * without them.
+ */
 function addYoungerBuiltins({ engine, clock, heap, library }: Guest): void {
   clock.start(0, DRAIN_MS);
   const { younger, modules } = library;

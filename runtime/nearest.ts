@@ -1,4 +1,7 @@
-/** The name that was probably meant: one that differs by a letter or two, or that begins as typed; undefined if none. */
+/**
+ * The name that was probably meant: one that differs by a letter or two, or that begins as typed;
+ * undefined if none.
+ */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const wanted = typed.toLowerCase();
   const letters = wanted.replace(/^[-.]+/, "").length;
@@ -10,7 +13,10 @@ export function nearest(typed: string, names: readonly string[]): string | undef
   return letters >= 3 ? names.find((name) => name.toLowerCase().startsWith(wanted)) : undefined;
 }
 
-/** `; did you mean NAME?`, behind words about a name that is not there; nothing if no other one was meant. */
+/**
+ * `; did you mean NAME?`, behind words about a name that is not there; nothing if no other one was
+ * meant.
+ */
 export function meantBy(typed: string, names: readonly string[]): string {
   const meant = nearest(typed, names);
   return meant ? `; did you mean ${meant}?` : "";

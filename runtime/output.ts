@@ -27,8 +27,8 @@ export function sizeText(bytes: number): string {
 }
 
 /**
- * Adds text to a stream. If both streams together would exceed `maxBytes`, this one is cut at a character and ends with
- * `\n[truncated]`, which counts too. All that follows is dropped.
+ * Adds text to a stream. If both streams together would exceed `maxBytes`, this one is cut at a
+ * character and ends with `\n[truncated]`, which counts too. All that follows is dropped.
  */
 export function appendOutput(output: Output, stream: Stream, text: string, maxBytes: number): void {
   const whole = text.toWellFormed();

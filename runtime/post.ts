@@ -127,7 +127,10 @@ const MAX_NAME_UNITS = 100;
 const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
-/** Keeps a part of the result. Guest code of Belay's own posts none beyond the room, and none that is empty. */
+/**
+ * Keeps a part of the result. Guest code of Belay's own posts none beyond the room, and none that
+ * is empty.
+ */
 function keepPart(running: Running, part: string): void {
   running.room -= Math.max(1, part.length);
   if (running.room < 0) throw new MachineFault("the guest posted more of a result than there is room for");
@@ -141,7 +144,9 @@ function print({ running, printed }: PostOptions, part: Printed): void {
   if (!wasTruncated) printed(part);
 }
 
-/** The guest does not hand over what a cell prints beyond the limit: it says only how much that is. */
+/**
+ * The guest does not hand over what a cell prints beyond the limit: it says only how much that is.
+ */
 function countUnprinted({ state: { output } }: Running, units: number): void {
   if (output.truncated) output.dropped = (output.dropped ?? 0) + units;
 }
@@ -151,9 +156,13 @@ function readText({ library, clock }: PostOptions, name: string): string | HostT
   return text ? clock.offClock(() => hostText(text.read())) : "";
 }
 
-/** Makes the guest's string of a text. Its bytes are granted to the guest on top of the guest's own limit. */
+/**
+ * Makes the guest's string of a text. Its bytes are granted to the guest on top of the guest's own
+ * limit.
+ */
 function placeText<T>({ heap, clock }: PostOptions, text: HostText, make: () => T): T {
-  // The engine makes a wide string as a narrow one first, which takes half of it again until it is done.
+  // The engine makes a wide string as a narrow one first, which takes half of it again until it is
+  // done.
   heap.grant(text.bytes + text.units + STRING_SLACK_BYTES);
   try {
     return clock.offClock(make);
@@ -165,7 +174,10 @@ function placeText<T>({ heap, clock }: PostOptions, text: HostText, make: () => 
 /** Bytes that a string of the engine takes beside its characters, and some more. */
 export const STRING_SLACK_BYTES = 1024;
 
-/** The guest's view of a failure: all of a mistake of the caller's, nothing but the name of a fault of the host. */
+/**
+ * The guest's view of a failure: all of a mistake of the caller's, nothing but the name of a fault
+ * of the host.
+ */
 function callError(running: Running, error: unknown): CallError {
   if (error instanceof RlmError) {
     const { guestName: name, code, message, suggestion, retriable } = error;
@@ -175,7 +187,10 @@ function callError(running: Running, error: unknown): CallError {
   return { name: "Error", code: "machine_lost", message: "internal error in a builtin", suggestion: "Run it again." };
 }
 
-/** A guest that is out of memory cannot hand a string over; the engine then gives a text that is not JSON. */
+/**
+ * A guest that is out of memory cannot hand a string over; the engine then gives a text that is not
+ * JSON.
+ */
 function fromGuest(payload: string): readonly Json[] {
   try {
     return JSON.parse(payload);

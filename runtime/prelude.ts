@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** Guest code that a library adds to the prelude: a function expression of (guest), run once when a guest is made. */
+/**
+ * Guest code that a library adds to the prelude: a function expression of (guest), run once when a
+ * guest is made.
+ */
 export interface GuestModule {
   readonly name: string;
   readonly source: string;
@@ -8,14 +11,20 @@ export interface GuestModule {
 
 const guestFiles = new Map<string, string>();
 
-/** Reads a guest file that stands beside a module, once in a thread: each machine that opens asks for some twenty. */
+/**
+ * Reads a guest file that stands beside a module, once in a thread: each machine that opens asks
+ * for some twenty.
+ */
 export function readGuestFile({ href }: URL): string {
   const source = guestFiles.get(href) ?? readFileSync(new URL(href), "utf8");
   guestFiles.set(href, source);
   return source;
 }
 
-/** Parameters of each part of guest code, in the order of their making. A part adds what it returns to `kit`. */
+/**
+ * Parameters of each part of guest code, in the order of their making. A part adds what it returns
+ * to `kit`.
+ */
 const PARTS: readonly (readonly [file: string, given: string])[] = [
   ["primordials", ""],
   ["inspect", "kit"],
@@ -41,7 +50,10 @@ const PARTS_OF_NEW_GUESTS: typeof PARTS = [
   ["weak", "kit"],
 ];
 
-/** The prelude with its modules, as one expression of (post, config). Its value is what the host enters the guest by. */
+/**
+ * The prelude with its modules, as one expression of (post, config). Its value is what the host
+ * enters the guest by.
+ */
 export function preludeSource(modules: readonly GuestModule[]): string {
   const list = modules.map((module) => expression(module.source)).join(",\n");
   return `((post, json) => {
@@ -52,9 +64,9 @@ export function preludeSource(modules: readonly GuestModule[]): string {
 }
 
 /**
- * Guest code that brings a guest of an earlier prelude the builtins which it lacks, as an expression of (post, config, enter,
- * inject, builtins). Its value has the same last three, to be used from then on. `builtins` holds every builtin; if the guest
- * has none, it is undefined.
+ * Guest code that brings a guest of an earlier prelude the builtins which it lacks, as an
+ * expression of (post, config, enter, inject, builtins). Its value has the same last three, to be
+ * used from then on. `builtins` holds every builtin; if the guest has none, it is undefined.
  */
 export function extensionSource(modules: readonly GuestModule[]): string {
   const list = modules.map(({ name, source }) => `[${JSON.stringify(name)}, ${expression(source)}]`).join(",\n");

@@ -8,7 +8,10 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** The state that an exec has gathered so far. It is serialisable, since a checkpoint keeps it. */
 export interface ExecState {
   readonly exec_id: string;
-  /** Number of the cell in its session, 1-based: tracebacks say `<cell 3>`. 0 for the cell of a query, `<query>`. */
+  /**
+   * Number of the cell in its session, 1-based: tracebacks say `<cell 3>`. 0 for the cell of a
+   * query, `<query>`.
+   */
   readonly cell: number;
   readonly limits: ExecLimits;
   readonly output: Output;
@@ -38,18 +41,29 @@ export interface ExecInput {
   readonly sites?: boolean;
   /** Names of builtins that the cell may not declare, though other cells may. */
   readonly kept?: readonly string[];
-  /** True if the result is wanted whole, up to `LIMITS.wholeResultBytes`, in addition to what the exec keeps of it. */
+  /**
+   * True if the result is wanted whole, up to `LIMITS.wholeResultBytes`, in addition to what the
+   * exec keeps of it.
+   */
   readonly wantsWhole?: boolean;
-  /** Facts of the session that builtins answer from (budget, sources …); the machine only passes them on. */
+  /**
+   * Facts of the session that builtins answer from (budget, sources …); the machine only passes
+   * them on.
+   */
   readonly facts: Json;
-  /** The state that the guest's Math.random continues from. Without it, it continues from its own. */
+  /**
+   * The state that the guest's Math.random continues from. Without it, it continues from its own.
+   */
   readonly seed?: Seed;
 }
 
 /** State of a random generator: four numbers of 32 bits. */
 type Seed = readonly [number, number, number, number];
 
-/** The start of an exec that continues in a guest which was opened from an image with `pending: "keep"`: `state` is that of the capture. */
+/**
+ * The start of an exec that continues in a guest which was opened from an image with
+ * `pending: "keep"`: `state` is that of the capture.
+ */
 export interface ResumeInput extends Pick<ExecInput, "source" | "state" | "facts" | "wantsWhole"> {
   /** The calls that the guest in the image waits for. */
   readonly waiting: readonly PendingCall[];
@@ -58,7 +72,9 @@ export interface ResumeInput extends Pick<ExecInput, "source" | "state" | "facts
 /** Which image to capture of a guest at rest. */
 export interface CheckpointRequest {
   readonly id: string;
-  /** Id of the image that the delta is based on. If it is null, or not at hand, the delta is whole. */
+  /**
+   * Id of the image that the delta is based on. If it is null, or not at hand, the delta is whole.
+   */
   readonly base: string | null;
   /** Later ends can be based on an `end`, whether or not steps lie between. */
   readonly kind: "step" | "end";
@@ -74,7 +90,10 @@ export interface Checkpoint {
   readonly waiting: readonly string[];
   /** Time that the capture took, ms. */
   readonly ms: number;
-  /** True if the guest was tried out afterwards: it has changed since, and must be opened anew from the image. */
+  /**
+   * True if the guest was tried out afterwards: it has changed since, and must be opened anew from
+   * the image.
+   */
   readonly isSpent: boolean;
 }
 
@@ -87,9 +106,15 @@ export interface SetAside {
 /** An image that a guest is made from. */
 export interface Restoration {
   readonly image: GuestImage;
-  /** That of a fresh guest: the exec's end is captured as what has changed since. Absent: since `image`. */
+  /**
+   * That of a fresh guest: the exec's end is captured as what has changed since. Absent: since
+   * `image`.
+   */
   readonly fresh?: GuestImage;
-  /** `drop` forgets the calls that the guest in the image waits for, and with them the cell that made them. */
+  /**
+   * `drop` forgets the calls that the guest in the image waits for, and with them the cell that
+   * made them.
+   */
   readonly pending: "keep" | "drop";
   /** Earlier cells as they were written, since tracebacks show columns in them. */
   readonly cells: readonly { readonly number: number; readonly source: string }[];
@@ -134,7 +159,10 @@ export interface CallError {
   readonly retriable?: boolean;
 }
 
-/** The end of an exec's guest code. JSON stays text here, since the machine does not read what a cell returns. */
+/**
+ * The end of an exec's guest code. JSON stays text here, since the machine does not read what a
+ * cell returns.
+ */
 export type CellEnd =
   | { readonly kind: "ok"; readonly result: string; readonly meta: string | null }
   | {
@@ -161,7 +189,10 @@ export interface Ended {
   readonly state: ExecState;
   /** True if the guest came to rest and is sound. */
   readonly clean: boolean;
-  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
+  /**
+   * JSON of the result if it was wanted whole; null otherwise, and if it has more than
+   * `LIMITS.wholeResultBytes`.
+   */
   readonly whole: string | null;
   /** Helpers that failed. */
   readonly asides: readonly SetAside[];
@@ -203,7 +234,10 @@ export type FromThread =
   | { readonly kind: "ready"; readonly baseline: Baseline | null }
   | { readonly kind: "opened" }
   | (Idle & {
-      /** The image that was wanted, or why there is none; null if none was wanted, or if no call is new. */
+      /**
+       * The image that was wanted, or why there is none; null if none was wanted, or if no call is
+       * new.
+       */
       readonly checkpoint: Capture | null;
     })
   | Ended
@@ -217,7 +251,9 @@ interface Checkpointed {
   readonly checkpoint: Checkpoint;
 }
 
-/** After `failed` the machine is poisoned. If an image was refused, asking for it again says why. */
+/**
+ * After `failed` the machine is poisoned. If an image was refused, asking for it again says why.
+ */
 export type Capture =
   | Checkpointed
   | { readonly kind: "refused" }
@@ -235,8 +271,8 @@ export interface Printed {
 }
 
 /**
- * Words that the main thread and the machine's thread share (Int32, over a SharedArrayBuffer), since a thread cannot read
- * messages while a guest runs.
+ * Words that the main thread and the machine's thread share (Int32, over a SharedArrayBuffer),
+ * since a thread cannot read messages while a guest runs.
  */
 export const SHARED = {
   /** 1 if the running exec is to end as cancelled. */
@@ -245,7 +281,10 @@ export const SHARED = {
   offClock: 1,
   /** ms of such work that is finished in this slice. */
   offClockMs: 2,
-  /** 1 from the capture of an image until the next message. The watchdog then ignores the exec's time limit. */
+  /**
+   * 1 from the capture of an image until the next message. The watchdog then ignores the exec's
+   * time limit.
+   */
   capturing: 3,
   words: 4,
 } as const;

@@ -1,6 +1,7 @@
 /**
- * Cures for failures, in the words of the library. `*` replaces the subject of the remedy, such as a session. Suggestions are
- * made of these phrases, so that the command and hosts of tools can replace each by their own words.
+ * Cures for failures, in the words of the library. `*` replaces the subject of the remedy, such as
+ * a session. Suggestions are made of these phrases, so that the command and hosts of tools can
+ * replace each by their own words.
  */
 export const REMEDIES = {
   load: "load one with `load()`",

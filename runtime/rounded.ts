@@ -8,8 +8,8 @@ interface Rounded {
 }
 
 /**
- * The first number of a value that looks like an id of 64 bits after it was rounded: a whole number beyond 2^53 with 16 digits or
- * more before its zeros. null if there is none.
+ * The first number of a value that looks like an id of 64 bits after it was rounded: a whole number
+ * beyond 2^53 with 16 digits or more before its zeros. null if there is none.
  */
 export function roundedIn(value: Json, path = ""): Rounded | null {
   if (typeof value === "number") return isRounded(value) ? { path, value } : null;

@@ -47,7 +47,9 @@ const atBeginning = (): Pick<Running, "fresh" | "parts" | "room" | "done" | "sit
   refusal: undefined,
 });
 
-/** Keeps with the exec's state what the library has of it. @param end null: the exec waits for calls */
+/**
+ * Keeps with the exec's state what the library has of it. @param end null: the exec waits for calls
+ */
 export function keepLibraryState({ library, running }: Pick<Guest, "library" | "running">, end: CellEnd | null): void {
   const { state, facts } = running;
   const kept = library.exec?.kept(end && { end, state, facts }) ?? null;

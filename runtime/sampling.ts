@@ -27,7 +27,9 @@ export const SAMPLING = {
   ),
 };
 
-/** Parameters of a call that say how a model picks its words. An absent one is left to the provider. */
+/**
+ * Parameters of a call that say how a model picks its words. An absent one is left to the provider.
+ */
 export interface Sampling {
   /** 0 to 2. */
   readonly temperature?: number | undefined;

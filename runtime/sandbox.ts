@@ -25,24 +25,33 @@ interface SandboxOptions<Message> {
   readonly memoryBytes: number;
   readonly onNotice?: (text: string) => void;
   /**
-   * Reads the image that the guest is made from. It is called when it is this machine's turn to open, so that images of many
-   * machines are not in memory together. If it rejects, so does opening.
+   * Reads the image that the guest is made from. It is called when it is this machine's turn to
+   * open, so that images of many machines are not in memory together. If it rejects, so does
+   * opening.
    */
   readonly image?: () => Promise<Restoration>;
-  /** The exec in the image waits for calls. Its end is then captured as what has changed since `baseline`. */
+  /**
+   * The exec in the image waits for calls. Its end is then captured as what has changed since
+   * `baseline`.
+   */
   readonly isStep?: boolean;
-  /** Given to the library before the guest is made, so that texts of an image can be written back. */
+  /**
+   * Given to the library before the guest is made, so that texts of an image can be written back.
+   */
   readonly message?: Message;
   /** The source of its thread. Default: the machines of the process. */
   readonly machines?: Machines;
 }
 
 /**
- * A guest in a thread of its own, supervised: if the guest does not come to rest in time, the thread is terminated. When a
- * sound guest is disposed, its thread serves the next guest.
+ * A guest in a thread of its own, supervised: if the guest does not come to rest in time, the
+ * thread is terminated. When a sound guest is disposed, its thread serves the next guest.
  */
 export interface Sandbox<Message = unknown> extends Slices, Pick<Seat<unknown>, "rest" | "wake">, AsyncDisposable {
-  /** Id of the image that the guest was opened from. A fresh guest has `baseline:` and the SHA-256 of its memory and meta. */
+  /**
+   * Id of the image that the guest was opened from. A fresh guest has `baseline:` and the SHA-256
+   * of its memory and meta.
+   */
   readonly origin: string;
   /** The image that fresh guests are opened from. */
   readonly baseline: Baseline;
@@ -50,19 +59,26 @@ export interface Sandbox<Message = unknown> extends Slices, Pick<Seat<unknown>, 
   end(why: string): Promise<void>;
   /**
    * Captures an image: between execs, or while an exec waits for calls.
-   * @throws RlmError `machine_lost` if the guest is not at rest or gone; `memory_limit_exceeded` at an exec's end, if no other
-   * cell could run in the guest
+   * @throws RlmError `machine_lost` if the guest is not at rest or gone; `memory_limit_exceeded` at
+   * an exec's end, if no other cell could run in the guest
    */
   checkpoint(request: CheckpointRequest): Promise<Checkpoint>;
-  /** True if a checkpoint has changed the guest: it must then be opened anew from that checkpoint. */
+  /**
+   * True if a checkpoint has changed the guest: it must then be opened anew from that checkpoint.
+   */
   isSpent(): boolean;
-  /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone */
+  /**
+   * Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone
+   */
   enter(name: string, payload: Json): Promise<Json>;
   /** Sends a message to the library alone. @throws as `enter` */
   tell(message: Message): Promise<void>;
 }
 
-/** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library lacks */
+/**
+ * @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the
+ * library lacks
+ */
 export async function openSandbox<Message>(options: SandboxOptions<Message>): Promise<Sandbox<Message>> {
   const { entry, onNotice, machines = processMachines() } = options;
   const { seat, baseline } = await machines.take(entry);
@@ -120,7 +136,10 @@ async function openGuest<Message>(
   return (image?.image ?? baseline.image).id;
 }
 
-/** The answer, unless it is refused. If it failed the machine is ended. @throws RlmError with what was refused; `machine_lost` */
+/**
+ * The answer, unless it is refused. If it failed the machine is ended. @throws RlmError with what
+ * was refused; `machine_lost`
+ */
 async function accepted({ end }: Pick<Thread<never>, "end">, answer: Promise<FromThread>): Promise<FromThread> {
   try {
     return await answer;
@@ -132,7 +151,10 @@ async function accepted({ end }: Pick<Thread<never>, "end">, answer: Promise<Fro
   }
 }
 
-/** The buffers that can cross to the thread without a copy: the buffer of a view that shows all of it. */
+/**
+ * The buffers that can cross to the thread without a copy: the buffer of a view that shows all of
+ * it.
+ */
 function ownBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

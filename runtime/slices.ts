@@ -22,7 +22,10 @@ export type Slice = Waiting | Over;
 /** The guest waits for calls. */
 export interface Waiting {
   readonly kind: "waiting";
-  /** Calls that were made in this slice. After `resume`: the calls that the guest in the image waits for. */
+  /**
+   * Calls that were made in this slice. After `resume`: the calls that the guest in the image waits
+   * for.
+   */
   readonly calls: readonly PendingCall[];
   readonly state: ExecState;
   /** Image of the guest as it waits. null if none was wanted, or if no call is new. */
@@ -39,11 +42,17 @@ export interface Over extends Omit<Ended, "kind" | "clean"> {
 export interface ExecSignals {
   /** Ends the exec as `cancelled`. The guest lives on if it comes to rest. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the machine within a second, whatever it does. The exec is then `cancelled`, with `lost: "suspended"`. */
+  /**
+   * Ends the machine within a second, whatever it does. The exec is then `cancelled`, with
+   * `lost: "suspended"`.
+   */
   readonly suspend?: AbortSignal | undefined;
 }
 
-/** Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is over. */
+/**
+ * Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is
+ * over.
+ */
 export interface Slices {
   /**
    * Runs a cell until its guest waits for calls or is over.
@@ -97,7 +106,10 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
     return { ...ended, kind: "over", lost };
   }
 
-  /** An exec whose thread is ended does not wait for that: at a load of 15 on two cores a thread in a long native took 1.2 s. */
+  /**
+   * An exec whose thread is ended does not wait for that: at a load of 15 on two cores a thread in
+   * a long native took 1.2 s.
+   */
   function lostSlice(why: string): Over {
     unwatch();
     const state = withPrinted(known, thread.printed());

@@ -57,7 +57,9 @@ export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]
   };
 }
 
-/** True if a character is above U+00FF: the engine then keeps the whole text at two bytes a unit. */
+/**
+ * True if a character is above U+00FF: the engine then keeps the whole text at two bytes a unit.
+ */
 function isWide(utf8: Buffer): boolean {
   for (let at = 0; at < utf8.length; at++) if ((utf8[at] ?? 0) >= FIRST_WIDE) return true;
   return false;

@@ -6,16 +6,18 @@ import { nodesAround } from "./declarations.ts";
 type Call = CallExpression | NewExpression | TaggedTemplateExpression;
 
 /**
- * The engine says `not a function` and leaves the name out. Its place is the last one at which the call or its arguments
- * were worked on, so of calls within calls each may be meant.
+ * The engine says `not a function` and leaves the name out. Its place is the last one at which the
+ * call or its arguments were worked on, so of calls within calls each may be meant.
  *
  * @param names known to be functions
- * @returns what was called, as `row.sizee`, or `row.sizee or list.push`; null if that cannot be told
+ * @returns what was called, as `row.sizee`, or `row.sizee or list.push`; null if that cannot be
+ * told
  */
 export function calledAt(code: string, line: number, column: number, names: ReadonlySet<string>): string | null {
   const program = programOf(code);
   if (!program) return null;
-  // The engine counts columns of a cell's first line from 0 in some places, so an offset may be one too small.
+  // The engine counts columns of a cell's first line from 0 in some places, so an offset may be one
+  // too small.
   const offset = offsetOf(code, line, column);
   const calls = nodesAround(program, offset).filter(isCall);
   const called = calls.map(calleeOf).filter((callee) => !(callee.type === "Identifier" && names.has(callee.name)));

@@ -19,7 +19,10 @@ export class CellSyntaxError extends RlmError {
   }
 }
 
-/** Refuses what the engine would refuse with a less clear message, and builtins that are declared. @throws CellSyntaxError */
+/**
+ * Refuses what the engine would refuse with a less clear message, and builtins that are declared.
+ * @throws CellSyntaxError
+ */
 export function checkProgram(program: Program, reserved: ReadonlySet<string>): void {
   const returned = findOuterReturn(program);
   if (returned) throw outerReturn(position(returned));
@@ -38,7 +41,10 @@ export function outerReturn(at: { line: number; column: number }): CellSyntaxErr
   return new CellSyntaxError("return is not allowed outside a function", suggestion, at);
 }
 
-/** Refuses the first declaration of a name that is taken. `why` follows the name in the message. @throws CellSyntaxError */
+/**
+ * Refuses the first declaration of a name that is taken. `why` follows the name in the message.
+ * @throws CellSyntaxError
+ */
 export function refuseNames(program: Program, taken: ReadonlySet<string>, why: string): void {
   const found = declaredNames(program).find(({ name }) => taken.has(name));
   if (!found) return;

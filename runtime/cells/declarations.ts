@@ -22,7 +22,10 @@ function* boundNames(pattern: Pattern): Iterable<string> {
   }
 }
 
-/** Returns all that a script declares at its top level, each name with the node that declares it. A name may occur several times. */
+/**
+ * Returns all that a script declares at its top level, each name with the node that declares it. A
+ * name may occur several times.
+ */
 export function declaredNames(program: Program): { name: string; node: Node }[] {
   return [...topLevelNames(program), ...hoistedVarNames(program)];
 }
@@ -66,7 +69,10 @@ export function findForbiddenClass(program: Program): ClassExpression | undefine
   return expressions.find(({ id }) => /^(?:eval|arguments)$/.test(id?.name ?? ""));
 }
 
-/** Labels of `continue` that name an outer label of a loop with several, each with the innermost one: the engine knows it alone. */
+/**
+ * Labels of `continue` that name an outer label of a loop with several, each with the innermost
+ * one: the engine knows it alone.
+ */
 export function* outerContinues(program: Program): Iterable<{ readonly label: Node; readonly innermost: string }> {
   for (const node of walk(program)) {
     const outer: string[] = [];
@@ -81,7 +87,10 @@ export function* outerContinues(program: Program): Iterable<{ readonly label: No
   }
 }
 
-/** The nodes that an offset lies in, outermost first, down from the innermost function that it lies in. */
+/**
+ * The nodes that an offset lies in, outermost first, down from the innermost function that it lies
+ * in.
+ */
 export function nodesAround(program: AnyNode, offset: number): AnyNode[] {
   let around: AnyNode[] = [];
   for (const node of walk(program, (node) => holds(node, offset))) {
@@ -98,7 +107,10 @@ const isFunction = ({ type }: AnyNode) => /Function/.test(type);
 /** Walks a node and the nodes below it, but not those within functions and classes. */
 const outsideFunctions = (root: AnyNode) => walk(root, (node) => !/Function|^Class/.test(node.type));
 
-/** Walks a node and all nodes below it, in source order. `enter` says whether to go below a node. Not recursive: sources nest deep. */
+/**
+ * Walks a node and all nodes below it, in source order. `enter` says whether to go below a node.
+ * Not recursive: sources nest deep.
+ */
 function* walk(root: AnyNode, enter = (_node: AnyNode) => true): Generator<AnyNode, void> {
   const stack: AnyNode[] = [root];
   for (let node = stack.pop(); node; node = stack.pop()) {

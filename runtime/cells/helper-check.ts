@@ -14,7 +14,8 @@ interface Parts extends Pick<Guest, "scripts" | "engine"> {
 /**
  * Checks a new helper.
  *
- * @throws RlmError `policy_violation` for its name; for its source a SyntaxError for the guest, with line, column and the line
+ * @throws RlmError `policy_violation` for its name; for its source a SyntaxError for the guest,
+ * with line, column and the line
  */
 export function checkHelper(name: string, source: string, parts: Parts): HelperScript {
   checkName(name, parts.reserved);
@@ -42,7 +43,9 @@ function checkName(name: string, reserved: ReadonlySet<string>): void {
   });
 }
 
-/** Compiles the helper, since the engine refuses some of what acorn accepts. @throws CellSyntaxError */
+/**
+ * Compiles the helper, since the engine refuses some of what acorn accepts. @throws CellSyntaxError
+ */
 function compile(name: string, source: string, { scripts, engine }: Parts): HelperScript {
   const script = scripts.helper(name, source);
   const compiled = engine.compile(script.source, script.filename);

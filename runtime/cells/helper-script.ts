@@ -6,7 +6,10 @@ import { OWNED_NAMES } from "./owned-names.ts";
 import { WRAPPER } from "./traceback.ts";
 import { isScriptMistake, withoutTypes } from "./typescript.ts";
 
-/** A helper as the engine runs it: a function around it, whose value holds its top-level names, live. */
+/**
+ * A helper as the engine runs it: a function around it, whose value holds its top-level names,
+ * live.
+ */
 export interface HelperScript {
   readonly source: string;
   /** The helper as JavaScript, each token where its author wrote it. */
@@ -21,9 +24,11 @@ export interface HelperScript {
 export const HELPER_PREFIX = `(function ${WRAPPER}() { `;
 
 /**
- * Names that the machine owns stay inside the helper, since a helper of an earlier version may declare them.
+ * Names that the machine owns stay inside the helper, since a helper of an earlier version may
+ * declare them.
  *
- * @throws CellSyntaxError as `transformCell`, and for anything that acorn cannot read (top-level await included)
+ * @throws CellSyntaxError as `transformCell`, and for anything that acorn cannot read (top-level
+ * await included)
  */
 export function transformHelper(source: string, reserved: ReadonlySet<string>): HelperScript {
   const { program, code } = readHelper(source);

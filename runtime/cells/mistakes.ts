@@ -1,7 +1,10 @@
 import { parse } from "acorn";
 import { isMarkup, isScriptMistake, type ScriptMistake } from "./typescript.ts";
 
-/** Returns a cure for a source that is not valid JavaScript, by the engine's message and by what the source looks like. */
+/**
+ * Returns a cure for a source that is not valid JavaScript, by the engine's message and by what the
+ * source looks like.
+ */
 export function syntaxCure(message: string, source: string): string {
   const other = pythonCure(source.slice(0, LOOKED_AT)) ?? characterCure(source);
   if (other) return other;
@@ -43,7 +46,10 @@ function pythonCure(source: string): string | undefined {
   return PYTHON.some((pattern) => pattern.test(source)) ? `${like}: cells are JavaScript.` : undefined;
 }
 
-/** Names a character that is not JavaScript, such as a bracket of another script, or markup between statements. */
+/**
+ * Names a character that is not JavaScript, such as a bracket of another script, or markup between
+ * statements.
+ */
 function characterCure(source: string): string | undefined {
   const mistake = mistakeIn(source);
   if (!mistake) return undefined;

@@ -4,5 +4,7 @@ export const LANGUAGE_NAMES: readonly string[] =
     " ",
   );
 
-/** Names that belong to the machine: a helper cannot have one, nor declare it for every later cell. */
+/**
+ * Names that belong to the machine: a helper cannot have one, nor declare it for every later cell.
+ */
 export const OWNED_NAMES: ReadonlySet<string> = new Set([...LANGUAGE_NAMES, "result", "result_meta"]);

@@ -8,8 +8,8 @@ import { remedy } from "../remedies.ts";
 import { addWarning } from "../running.ts";
 
 /**
- * Runs the helpers before a cell. A helper that fails is left out from now on; it ends the exec, unless there was not enough
- * memory for it. Returns the exec's end if the cell must not run.
+ * Runs the helpers before a cell. A helper that fails is left out from now on; it ends the exec,
+ * unless there was not enough memory for it. Returns the exec's end if the cell must not run.
  */
 export function runHelpers(guest: Guest): Ended | undefined {
   const { engine, heap, library, scripts } = guest;
@@ -27,7 +27,10 @@ export function runHelpers(guest: Guest): Ended | undefined {
   return undefined;
 }
 
-/** The helpers in an answer of the guest command `preamble.list`. `aside` says why one is left out, and is empty if it is not. */
+/**
+ * The helpers in an answer of the guest command `preamble.list`. `aside` says why one is left out,
+ * and is empty if it is not.
+ */
 export function helpersIn(answer: Json) {
   return listOf(answer).map((item) => {
     return { name: text(item, "name"), code: text(item, "code"), aside: text(item, "aside") };

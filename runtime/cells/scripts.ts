@@ -6,8 +6,8 @@ import { WRAPPER } from "./traceback.ts";
 import { isScriptMistake, withoutTypes } from "./typescript.ts";
 
 /**
- * The scripts that a guest has run, kept to put columns of tracebacks back where their author wrote them. The `filename` of a
- * script is its name in tracebacks: `<cell 3>`, `<helper utils>`.
+ * The scripts that a guest has run, kept to put columns of tracebacks back where their author wrote
+ * them. The `filename` of a script is its name in tracebacks: `<cell 3>`, `<helper utils>`.
  */
 export interface Scripts {
   /**
@@ -17,9 +17,15 @@ export interface Scripts {
    * @throws CellSyntaxError
    */
   cell(number: number, source: string, kept?: readonly string[]): Named<CellScript>;
-  /** A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest has by their names. */
+  /**
+   * A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest
+   * has by their names.
+   */
   own(source: string): Named<{ readonly source: string }>;
-  /** Notes a cell that has run already, in this process or another. Its columns are worked out when a traceback needs them. */
+  /**
+   * Notes a cell that has run already, in this process or another. Its columns are worked out when
+   * a traceback needs them.
+   */
   remember(number: number, source: string): void;
   /** Prepares a helper. @throws CellSyntaxError */
   helper(name: string, source: string): Named<HelperScript>;
@@ -35,7 +41,9 @@ type Named<Script> = Script & { readonly filename: string };
 /** The parts of a cell that tracebacks need. */
 type KeptCell = Pick<CellScript, "columnOf" | "code">;
 
-/** Functions of older cells stay callable, but tracebacks then show columns of the rewritten lines. */
+/**
+ * Functions of older cells stay callable, but tracebacks then show columns of the rewritten lines.
+ */
 const CELLS_KEPT = 200;
 
 /**
@@ -106,15 +114,18 @@ function ranCell(source: string, transformed: () => CellScript): KeptCell {
 }
 
 /**
- * A cell as the engine runs it: a global script with top-level await. Its top-level `const`, `let` and `class` have become
- * `var`, since a guest can declare a global lexical name only once. Line numbers stay;
- * columns moved by a rewrite are mapped back by `columnOf`.
+ * A cell as the engine runs it: a global script with top-level await. Its top-level `const`, `let`
+ * and `class` have become `var`, since a guest can declare a global lexical name only once. Line
+ * numbers stay; columns moved by a rewrite are mapped back by `columnOf`.
  */
 interface CellScript {
   readonly source: string;
   /** The cell as JavaScript, each token where its author wrote it. */
   readonly code: string;
-  /** True if the cell ends in an expression statement. Its value is the cell's result if `result` is not set. */
+  /**
+   * True if the cell ends in an expression statement. Its value is the cell's result if `result` is
+   * not set.
+   */
   readonly completion: boolean;
   /** Names that the cell declares at its top level; none if acorn cannot read the cell. */
   readonly declared: readonly string[];
@@ -125,12 +136,13 @@ interface CellScript {
 }
 
 /**
- * Rewrites a cell. TypeScript loses its types. What neither acorn nor the engine takes is left as it is, and the engine says
- * what is wrong.
+ * Rewrites a cell. TypeScript loses its types. What neither acorn nor the engine takes is left as
+ * it is, and the engine says what is wrong.
  *
  * @param reserved names of builtins, which a cell may not declare
  * @param isTaken true if the engine takes a source as a cell, although acorn does not
- * @throws CellSyntaxError for a top-level return, an import, a redeclared builtin, TypeScript that is more than types
+ * @throws CellSyntaxError for a top-level return, an import, a redeclared builtin, TypeScript that
+ * is more than types
  */
 export function transformCell(
   source: string,
@@ -211,7 +223,10 @@ const SYNTAX = {
   allowHashBang: true,
 } as const;
 
-/** The grammar reads `{ a: 1 }` alone as a block, but an object is meant. Node's REPL has the same rule. */
+/**
+ * The grammar reads `{ a: 1 }` alone as a block, but an object is meant. Node's REPL has the same
+ * rule.
+ */
 function asObjectLiteral(source: string): Expression | undefined {
   if (!/^\s*\{/.test(source) || /;\s*$/.test(source)) return undefined;
   try {
@@ -240,7 +255,10 @@ function relabel(program: Program, source: string): Edit[] {
   });
 }
 
-/** Returns the edits that turn a top-level statement into one that can run again under the same names. */
+/**
+ * Returns the edits that turn a top-level statement into one that can run again under the same
+ * names.
+ */
 function rewrite(statement: Program["body"][number]): Edit[] {
   if (statement.type === "ClassDeclaration") {
     const name = statement.id.name;
@@ -252,8 +270,8 @@ function rewrite(statement: Program["body"][number]): Edit[] {
   const edits: Edit[] = [{ at: statement.start, remove: keyword.length, insert: "var".padEnd(keyword.length) }];
   for (const declarator of statement.declarations) {
     if (declarator.init) continue;
-    // A `var` without a value would keep what an earlier cell left there. If the line's end closed the statement, the
-    // value must not run into the next line.
+    // A `var` without a value would keep what an earlier cell left there. If the line's end closed
+    // the statement, the value must not run into the next line.
     const closes = declarator.end === statement.end;
     edits.push(insertion(declarator.end, closes ? "=void 0;" : "=void 0"));
   }

@@ -5,14 +5,20 @@ export interface Thrown {
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** Names of the error's classes. The frames of their constructors come before the frame of the throw. */
+  /**
+   * Names of the error's classes. The frames of their constructors come before the frame of the
+   * throw.
+   */
   readonly classes: readonly string[];
   /** Only present if the prelude made the error. */
   readonly code?: string;
   readonly suggestion?: string;
 }
 
-/** A guest error as the envelope shows it. Line and column are 1-based, in the source as it was written. */
+/**
+ * A guest error as the envelope shows it. Line and column are 1-based, in the source as it was
+ * written.
+ */
 export interface GuestError {
   readonly name: string;
   readonly message: string;
@@ -22,10 +28,16 @@ export interface GuestError {
   readonly traceback: string;
 }
 
-/** Maps a column of a script as it ran to the column in `<cell 3>` or `<helper NAME>` as it was written. */
+/**
+ * Maps a column of a script as it ran to the column in `<cell 3>` or `<helper NAME>` as it was
+ * written.
+ */
 type ColumnMap = (file: string, line: number, column: number) => number;
 
-/** Name of the function that the machine puts around a script. Its frames stand for the script's top level. */
+/**
+ * Name of the function that the machine puts around a script. Its frames stand for the script's top
+ * level.
+ */
 export const WRAPPER = "__script";
 
 const MAX_FRAMES = 20;
@@ -44,7 +56,9 @@ interface GuestFrame {
   readonly column: number;
 }
 
-/** The frame of a line of the engine's backtrace; undefined if it is not of the guest's own code. */
+/**
+ * The frame of a line of the engine's backtrace; undefined if it is not of the guest's own code.
+ */
 function frameOf(text: string, columnOf: ColumnMap): GuestFrame | undefined {
   const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^<>]+|query)>):(\d+):(\d+)\)?$/.exec(text);
   if (!found) return undefined;
@@ -56,7 +70,10 @@ function frameOf(text: string, columnOf: ColumnMap): GuestFrame | undefined {
   return { fn, file, line, column: columnOf(file, line, Number(columnText)) };
 }
 
-/** The frame in which an error was thrown, if the guest's own code threw it and not a function of the language. */
+/**
+ * The frame in which an error was thrown, if the guest's own code threw it and not a function of
+ * the language.
+ */
 export function throwingFrame({ stack }: Thrown, columnOf: ColumnMap): GuestFrame | undefined {
   return frameOf(stack.split("\n", 1)[0] ?? "", columnOf);
 }

@@ -12,12 +12,13 @@ export function isScriptMistake(error: unknown): error is ScriptMistake {
 }
 
 /**
- * Takes the types out of a source that JavaScript refuses: blanks stand for them, so that every place stays. Node's own parser
- * does it, in this thread, under the watchdog of its machine.
+ * Takes the types out of a source that JavaScript refuses: blanks stand for them, so that every
+ * place stays. Node's own parser does it, in this thread, under the watchdog of its machine.
  *
  * @param mistake why the source is not JavaScript
  * @returns null if it is not TypeScript either
- * @throws CellSyntaxError for a mistake in TypeScript, for TypeScript that is more than types, and for what the parser cannot hold
+ * @throws CellSyntaxError for a mistake in TypeScript, for TypeScript that is more than types, and
+ * for what the parser cannot hold
  */
 export function withoutTypes(source: string, mistake: ScriptMistake): string | null {
   const isTyped = looksTyped(source, mistake.pos);
@@ -36,15 +37,18 @@ export function withoutTypes(source: string, mistake: ScriptMistake): string | n
   throw new CellSyntaxError(message, "Fix the TypeScript at this line and column.", { line, column });
 }
 
-/** True until the parser met what it cannot hold. It reads nothing more then, and the thread is not used for another machine. */
+/**
+ * True until the parser met what it cannot hold. It reads nothing more then, and the thread is not
+ * used for another machine.
+ */
 export const canReadTypes = () => isUsable;
 
 let isUsable = true;
 
 interface Refusal {
   /**
-   * `unsupported`: TypeScript that does something when it runs. `invalid`: not TypeScript. `absent`: this Node was built without
-   * the parser.
+   * `unsupported`: TypeScript that does something when it runs. `invalid`: not TypeScript.
+   * `absent`: this Node was built without the parser.
    */
   readonly kind: "unsupported" | "invalid" | "absent";
   readonly message: string;
@@ -115,7 +119,10 @@ function cureOf(message: string): string {
   return known?.[1] ?? "A cell takes TypeScript whose types can be left out: write this in JavaScript.";
 }
 
-/** True if what stands at an offset can begin a type, or follows a word that only TypeScript has there. */
+/**
+ * True if what stands at an offset can begin a type, or follows a word that only TypeScript has
+ * there.
+ */
 export function looksTyped(source: string, offset: number): boolean {
   if (/^(?:[:<!?]|as\b|satisfies\b)/.test(source.slice(offset, offset + 10))) return true;
   const before = source.slice(Math.max(0, offset - 40), offset);
@@ -129,7 +136,10 @@ export function isMarkup(source: string, offset: number): boolean {
   return /^<[\w>]/.test(source.slice(offset, offset + 2)) && source.includes("</", offset);
 }
 
-/** True if brackets stand within more brackets than the parser's stack is sure to hold. Those in texts count. */
+/**
+ * True if brackets stand within more brackets than the parser's stack is sure to hold. Those in
+ * texts count.
+ */
 function nestsDeeply(source: string): boolean {
   let depth = 0;
   for (const [bracket] of source.matchAll(/[([{}\])]/g)) {

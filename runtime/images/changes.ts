@@ -3,7 +3,10 @@ import { pack } from "./pack.ts";
 
 /** Gathers changed pages, which must be added in the order of their numbers. */
 export interface Changes {
-  /** Adds a page if it differs from what it was. `wasAt` and `at` say where the page lies in `was` and `now`, in words. */
+  /**
+   * Adds a page if it differs from what it was. `wasAt` and `at` say where the page lies in `was`
+   * and `now`, in words.
+   */
   add(number: number, was: Int32Array, wasAt: number, now: Int32Array, at: number): void;
   /** Returns what was added since the last flush. */
   flush(): ImagePages;
@@ -11,7 +14,10 @@ export interface Changes {
   bytes(): number;
 }
 
-/** The most pages that a part is given. It takes less than 1 MiB even if every word of them has changed. */
+/**
+ * The most pages that a part is given. It takes less than 1 MiB even if every word of them has
+ * changed.
+ */
 export const PART_PAGES = 240;
 /** The most pages that a part of an earlier build has. */
 const MOST_PART_PAGES = 960;
@@ -27,7 +33,10 @@ export function mostChangesOf(pages: number): number {
   return pages * (4 + ROWS * 4 + PAGE_BYTES);
 }
 
-/** Buffers for the part that is being gathered. They take 1 MB, so all machines of a thread share them. */
+/**
+ * Buffers for the part that is being gathered. They take 1 MB, so all machines of a thread share
+ * them.
+ */
 interface Scratch {
   readonly numbers: Uint32Array;
   readonly rows: Int32Array;
@@ -44,7 +53,10 @@ const newScratch = (): Scratch => ({
 
 let scratch: Scratch | undefined;
 
-/** All `Changes` of a thread share one scratch: what one of them adds must be flushed before another one adds a page. */
+/**
+ * All `Changes` of a thread share one scratch: what one of them adds must be flushed before another
+ * one adds a page.
+ */
 export function openChanges(): Changes {
   scratch ??= newScratch();
   const { numbers, rows, masks, words } = scratch;
@@ -54,7 +66,10 @@ export function openChanges(): Changes {
   let wordCount = 0;
   let bytes = 0;
 
-  /** A part that others follow is packed at once: of a large image there is never more than one part as it is. */
+  /**
+   * A part that others follow is packed at once: of a large image there is never more than one part
+   * as it is.
+   */
   function endPart(isLast: boolean): void {
     const changes = new Uint32Array(count + maskCount + wordCount);
     changes.set(rows.subarray(0, count));
@@ -112,7 +127,10 @@ function packedPart(numbers: Uint32Array, changes: Uint32Array<ArrayBuffer>): Pa
   return { numbers, changes: new Uint32Array(), packed };
 }
 
-/** Frees bytes that nobody needs any more, with all that lies in their buffer. Node keeps only small ones together with others. */
+/**
+ * Frees bytes that nobody needs any more, with all that lies in their buffer. Node keeps only small
+ * ones together with others.
+ */
 export function freeBytes({ buffer }: Uint8Array | Uint32Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES) buffer.transfer(0);
 }
@@ -121,7 +139,10 @@ const FREED_BYTES = 256 * 1024;
 /** Changes that are fewer stay as they are. */
 const PACKED_BYTES = 64 * 1024;
 
-/** Applies a part to the memory of its base, in place. `problemOf` must have found nothing wrong with the part. */
+/**
+ * Applies a part to the memory of its base, in place. `problemOf` must have found nothing wrong
+ * with the part.
+ */
 export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): void {
   const target = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength / 4);
   const change = new Int32Array(changes.buffer, changes.byteOffset, changes.length);
@@ -129,7 +150,8 @@ export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): 
   let from = masksAt + bitsInAll(changes.subarray(0, masksAt));
   numbers.forEach((number, index) => {
     const first = number * PAGE_WORDS;
-    // Memory that was never used costs a second fault if it is read before it is written. Pages may lie across two of the computer's.
+    // Memory that was never used costs a second fault if it is read before it is written. Pages may
+    // lie across two of the computer's.
     for (const word of [first, first + PAGE_WORDS - 1]) Atomics.compareExchange(target, word, 0, 0);
     for (let rows = change[index] ?? 0; rows !== 0; rows &= rows - 1) {
       const to = first + lowestBit(rows) * ROW_WORDS;
@@ -147,8 +169,8 @@ export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): 
 }
 
 /**
- * Returns why a part cannot be applied to a memory, as a sentence without its full stop, or null if it can. Of packed changes it
- * says nothing: they are looked at when they are read.
+ * Returns why a part cannot be applied to a memory, as a sentence without its full stop, or null if
+ * it can. Of packed changes it says nothing: they are looked at when they are read.
  * @param after number of the last page of the part before, -1 if there is none
  */
 export function problemOf({ numbers, changes, packed }: PagesPart, after: number, linearBytes: number): string | null {

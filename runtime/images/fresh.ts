@@ -3,8 +3,8 @@ import type { Baseline, ImageFormat, ImageMeta } from "./image.ts";
 import { baselineId } from "./images.ts";
 
 /**
- * The first line of a file with a fresh guest, as JSON. The guest's memory above the stack follows, then the numbers and the packed
- * changes of each part of its pages.
+ * The first line of a file with a fresh guest, as JSON. The guest's memory above the stack follows,
+ * then the numbers and the packed changes of each part of its pages.
  */
 export interface FreshHead {
   readonly id: string;
@@ -14,8 +14,8 @@ export interface FreshHead {
 }
 
 /**
- * The fresh guest that a build keeps beside the entry of its thread: to make one anew takes longer than to start the thread.
- * Returns null if there is none, or if it is damaged or of another build.
+ * The fresh guest that a build keeps beside the entry of its thread: to make one anew takes longer
+ * than to start the thread. Returns null if there is none, or if it is damaged or of another build.
  */
 export function readFresh(file: URL, format: ImageFormat): Baseline | null {
   try {

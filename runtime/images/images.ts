@@ -22,8 +22,8 @@ export interface Images {
   /** See `Machine.baseline`. Must be called before an image is captured. */
   baseline(): Baseline;
   /**
-   * `isKept` is false if the image was not kept as the base of the next one: the memory and what is held of it would have been
-   * more than `most` bytes.
+   * `isKept` is false if the image was not kept as the base of the next one: the memory and what is
+   * held of it would have been more than `most` bytes.
    * @param granted bytes beyond its own limit that the guest has
    */
   capture(
@@ -35,7 +35,8 @@ export interface Images {
 
 /**
  * Must be called before anything has run in the guest.
- * @param restore the images that the guest was opened from. The memory of `image` is kept and written to
+ * @param restore the images that the guest was opened from. The memory of `image` is kept and
+ * written to
  */
 export function openImages(
   { library, engine, prelude }: Pick<Guest, "engine" | "library" | "prelude">,
@@ -60,7 +61,10 @@ export function openImages(
   const { id: origin, memory: first } = opened ?? baseline();
   const pages = openPages(origin, first, fresh);
 
-  /** Places of texts that the library has, which images leave out. Other texts are part of the image. */
+  /**
+   * Places of texts that the library has, which images leave out. Other texts are part of the
+   * image.
+   */
   function texts(memory: Uint8Array, verify: boolean): TextPlace[] {
     return engine.texts().flatMap((place) => {
       const text = library.texts[place.name];
@@ -93,7 +97,8 @@ export function openImages(
           base,
           anchor: kind === "end",
           memory,
-          // The engine's stack lies at the bottom of memory. A guest at rest does not use what is left there below its pointer.
+          // The engine's stack lies at the bottom of memory. A guest at rest does not use what is
+          // left there below its pointer.
           masks: [{ address: 0, bytes: meta.stackPointer }, ...listed],
           mostHeld: kind === "end" ? most + granted - memory.length : Number.POSITIVE_INFINITY,
         }),
@@ -102,7 +107,10 @@ export function openImages(
   };
 }
 
-/** Id of the image of a fresh guest. Builds of earlier versions wrote it too, so it must stay as it is. */
+/**
+ * Id of the image of a fresh guest. Builds of earlier versions wrote it too, so it must stay as it
+ * is.
+ */
 export function baselineId(memory: Uint8Array, meta: Omit<ImageMeta, "granted" | "texts">): string {
   return `baseline:${sha256(memory, JSON.stringify(meta))}`;
 }
@@ -117,7 +125,8 @@ function shared(pages: ImagePages): ImagePages {
 }
 
 /**
- * Returns what the engine makes the guest of an image from: the image, and from the library the texts that were left out.
+ * Returns what the engine makes the guest of an image from: the image, and from the library the
+ * texts that were left out.
  *
  * @throws RlmError `checkpoint_lost` if the library has another text
  */
@@ -147,10 +156,12 @@ function sha256(...parts: readonly (string | Uint8Array)[]): string {
 type StartCell = (guest: Guest, input: ExecInput) => SliceEnd;
 
 /**
- * Captures an image of a guest at rest: between execs, or while one waits for calls. If the request's commands list the helpers,
- * the guest is checked too, and tried out if it has little room left.
+ * Captures an image of a guest at rest: between execs, or while one waits for calls. If the
+ * request's commands list the helpers, the guest is checked too, and tried out if it has little
+ * room left.
  *
- * @throws MachineFault if the guest is not at rest or not sound; RlmError `memory_limit_exceeded` if no other cell could run
+ * @throws MachineFault if the guest is not at rest or not sound; RlmError `memory_limit_exceeded`
+ * if no other cell could run
  */
 export function captureImage(
   guest: Guest,
@@ -179,8 +190,8 @@ export function captureImage(
 const CLEARED_BYTES = 8 * 2 ** 20;
 
 /**
- * True if the guest is certainly sound and has room for the next cell and its helpers. If not, `tryOut` finds out. Costs next
- * to nothing.
+ * True if the guest is certainly sound and has room for the next cell and its helpers. If not,
+ * `tryOut` finds out. Costs next to nothing.
  *
  * @param helpers what the guest command `preamble.list` answered
  */
@@ -194,22 +205,25 @@ function hasRoom({ engine, heap, scripts }: Guest, helpers: Json): boolean {
 }
 
 /**
- * A guest with less room than this is tried out before its state is kept, and opened anew, which takes 0.15 s. A small cell
- * needs less than 50 KB beside what must be left. Room for a helper, in bytes for each unit of its code
- * and for each name. Helpers of 900 KB took 20 MB with 9,000 functions, 13 MB as one list, and 70 MB with 60,000 small
- * functions.
+ * A guest with less room than this is tried out before its state is kept, and opened anew, which
+ * takes 0.15 s. A small cell needs less than 50 KB beside what must be left. Room for a helper, in
+ * bytes for each unit of its code and for each name. Helpers of 900 KB took 20 MB with 9,000
+ * functions, 13 MB as one list, and 70 MB with 60,000 small functions.
  */
 const ROOM_BYTES = 1.25 * 2 ** 20;
 const ROOM_PER_HELPER_UNIT = 16;
 const ROOM_PER_HELPER_NAME = 1024;
-/** JSON that is longer than what the engine keeps room for in small blocks: the engine must ask for memory. */
+/**
+ * JSON that is longer than what the engine keeps room for in small blocks: the engine must ask for
+ * memory.
+ */
 const PROBE = `${" ".repeat(1024)}null`;
 
 /**
  * Runs helpers and a small cell with little room to spare. The guest has changed afterwards.
  *
- * @throws RlmError `memory_limit_exceeded` if the next cell could not run for lack of memory; MachineFault if it could not run
- * for another reason
+ * @throws RlmError `memory_limit_exceeded` if the next cell could not run for lack of memory;
+ * MachineFault if it could not run for another reason
  */
 function tryOut(guest: Guest, startCell: StartCell): void {
   const limits = { ...DEFAULT_EXEC_LIMITS, max_execution_ms: TRIAL_MS };

@@ -2,7 +2,9 @@ import { constants, zstdCompressSync } from "node:zlib";
 
 /** Parameters of zstd: its fastest usual level. */
 export const PACKING = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** Node gathers output in pieces of this size; one for all spares a copy, many small rows want less. */
+/**
+ * Node gathers output in pieces of this size; one for all spares a copy, many small rows want less.
+ */
 export const MIN_PIECE = 16 * 1024;
 /** Below this zstd would take more time than it saves in writing. */
 const PACKED_BYTES = 16 * 1024;

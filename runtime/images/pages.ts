@@ -32,13 +32,21 @@ interface Block {
 const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
 const ZERO_PAGE = new Int32Array(PAGE_WORDS);
 
-/** Bytes of a capture that are held even if there is no room for them: to open a guest anew takes longer than to copy them. */
+/**
+ * Bytes of a capture that are held even if there is no room for them: to open a guest anew takes
+ * longer than to copy them.
+ */
 const ALWAYS_HELD = 2 * 2 ** 20;
 
-/** Bytes that one of a capture takes until it is on disk: it is gathered, handed over and written. */
+/**
+ * Bytes that one of a capture takes until it is on disk: it is gathered, handed over and written.
+ */
 const CHANGE_COPIES = 4;
 
-/** The anchor is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
+/**
+ * The anchor is given up when more of its pages have changed: holding them would cost as much
+ * memory as the guest.
+ */
 const MOST_CHANGES_HELD = 4096;
 
 /** An image that later ones can be based on, whatever lies between. */
@@ -49,10 +57,11 @@ interface Anchor {
 }
 
 /**
- * Finds what has changed in a guest's memory from image to image. It holds the last image, without blocks of zeros.
+ * Finds what has changed in a guest's memory from image to image. It holds the last image, without
+ * blocks of zeros.
  *
- * @param memory of the image `id`, with which pages are compared first. It is kept and written to, so the caller must not use
- * it any more. Memory that threads share is not written to.
+ * @param memory of the image `id`, with which pages are compared first. It is kept and written to,
+ * so the caller must not use it any more. Memory that threads share is not written to.
  * @param first the first anchor. It is only read. Default: the image `id`
  */
 export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImage, "id" | "memory">) {
@@ -74,7 +83,10 @@ export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImag
     return own;
   }
 
-  /** Makes the held image equal to the memory, unless that takes too many bytes: it is then dropped. Returns true if it is equal. */
+  /**
+   * Makes the held image equal to the memory, unless that takes too many bytes: it is then dropped.
+   * Returns true if it is equal.
+   */
   function follow(
     memory: Uint8Array,
     masks: readonly Mask[],
@@ -111,8 +123,9 @@ export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImag
     /** True if changes since this image are at hand. */
     has: (id: string) => id === held || id === anchor?.id,
     /**
-     * If `base` is the previous image or the anchor, the pages that differ from it are returned; otherwise all pages that are not
-     * zero. If the image would take more than `mostHeld` bytes, with its pages, nothing is held any more, and `isKept` is false.
+     * If `base` is the previous image or the anchor, the pages that differ from it are returned;
+     * otherwise all pages that are not zero. If the image would take more than `mostHeld` bytes,
+     * with its pages, nothing is held any more, and `isKept` is false.
      */
     capture({ id, base, memory, masks, mostHeld = Number.POSITIVE_INFINITY, ...image }: Captured) {
       const isNext = base === held;
@@ -141,7 +154,9 @@ export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImag
   };
 }
 
-/** An earlier image as the anchor of one that has these blocks. undefined if it is too different. */
+/**
+ * An earlier image as the anchor of one that has these blocks. undefined if it is too different.
+ */
 function anchorBefore({ id, memory }: Pick<GuestImage, "id" | "memory">, blocks: readonly (Block | undefined)[]) {
   const before: Anchor["before"] = new Map();
   const old = blocksIn(viewOf(memory));
@@ -165,7 +180,10 @@ function blocksIn(memory: Buffer): (Block | undefined)[] {
   });
 }
 
-/** Room for copies of blocks. The C library keeps what was freed in small pieces, but gives a large one back at once. */
+/**
+ * Room for copies of blocks. The C library keeps what was freed in small pieces, but gives a large
+ * one back at once.
+ */
 function openSlabs() {
   const slabs: Uint8Array[] = [];
   let copied = 0;
@@ -189,7 +207,9 @@ function openSlabs() {
 
 /** Copies of a small guest. */
 const SMALL_BYTES = 2 * 2 ** 20;
-/** More than the C library ever takes from what it keeps. What is not used of it takes no memory. */
+/**
+ * More than the C library ever takes from what it keeps. What is not used of it takes no memory.
+ */
 const SLAB_BYTES = 33 * 2 ** 20;
 
 /** The part of the memory that is gathered while the held image is made equal to it. */
@@ -203,7 +223,9 @@ function gatherBlock(changes: Changes, start: number, now: Block, offset: number
   }
 }
 
-/** Gathers what has changed since the anchor. A page that changed and changed back does not differ. */
+/**
+ * Gathers what has changed since the anchor. A page that changed and changed back does not differ.
+ */
 function gatherSince(changes: Changes, { before }: Anchor, blocks: readonly (Block | undefined)[]): void {
   for (const number of Uint32Array.from(before.keys()).sort()) {
     const block = blocks[Math.floor(number / BLOCK_PAGES)] ?? ZERO;
@@ -224,7 +246,10 @@ function pageOf(block: Block, at: number): Int32Array {
   return block === ZERO ? ZERO_PAGE : block.words.slice(at / 4, at / 4 + PAGE_WORDS);
 }
 
-/** Returns the block at `start` with zeros where masks lie. If no mask lies there it is the memory itself, at this offset. */
+/**
+ * Returns the block at `start` with zeros where masks lie. If no mask lies there it is the memory
+ * itself, at this offset.
+ */
 function masked(live: Block, start: number, masks: readonly Mask[]): [Block, number] {
   let copy: Buffer | undefined;
   for (const { address, bytes } of masks) {

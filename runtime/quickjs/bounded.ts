@@ -1,10 +1,14 @@
-/** The global that `boundMemory` adds to the exports of the engine: the pages of 64 KiB that the engine may have. */
+/**
+ * The global that `boundMemory` adds to the exports of the engine: the pages of 64 KiB that the
+ * engine may have.
+ */
 export const MOST_PAGES = "most_pages";
 
 /**
- * Returns the engine's wasm with a bound on its linear memory, which the host can move while a guest runs. Beyond the bound the
- * engine gets no memory, as if the computer had none left. The engine's own limit counts neither what lies unused between
- * blocks nor the copy that a growing block needs. A guest and its images are the same with and without the bound.
+ * Returns the engine's wasm with a bound on its linear memory, which the host can move while a
+ * guest runs. Beyond the bound the engine gets no memory, as if the computer had none left. The
+ * engine's own limit counts neither what lies unused between blocks nor the copy that a growing
+ * block needs. A guest and its images are the same with and without the bound.
  *
  * @throws Error if the wasm asks for memory in another way than that of quickjs-wasi 3.6.2
  */
@@ -34,7 +38,10 @@ const AS_GLOBAL = 3;
 const CODE = 10;
 /** A global, i32 and mutable, of 65,536 pages: all that there can be. */
 const NO_BOUND = [0x7f, 0x01, 0x41, 0x80, 0x80, 0x04, 0x0b];
-/** The C library's `sbrk` asks for pages by `memory.grow`, keeps the answer, and compares it with -1. */
+/**
+ * The C library's `sbrk` asks for pages by `memory.grow`, keeps the answer, and compares it with
+ * -1.
+ */
 const ASKS = Buffer.from([0x40, 0x00, 0x22, 0x00, 0x41, 0x7f, 0x46]);
 const GROW_BYTES = 2;
 const FETCH_BYTES = 2;

@@ -56,7 +56,10 @@ function start(instance: Instance, cell: () => JSValueHandle): void {
   }
 }
 
-/** Gives the extension a `post` of its own, and uses what it returns in place of what the guest was entered by. */
+/**
+ * Gives the extension a `post` of its own, and uses what it returns in place of what the guest was
+ * entered by.
+ */
 function extend(instance: Instance, post: PostFunction, source: string, config: string): JSValueHandle {
   const { vm } = instance;
   const { enter, inject, builtins, ...kept } = entriesOf(instance);
@@ -80,7 +83,8 @@ export type PostFunction = (kind?: JSValueHandle, name?: JSValueHandle, payload?
 
 /** The guest's one way out, as a function of the engine. */
 export function openGuestPost({ vm }: Instance, host: EngineHost, strings: Strings) {
-  // The engine duplicates what a host function returns: the host must free a reply, but only once the call has returned.
+  // The engine duplicates what a host function returns: the host must free a reply, but only once
+  // the call has returned.
   let lastReply: JSValueHandle | undefined;
 
   /** Frees the last reply. An image that was captured before would hold its value for ever. */

@@ -3,7 +3,9 @@ import { type EngineHost, type EngineImage, type Entered, MachineFault, type Pre
 
 export type Entries = PreludeEntries<JSValueHandle>;
 
-/** An instance of the engine. The functions that enter its guest take it as their first argument. */
+/**
+ * An instance of the engine. The functions that enter its guest take it as their first argument.
+ */
 export interface Instance {
   readonly vm: QuickJS;
   /** The functions and the memory of the wasm module. */
@@ -14,7 +16,10 @@ export interface Instance {
   stopped: boolean;
 }
 
-/** Makes an instance whose prelude has not run yet, or, if an image is given, one with the guest of the image. */
+/**
+ * Makes an instance whose prelude has not run yet, or, if an image is given, one with the guest of
+ * the image.
+ */
 export async function openInstance(wasm: WebAssembly.Module, host: EngineHost, image?: EngineImage): Promise<Instance> {
   let instance: Instance | undefined;
   const options: QuickJSOptions = {
@@ -51,7 +56,10 @@ async function restored({ memory, ...image }: EngineImage, options: QuickJSOptio
 /** The part of memory that a fresh guest has, with the engine's own structures. */
 const FIRST_BYTES = 2 * 2 ** 20;
 
-/** The blocks that are not zero. Memory that nobody has written to takes none of the computer's: to write zeros there would take it. */
+/**
+ * The blocks that are not zero. Memory that nobody has written to takes none of the computer's: to
+ * write zeros there would take it.
+ */
 export function* nonZero(memory: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < memory.length; at += BLOCK_BYTES) {
     const block = memory.subarray(at, at + BLOCK_BYTES);
@@ -70,7 +78,8 @@ function systemCalls(memory: WebAssembly.Memory, host: EngineHost) {
       new DataView(memory.buffer).setBigUint64(out, BigInt(Math.round(host.now() * 1e6)), true);
       return 0;
     },
-    // The C library's guard against overwritten stacks takes four bytes: if they were random, no two guests would be equal.
+    // The C library's guard against overwritten stacks takes four bytes: if they were random, no
+    // two guests would be equal.
     random_get(out: number, length: number) {
       new Uint8Array(memory.buffer, out, length).fill(0x5a);
       return 0;
@@ -97,7 +106,8 @@ export function entriesOf({ entries }: Instance): Entries {
 }
 
 /**
- * Runs guest code. A value that is not a string becomes an empty one, and an exception its description.
+ * Runs guest code. A value that is not a string becomes an empty one, and an exception its
+ * description.
  *
  * @throws MachineFault if anything else escapes
  */

@@ -58,7 +58,10 @@ function boundOf(raw: object): WebAssembly.Global {
 
 const WASM_PAGE_BYTES = 65_536;
 
-/** Takes all that is free in large blocks, and gives it back as zeros. Linear memory does not grow meanwhile. */
+/**
+ * Takes all that is free in large blocks, and gives it back as zeros. Linear memory does not grow
+ * meanwhile.
+ */
 function clearFree(raw: Instance["raw"], mostPages: WebAssembly.Global): void {
   const most = mostPages.value;
   mostPages.value = 0;
@@ -100,7 +103,10 @@ function runPrelude(instance: Instance, post: PostFunction, { prelude, config }:
   return eachEntry((name) => made.getProp(name), made.getProp("builtins"));
 }
 
-/** Finds the prelude's functions again in a guest that was made from an image: its handles are those of the image. */
+/**
+ * Finds the prelude's functions again in a guest that was made from an image: its handles are those
+ * of the image.
+ */
 function findPrelude({ vm }: Instance, post: PostFunction, { entries }: EngineImage): Entries {
   vm.registerHostCallback("post", post);
   const handle = (token: number) => new JSValueHandle(vm, token);

@@ -4,20 +4,28 @@ import { PAGE_BYTES } from "../images/image.ts";
 import type { HostText } from "../texts.ts";
 import { call, entriesOf, type Instance } from "./instance.ts";
 
-/** Makes strings of the engine from texts of the host, whose characters are written straight into memory. */
+/**
+ * Makes strings of the engine from texts of the host, whose characters are written straight into
+ * memory.
+ */
 export interface Strings {
-  /** Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory */
+  /**
+   * Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory
+   */
   place(name: string, text: HostText): JSValueHandle;
-  /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
+  /**
+   * Writes a text into an image that was made without it. @throws MachineFault if no such string
+   * lies at the place
+   */
   writeBack(place: EnginePlace, text: HostText): void;
   places(): readonly EnginePlace[];
   release(name: string): void;
 }
 
 /**
- * A string of the engine in memory, as measured with quickjs-wasi 3.6.2: a reference count, then its length with the top
- * bit set if units take two bytes, and its characters 24 bytes after the length. If this does not hold for a string, it is
- * made in the engine's own way and is not listed.
+ * A string of the engine in memory, as measured with quickjs-wasi 3.6.2: a reference count, then
+ * its length with the top bit set if units take two bytes, and its characters 24 bytes after the
+ * length. If this does not hold for a string, it is made in the engine's own way and is not listed.
  */
 const COUNT_BEFORE = 4;
 const CHARACTERS_AFTER = 24;
@@ -31,7 +39,10 @@ export function openStrings(instance: Instance): Strings {
   const bytesAt = ({ address, bytes }: Pick<EnginePlace, "address" | "bytes">) =>
     new Uint8Array(raw.memory.buffer, address, bytes);
 
-  /** The reference count of the string of this shape that has its characters at the place; 0 if there is none. */
+  /**
+   * The reference count of the string of this shape that has its characters at the place; 0 if
+   * there is none.
+   */
   function countAt({ address, bytes, encoding }: Pick<EnginePlace, "address" | "bytes" | "encoding">): number {
     const view = new DataView(raw.memory.buffer);
     const start = address - CHARACTERS_AFTER;

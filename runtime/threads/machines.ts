@@ -9,9 +9,15 @@ import { openPool, type Pool } from "./pool.ts";
 import type { Seat } from "./seats.ts";
 import { type MachineThread, startMachineThread } from "./thread.ts";
 
-/** Threads for the machines of a process, and the fresh guest of each kind. A kind is named by the module that calls `serveSandbox`. */
+/**
+ * Threads for the machines of a process, and the fresh guest of each kind. A kind is named by the
+ * module that calls `serveSandbox`.
+ */
 export interface Machines {
-  /** Returns a thread for one machine and what a fresh guest is made from. @throws RlmError `machine_lost` if none starts */
+  /**
+   * Returns a thread for one machine and what a fresh guest is made from. @throws RlmError
+   * `machine_lost` if none starts
+   */
   take(entry: URL): Promise<{ readonly seat: Seat<MachineThread>; readonly baseline: Baseline }>;
   /** Starts a thread for the next machine, if there is none yet. */
   warm(entry: URL): void;

@@ -3,9 +3,10 @@ import { openSeats, type Seat } from "./seats.ts";
 import { openThreads, type Poolable, type PoolOptions } from "./threads.ts";
 
 /**
- * The threads of machines. As many machines open at once as there are cores. Machines that are open do not count, so one of
- * them can wait for another one. If there are `kept` threads, a new machine takes the thread of a resting one, or waits a
- * moment for a working one to end. Only then the pool grows.
+ * The threads of machines. As many machines open at once as there are cores. Machines that are open
+ * do not count, so one of them can wait for another one. If there are `kept` threads, a new machine
+ * takes the thread of a resting one, or waits a moment for a working one to end. Only then the pool
+ * grows.
  */
 export interface Pool<T extends Poolable> {
   /** Waits for the machine's turn to open, and returns its place. */
@@ -15,8 +16,9 @@ export interface Pool<T extends Poolable> {
 }
 
 /**
- * Time that a machine waits for the thread of a working one, ms: longer than a short cell takes. If starting a thread takes
- * longer, the machine waits as long as that: while the cores are busy another thread would make all of them slower.
+ * Time that a machine waits for the thread of a working one, ms: longer than a short cell takes. If
+ * starting a thread takes longer, the machine waits as long as that: while the cores are busy
+ * another thread would make all of them slower.
  */
 const PATIENCE_MS = 100;
 
@@ -65,7 +67,9 @@ async function soon(change: Promise<void>, clock: Clock, ms: number): Promise<vo
   callOff();
 }
 
-/** Lets `cores` machines open at once. The next turn goes to the machine that has waited longest. */
+/**
+ * Lets `cores` machines open at once. The next turn goes to the machine that has waited longest.
+ */
 function openTurns(cores: number) {
   const waiting: (() => void)[] = [];
   let opening = 0;

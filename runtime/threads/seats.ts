@@ -7,11 +7,16 @@ export interface Seat<T> {
   opened(): void;
   /** The machine does nothing until an answer comes (`on`), or continues. */
   waits(on: boolean): void;
-  /** The machine is not in use. `giveUp` is called after `ms`, or earlier if the thread is needed; it must call `leave`. */
+  /**
+   * The machine is not in use. `giveUp` is called after `ms`, or earlier if the thread is needed;
+   * it must call `leave`.
+   */
   rest(giveUp: () => Promise<void>, ms: number): void;
   /** The machine is used again. */
   wake(): void;
-  /** The machine is gone. If the thread is `reusable` it serves another one; otherwise it is ended. */
+  /**
+   * The machine is gone. If the thread is `reusable` it serves another one; otherwise it is ended.
+   */
   leave(reusable: boolean): Promise<void>;
 }
 

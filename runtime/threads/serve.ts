@@ -33,7 +33,9 @@ interface Served<Message> {
 interface Workshop<Message> {
   /** Makes the image of a fresh guest. */
   baseline(): Promise<Baseline>;
-  /** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
+  /**
+   * Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened
+   */
   open(setup: MachineSetup<Message>): Promise<Served<Message>>;
 }
 
@@ -70,7 +72,10 @@ export function serveSandbox<Message>(createLibrary: () => Library<Message>): vo
   });
 }
 
-/** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
+/**
+ * If a machine has more linear memory than this its thread is ended, since a thread may keep
+ * dropped memory for long.
+ */
 const REUSED_BYTES = 16 * 2 ** 20;
 
 /** Does what a message asks of the machine, and returns the answer. */
@@ -79,7 +84,10 @@ function serveMessage<Message>(
   message: Exclude<ToThread<Message>, { kind: "begin" | "open" | "close" }>,
   shared: Int32Array,
 ): FromThread {
-  /** If the guest waits for new calls, its image is captured at once: the host needs it before it records them. */
+  /**
+   * If the guest waits for new calls, its image is captured at once: the host needs it before it
+   * records them.
+   */
   function reply(slice: SliceEnd, wanted: CheckpointRequest | null = null): FromThread {
     if (slice.kind === "ended") return slice;
     if (wanted === null || slice.calls.length === 0) return { ...slice, checkpoint: null };
@@ -183,7 +191,10 @@ function unreadable(cause: unknown): never {
   });
 }
 
-/** Sends what a guest prints: at once at first, then a few times a second, so that a flood of prints is few messages. */
+/**
+ * Sends what a guest prints: at once at first, then a few times a second, so that a flood of prints
+ * is few messages.
+ */
 function openPrintRelay(send: (parts: readonly Printed[]) => void): (part: Printed) => void {
   let sent = 0;
   let sentAt = 0;

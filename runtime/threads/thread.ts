@@ -27,7 +27,10 @@ export interface MachineThread extends Poolable, Pick<Caller<ToThread<unknown>, 
   listen(heard: ((note: ThreadNote) => void) | null): void;
 }
 
-/** The part of a thread's heap for new objects, MB. V8 would let it grow to 48, and buffers that are garbage lie as long. */
+/**
+ * The part of a thread's heap for new objects, MB. V8 would let it grow to 48, and buffers that are
+ * garbage lie as long.
+ */
 export const YOUNG_MB = 3;
 
 /**
@@ -73,7 +76,9 @@ export async function startMachineThread(
   }
 }
 
-/** The thread of one machine, watched: if it does not answer in time, the machine counts as failed. */
+/**
+ * The thread of one machine, watched: if it does not answer in time, the machine counts as failed.
+ */
 export interface Thread<Message> {
   /** Opens the machine, however long that takes. @throws as `ask` */
   open(setup: MachineSetup<Message>, transfer: readonly ArrayBuffer[]): Promise<FromThread>;
@@ -82,17 +87,23 @@ export interface Thread<Message> {
    *
    * @param limitMs how long the guest may run
    * @param listensToCancel true if the `cancel` word shortens that
-   * @throws RlmError if the message is refused; an Error that says why if it failed, took too long (see `watchThread`) or
-   * the machine is gone
+   * @throws RlmError if the message is refused; an Error that says why if it failed, took too long
+   * (see `watchThread`) or the machine is gone
    */
   ask(message: ToThread<Message>, limitMs: number, listensToCancel?: boolean): Promise<FromThread>;
   /** Sets or clears the word that ends the running exec as cancelled. */
   cancel(on: boolean): void;
   /** The guest's output since the last answer. */
   printed(): readonly Printed[];
-  /** Ends the thread. The message that waits for an answer fails with this reason, and so does every later one. */
+  /**
+   * Ends the thread. The message that waits for an answer fails with this reason, and so does every
+   * later one.
+   */
   end(why: string): Promise<void>;
-  /** Like `end`, but a thread whose machine is at rest and sound only drops the machine, and serves others. */
+  /**
+   * Like `end`, but a thread whose machine is at rest and sound only drops the machine, and serves
+   * others.
+   */
   release(why: string): Promise<void>;
 }
 

@@ -27,7 +27,9 @@ export interface Threads<T extends Poolable> {
   keep(thread: Promise<T>): void;
   /** Takes one without a machine. */
   takeFree(): Promise<T> | undefined;
-  /** Calls `run` once the thread is gone. Only the `run` that was given last for a thread is called. */
+  /**
+   * Calls `run` once the thread is gone. Only the `run` that was given last for a thread is called.
+   */
   whenGone(thread: T, run: () => void): void;
   /** The number of those that start, live or end. */
   count(): number;
@@ -42,7 +44,10 @@ export interface Threads<T extends Poolable> {
 }
 
 export function openThreads<T extends Poolable>({ start, clock, background, lingerMs }: PoolOptions<T>): Threads<T> {
-  /** A thread serves any number of machines: its listener is replaced, so that nothing of earlier machines is kept. */
+  /**
+   * A thread serves any number of machines: its listener is replaced, so that nothing of earlier
+   * machines is kept.
+   */
   const listeners = new Map<T, () => void>();
   /** Threads without a machine, some of which still start. Each with what calls off its end. */
   const free = new Map<Promise<T>, () => void>();

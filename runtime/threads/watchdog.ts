@@ -16,9 +16,10 @@ interface Watched {
 }
 
 /**
- * Watches a thread that works on a message, and calls `overdue` once if the thread takes too long. The guest has TERMINATE_MS
- * more than its limit, and TERMINATE_MS after it was cancelled. Time that a builtin takes off the clock does not count. Once an
- * image is being captured, only the capture has a limit: COMMAND_MS.
+ * Watches a thread that works on a message, and calls `overdue` once if the thread takes too long.
+ * The guest has TERMINATE_MS more than its limit, and TERMINATE_MS after it was cancelled. Time
+ * that a builtin takes off the clock does not count. Once an image is being captured, only the
+ * capture has a limit: COMMAND_MS.
  *
  * @returns ends the watch
  */

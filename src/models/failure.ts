@@ -2,7 +2,10 @@ import { firstly } from "../../runtime/index.ts";
 import type { FailureCode, ModelAnswer, ModelTurn, SubCallError } from "./port.ts";
 import { NO_USAGE } from "./usage.ts";
 
-/** The cure for each failure of a sub-call and its requests, and whether the same call may succeed later. */
+/**
+ * The cure for each failure of a sub-call and its requests, and whether the same call may succeed
+ * later.
+ */
 const FAILURES: Readonly<Record<FailureCode, Pick<SubCallError, "retriable" | "suggestion">>> = {
   timeout: { retriable: true, suggestion: "Pass a larger timeout_ms, or ask for less in one call." },
   cancelled: { retriable: true, suggestion: "Make the call again." },
@@ -51,21 +54,33 @@ export function unsent(error: SubCallError): Extract<ModelAnswer, { ok: false }>
   return { ok: false, usage: NO_USAGE, charged: true, error };
 }
 
-/** True if a provider has refused a request because of its tools, or because of calls of them that it tells of. */
+/**
+ * True if a provider has refused a request because of its tools, or because of calls of them that
+ * it tells of.
+ */
 export function refusesTools({ code, message, retriable }: SubCallError): boolean {
   return code === "provider_error" && (retriable ? UNKNOWN_PARAMETER : TOOLS_NAMED).test(message);
 }
 
-/** llama.cpp without --jinja refuses tools with 500. Of a request only the roles of results do not alternate. */
+/**
+ * llama.cpp without --jinja refuses tools with 500. Of a request only the roles of results do not
+ * alternate.
+ */
 const UNKNOWN_PARAMETER = /\btools param requires\b|\bunsupported param: tools\b|\broles must alternate\b/i;
 const TOOLS_NAMED = /\b(?:tools?|functions?)\b|\broles must alternate\b/i;
 
-/** The failure of a model, `provider/id`, that answered with no text. @param isThought it only thought */
+/**
+ * The failure of a model, `provider/id`, that answered with no text. @param isThought it only
+ * thought
+ */
 export function nothingSaid(id: string, isThought: boolean): SubCallError {
   return failure("empty_answer", `${id}: the answer is empty${isThought ? ": the model only thought" : ""}`);
 }
 
-/** The failure of an answer that was cut: at the window of the model if that was full, else at the limit of its caller. */
+/**
+ * The failure of an answer that was cut: at the window of the model if that was full, else at the
+ * limit of its caller.
+ */
 export function cutAnswer(turn: ModelTurn, limit: string): SubCallError {
   const { full, isThought } = turn;
   const part = partOf(turn);

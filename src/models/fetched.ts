@@ -19,7 +19,10 @@ const ListSchema = v.object({
   etag: v.exactOptional(v.string()),
 });
 
-/** A provider's models that were fetched after pi-ai was built, in the form of Pi's models-store.json. */
+/**
+ * A provider's models that were fetched after pi-ai was built, in the form of Pi's
+ * models-store.json.
+ */
 export type FetchedList = Readonly<v.InferOutput<typeof ListSchema>>;
 
 type FetchedLists = ReadonlyMap<string, FetchedList>;
@@ -29,7 +32,10 @@ export const MAX_LIST_BYTES = 4 * 2 ** 20;
 /** The file of lists that `belay models --refresh` writes. */
 export const storeFile = (env: Env) => join(homeFolder(env), "models-store.json");
 
-/** The newer list of each provider, of Belay's file and of Pi's. A file that cannot be read counts as none. */
+/**
+ * The newer list of each provider, of Belay's file and of Pi's. A file that cannot be read counts
+ * as none.
+ */
 export function readFetched(...files: readonly string[]): FetchedLists {
   const found = new Map<string, FetchedList>();
   for (const file of files) {
@@ -42,14 +48,19 @@ export function readFetched(...files: readonly string[]): FetchedLists {
   return found;
 }
 
-/** A clause about the file of fetched lists, if it cannot be read; null: it can, or it is not there. */
+/**
+ * A clause about the file of fetched lists, if it cannot be read; null: it can, or it is not there.
+ */
 export function fetchedProblem(env: Env): string | null {
   const file = storeFile(env);
   const lists = listsIn(file);
   return typeof lists === "string" ? `${file} ${lists}` : null;
 }
 
-/** The lists in a file, or a clause that says what is wrong with it. A list of another form is left out. */
+/**
+ * The lists in a file, or a clause that says what is wrong with it. A list of another form is left
+ * out.
+ */
 function listsIn(file: string): FetchedLists | string {
   const read = readBoundedFile(file, { maxBytes: MAX_LIST_BYTES, followsLink: true });
   if (read === undefined) return new Map();
@@ -62,7 +73,10 @@ function listsIn(file: string): FetchedLists | string {
 
 const TIMEOUT_MS = 4000;
 
-/** Asks `from` for the lists of these providers, and keeps what is newer. Returns the providers that failed. @throws OutboundError */
+/**
+ * Asks `from` for the lists of these providers, and keeps what is newer. Returns the providers that
+ * failed. @throws OutboundError
+ */
 export async function refreshLists(from: string, providers: readonly string[], file: string): Promise<string[]> {
   const kept = new Map(readFetched(file));
   const fetched = await Promise.all(providers.map((name) => fetchList(from, name, kept.get(name))));
@@ -76,7 +90,10 @@ export async function refreshLists(from: string, providers: readonly string[], f
   return failed;
 }
 
-/** A provider's list as it is now; undefined if the kept one is, or if the server has none; null for a failure. */
+/**
+ * A provider's list as it is now; undefined if the kept one is, or if the server has none; null for
+ * a failure.
+ */
 async function fetchList(from: string, provider: string, old?: FetchedList): Promise<FetchedList | null | undefined> {
   const headers = { accept: "application/json", ...(old?.etag ? { "if-none-match": old.etag } : {}) };
   try {

@@ -26,7 +26,10 @@ export interface ModelFacts {
   readonly end: ModelEnd | null;
 }
 
-/** The models of pi-ai, of fetched lists and of models.json. @throws RlmError `invalid_config` for a broken file of Pi */
+/**
+ * The models of pi-ai, of fetched lists and of models.json. @throws RlmError `invalid_config` for a
+ * broken file of Pi
+ */
 export function listModels(env: Env, apiKeyEnv?: string): readonly ModelFacts[] {
   const options = registryOptions(env, apiKeyEnv);
   const files = readPiFiles(options.agentDir, env);
@@ -48,7 +51,9 @@ export function modelsMeantBy(typed: string, env: Env): readonly string[] {
   return meantAmong(typed, listModels(env));
 }
 
-/** Fetches newer lists of the providers that have a key. Returns those that failed. No key is sent. */
+/**
+ * Fetches newer lists of the providers that have a key. Returns those that failed. No key is sent.
+ */
 export function refreshModels(env: Env, from: string): Promise<string[]> {
   const options = registryOptions(env);
   const files = readPiFiles(options.agentDir, env);
@@ -65,7 +70,10 @@ const registryOptions = (env: Env, apiKeyEnv?: string): RegistryOptions => ({
 
 const TIMEOUT_MS = 5000;
 
-/** The models that an OpenAI-compatible server lists; null if it gives no list. @throws OutboundError */
+/**
+ * The models that an OpenAI-compatible server lists; null if it gives no list. @throws
+ * OutboundError
+ */
 export async function modelsAt(baseUrl: string, key: string | undefined): Promise<readonly ModelFacts[] | null> {
   const body = await listAt(baseUrl, key).catch(nullUnlessOutbound);
   const data = isRecord(body) ? body.data : null;

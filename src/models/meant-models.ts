@@ -9,8 +9,8 @@ interface Named {
 }
 
 /**
- * Models that may be meant by a name without its provider, the likeliest first: the same id before one that is spelt like it,
- * and a provider with a key before others.
+ * Models that may be meant by a name without its provider, the likeliest first: the same id before
+ * one that is spelt like it, and a provider with a key before others.
  */
 export function meantAmong(typed: string, models: readonly Named[]): readonly string[] {
   const listed = models.map(({ id, has_key }) => ({ id, has_key, short: shortName(id) }));
@@ -24,7 +24,10 @@ export function meantAmong(typed: string, models: readonly Named[]): readonly st
 
 const MEANT = 3;
 
-/** Letters and digits of a model's id without its provider and maker. Providers write `4.5` and `4-5` of the same version. */
+/**
+ * Letters and digits of a model's id without its provider and maker. Providers write `4.5` and
+ * `4-5` of the same version.
+ */
 function shortName(id: string): string {
   const last = id.slice(id.lastIndexOf("/") + 1);
   return last.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
@@ -40,9 +43,10 @@ function rankOf({ id, has_key }: Named): number {
 const ALIKE = 0.4;
 
 /**
- * The names that look most like the typed one, best first. Names of models differ by whole parts (provider, version, date)
- * rather than by a letter or two. So they are compared by the letter pairs that they have in common. `src/nearest.ts`, for
- * options and keys, counts letters: it misses models under another provider, and this misses short words.
+ * The names that look most like the typed one, best first. Names of models differ by whole parts
+ * (provider, version, date) rather than by a letter or two. So they are compared by the letter
+ * pairs that they have in common. `src/nearest.ts`, for options and keys, counts letters: it misses
+ * models under another provider, and this misses short words.
  */
 export function nearestNames(typed: string, names: Iterable<string>, most = 3): string[] {
   const wanted = pairsOf(typed);

@@ -15,8 +15,9 @@ const OPENAI = "https://developers.openai.com/api/docs/deprecations";
 const GOOGLE = "https://ai.google.dev/gemini-api/docs/deprecations";
 
 /**
- * Announced ends, read in November 2026. Dated versions end with their model, unless they have an entry of their own. Other
- * hosts of the same models (Bedrock, Vertex, Azure) have dates of their own.
+ * Announced ends, read in November 2026. Dated versions end with their model, unless they have an
+ * entry of their own. Other hosts of the same models (Bedrock, Vertex, Azure) have dates of their
+ * own.
  */
 const ENDS: ReadonlyMap<string, ModelEnd> = new Map([
   ["openai/gpt-4", ends("2026-10-23", "openai/gpt-5.6-sol", OPENAI)],
@@ -54,8 +55,8 @@ const DAY_MS = 86_400_000;
 const WARNED_MS = 60 * DAY_MS;
 
 /**
- * Says that a model has ended or soon ends, and what its provider names in its place; null if it does neither, or if there
- * is no model. The model is asked all the same: its provider decides.
+ * Says that a model has ended or soon ends, and what its provider names in its place; null if it
+ * does neither, or if there is no model. The model is asked all the same: its provider decides.
  *
  * @param now ms since 1970
  */

@@ -10,18 +10,30 @@ import type { Model, Models } from "./port.ts";
 export interface ModelsOptions {
   /** The model for calls that name none, `provider/id`. */
   readonly model?: string | undefined;
-  /** Models that cells may name beside those of its provider: `provider/id`, or `provider/*` for all of a provider. */
+  /**
+   * Models that cells may name beside those of its provider: `provider/id`, or `provider/*` for all
+   * of a provider.
+   */
   readonly models?: readonly string[] | undefined;
-  /** An OpenAI-compatible server, with its path (`http://127.0.0.1:8080/v1`): every name is then a model there. */
+  /**
+   * An OpenAI-compatible server, with its path (`http://127.0.0.1:8080/v1`): every name is then a
+   * model there.
+   */
   readonly baseUrl?: string | undefined;
   /** The environment variable that holds the API key; it goes before all other places. */
   readonly apiKeyEnv?: string | undefined;
   /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
   readonly price?: string | undefined;
-  /** Parts that models are not asked with, with commas between: `schema`, `cache`, or `PART@PROVIDER/ID`. */
+  /**
+   * Parts that models are not asked with, with commas between: `schema`, `cache`, or
+   * `PART@PROVIDER/ID`.
+   */
   readonly leaveOut?: string | undefined;
   readonly env: Env;
-  /** Pi's folder with auth.json and models.json (default: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`). */
+  /**
+   * Pi's folder with auth.json and models.json (default: `PI_CODING_AGENT_DIR`, else
+   * `~/.pi/agent`).
+   */
   readonly agentDir?: string | undefined;
   /** Milliseconds since 1970: tells whether a login has expired. */
   readonly now?: () => number;
@@ -73,12 +85,14 @@ export function openModels(options: ModelsOptions): Models {
   };
 }
 
-/** Empty for a name without its provider: nothing is found under it, and the nearest names are told. */
+/**
+ * Empty for a name without its provider: nothing is found under it, and the nearest names are told.
+ */
 const providerOf = (name: string) => name.slice(0, Math.max(0, name.indexOf("/")));
 
 /**
- * The refusal of a model that a cell names, unless its provider is in the user's Pi: a login, or an entry in models.json. A key among
- * the variables of a process says nothing about who may be asked.
+ * The refusal of a model that a cell names, unless its provider is in the user's Pi: a login, or an
+ * entry in models.json. A key among the variables of a process says nothing about who may be asked.
  *
  * @throws RlmError `invalid_config` for files of Pi that cannot be read
  */

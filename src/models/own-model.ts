@@ -26,7 +26,10 @@ export interface CompletionRequest {
   /** Output tokens, thinking included. */
   readonly maxTokens: number;
   readonly thinking: Thinking;
-  /** The JSON Schema that the answer must fit: the last message states it too. Absent: the answer is text. */
+  /**
+   * The JSON Schema that the answer must fit: the last message states it too. Absent: the answer is
+   * text.
+   */
   readonly schema?: Json | undefined;
   /** Parameters that the caller sets; absent: none. */
   readonly sampling?: Sampling | undefined;
@@ -46,19 +49,26 @@ export type CompletionMessage =
 /** An answer of such a function; a text alone is one without usage. */
 export interface Completion {
   readonly text: string;
-  /** Ids and names may be missing, and `arguments` may be JSON: what cannot be read is told to the model. */
+  /**
+   * Ids and names may be missing, and `arguments` may be JSON: what cannot be read is told to the
+   * model.
+   */
   readonly toolUses?: readonly GivenUse[] | undefined;
   /** It was cut at `maxTokens`. */
   readonly isCut?: boolean | undefined;
-  /** Tokens, and USD if they are known; else they are by the session's `price`. Without it an estimate is charged. */
+  /**
+   * Tokens, and USD if they are known; else they are by the session's `price`. Without it an
+   * estimate is charged.
+   */
   readonly usage?:
     | { readonly input: number; readonly output: number; readonly cost_usd?: number | undefined }
     | undefined;
 }
 
 /**
- * Answers the requests of a session in place of a provider. It must end soon after the signal aborts. If it throws an `RlmError`
- * with the code of a sub-call's failure, the call fails with it, else with `provider_error`.
+ * Answers the requests of a session in place of a provider. It must end soon after the signal
+ * aborts. If it throws an `RlmError` with the code of a sub-call's failure, the call fails with it,
+ * else with `provider_error`.
  */
 export type Complete = (
   request: CompletionRequest,
@@ -106,7 +116,10 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
   };
 }
 
-/** Only the time of the call limits what the function fetches. A dispatcher that it names keeps its own limits. */
+/**
+ * Only the time of the call limits what the function fetches. A dispatcher that it names keeps its
+ * own limits.
+ */
 const patiently: Fetching = (plain, input, init) => plain(input, { ...untimed(), ...init });
 
 function requestOf(model: string, request: ModelRequest): CompletionRequest {

@@ -10,8 +10,8 @@ export interface Usage {
   /** Tokens of thinking, a part of `output`; absent: the provider does not say. */
   readonly reasoning?: number;
   /**
-   * USD that the provider's cache has saved, by the price of other input: below 0 if what was written to it cost more. Absent:
-   * nothing was read or written, or no price is known.
+   * USD that the provider's cache has saved, by the price of other input: below 0 if what was
+   * written to it cost more. Absent: nothing was read or written, or no price is known.
    */
   readonly saved_usd?: number;
 }
@@ -39,7 +39,10 @@ export interface ToolUse {
   readonly name: string;
   /** The model's arguments, unchecked. */
   readonly arguments: { readonly [key: string]: Json };
-  /** Why its arguments could not be read, as a clause. They are empty, and the call is not run. Absent: they are whole. */
+  /**
+   * Why its arguments could not be read, as a clause. They are empty, and the call is not run.
+   * Absent: they are whole.
+   */
   readonly problem?: string | undefined;
 }
 
@@ -65,8 +68,8 @@ export interface ModelRequest {
   /** Parameters that the caller sets; absent: the provider's own. */
   readonly sampling?: Sampling;
   /**
-   * A JSON Schema that the answer is to fit: the provider is asked to keep to it if its API can. The prompt states it too, and the
-   * caller checks the answer. Absent: none.
+   * A JSON Schema that the answer is to fit: the provider is asked to keep to it if its API can.
+   * The prompt states it too, and the caller checks the answer. Absent: none.
    */
   readonly schema?: Json;
   /** The tools may be left out if the API does not take them together with the schema. */
@@ -74,17 +77,27 @@ export interface ModelRequest {
   /** From sending to the end of the answer, ms. */
   readonly timeoutMs: number;
   /**
-   * `short`: other requests that begin with the same messages follow, so the provider is to cache them for minutes. It may
-   * charge more for what it writes to its cache, which a request alone would pay for nothing.
+   * `short`: other requests that begin with the same messages follow, so the provider is to cache
+   * them for minutes. It may charge more for what it writes to its cache, which a request alone
+   * would pay for nothing.
    */
   readonly cache: "none" | "short";
-  /** The conversation that the request is of, for providers that find their cache by it; absent: none. */
+  /**
+   * The conversation that the request is of, for providers that find their cache by it; absent:
+   * none.
+   */
   readonly conversation?: string;
-  /** UTF-16 units at the beginning of the first message that other calls share, which the provider is to cache. Absent: none. */
+  /**
+   * UTF-16 units at the beginning of the first message that other calls share, which the provider
+   * is to cache. Absent: none.
+   */
   readonly shared?: number;
   /** Called when the answer begins. */
   begun?(): void;
-  /** Takes the request instead of the network: it goes by a batch, at the batch price and without a timeout. Absent: it is sent. */
+  /**
+   * Takes the request instead of the network: it goes by a batch, at the batch price and without a
+   * timeout. Absent: it is sent.
+   */
   readonly post?: Post;
 }
 
@@ -107,13 +120,16 @@ export interface BatchAccount {
   readonly model: string;
   /** Headers of a request, the key among them: they are never kept. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Proves that somebody with this key has written the fields: whoever can write to a store can write rows, but not this. */
+  /**
+   * Proves that somebody with this key has written the fields: whoever can write to a store can
+   * write rows, but not this.
+   */
   prove(fields: readonly Json[]): string;
 }
 
 /**
- * Takes a request that goes by a batch, and resolves with the row that answers it. If none has come yet, it waits until the signal
- * aborts, and rejects then.
+ * Takes a request that goes by a batch, and resolves with the row that answers it. If none has come
+ * yet, it waits until the signal aborts, and rejects then.
  */
 export type Post = (request: PostedRequest, signal: AbortSignal) => Promise<PostedAnswer>;
 
@@ -168,7 +184,9 @@ export interface SubCallError {
   readonly retriable: boolean;
 }
 
-/** One answer of a model. `raw` is the adapter's own form, needed to go on with the conversation. */
+/**
+ * One answer of a model. `raw` is the adapter's own form, needed to go on with the conversation.
+ */
 export interface ModelTurn {
   readonly text: string;
   readonly toolUses: readonly ToolUse[];
@@ -176,10 +194,14 @@ export interface ModelTurn {
   readonly stop: "end" | "tools" | "length";
   /** True if a cut answer has thinking and nothing else. */
   readonly isThought?: true;
-  /** Tokens of the window that an answer was cut at. Absent: there was room left, or nobody knows. */
+  /**
+   * Tokens of the window that an answer was cut at. Absent: there was room left, or nobody knows.
+   */
   readonly full?: FullWindow;
   readonly raw: unknown;
-  /** Kinds of what was put right in it when it came in, which a warning names. Absent: nothing was. */
+  /**
+   * Kinds of what was put right in it when it came in, which a warning names. Absent: nothing was.
+   */
   readonly mended?: readonly string[];
 }
 
@@ -194,13 +216,19 @@ export interface FullWindow {
 /** A request that was sent, whatever came of it. */
 export type ModelAnswer = {
   readonly usage: Usage;
-  /** The provider reported usage, or certainly charged nothing; else usage is zero and the caller charges its estimate. */
+  /**
+   * The provider reported usage, or certainly charged nothing; else usage is zero and the caller
+   * charges its estimate.
+   */
   readonly charged: boolean;
-  /** Names of parameters that the model does not take: the request went without them. Absent: it had all. */
+  /**
+   * Names of parameters that the model does not take: the request went without them. Absent: it had
+   * all.
+   */
   readonly ignored?: readonly string[];
   /**
-   * The provider was asked to keep the answer to the request's schema. False: it was not, since the request could not drop its tools.
-   * Absent: it cannot be asked.
+   * The provider was asked to keep the answer to the request's schema. False: it was not, since the
+   * request could not drop its tools. Absent: it cannot be asked.
    */
   readonly isConstrained?: boolean;
   /** The call waited so long for a server that was away, ms. Absent: it did not wait. */
@@ -212,13 +240,24 @@ export type ModelAnswer = {
       readonly error: SubCallError;
       /** The server's Retry-After, ms. */
       readonly retryAfterMs?: number;
-      /** The request has more tokens than the model's window. Absent: it failed for another reason. */
+      /**
+       * The request has more tokens than the model's window. Absent: it failed for another reason.
+       */
       readonly isTooLong?: true;
-      /** The provider refused a part of the request that can be left out: sent again, the request goes without it. */
+      /**
+       * The provider refused a part of the request that can be left out: sent again, the request
+       * goes without it.
+       */
       readonly isAdapted?: true;
-      /** Other requests fail in the same way: their run pauses, or their jobs are parked. Absent: this one alone is at fault. */
+      /**
+       * Other requests fail in the same way: their run pauses, or their jobs are parked. Absent:
+       * this one alone is at fault.
+       */
       readonly ends?: "run" | "job";
-      /** The model replied, and its server could not read it: the length of what the server says of it, UTF-16 units. */
+      /**
+       * The model replied, and its server could not read it: the length of what the server says of
+       * it, UTF-16 units.
+       */
       readonly unread?: number;
       /** No server was there to answer. Absent: one was, or nobody knows. */
       readonly isAway?: true;
@@ -233,29 +272,37 @@ export interface Model {
   readonly price: Price | null;
   /** Tokens that a request and its answer may have together, or null if that is not known. */
   readonly window: number | null;
-  /** Asks the server of the model for its window, if no list has it. Resolves with null if it does not say. */
+  /**
+   * Asks the server of the model for its window, if no list has it. Resolves with null if it does
+   * not say.
+   */
   askWindow?(): Promise<number | null>;
   /** No list has it. */
   readonly unlisted?: boolean;
-  /** Once an answer has begun, its provider reads the same beginning of other requests from a cache. Absent: it does not. */
+  /**
+   * Once an answer has begun, its provider reads the same beginning of other requests from a cache.
+   * Absent: it does not.
+   */
   readonly caches?: boolean;
   /** The address of its server, without credentials. Absent: it has none. */
   readonly server?: string;
   /** Its server is on a computer of its user, and may read a long prompt for minutes. */
   readonly isLocal?: boolean;
   /**
-   * The price of requests that go by a batch: their estimates and charges are by it. Absent: it is not known to be lower, so
-   * they are by `price`, and the caller warns.
+   * The price of requests that go by a batch: their estimates and charges are by it. Absent: it is
+   * not known to be lower, so they are by `price`, and the caller warns.
    */
   readonly batchPrice?: Price;
   /**
-   * Resolves with the account whose batches take its requests. Absent: Belay has no batches of its provider.
+   * Resolves with the account whose batches take its requests. Absent: Belay has no batches of its
+   * provider.
    * @throws RlmError as a request would fail: no key, a login that has expired
    */
   batchAccount?(): Promise<BatchAccount>;
   /**
-   * Sends one request, once: no retries in here. Never rejects; an abort of the signal ends it within a second with the
-   * code `cancelled`, its timeout with `timeout`. Connections are closed in both cases.
+   * Sends one request, once: no retries in here. Never rejects; an abort of the signal ends it
+   * within a second with the code `cancelled`, its timeout with `timeout`. Connections are closed
+   * in both cases.
    */
   complete(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>;
 }
@@ -271,12 +318,15 @@ export interface Models {
   /** Says what a user can do if there is no fallback; absent: the usual words. */
   noModelCure?(): string;
   /**
-   * @throws RlmError `no_model_configured` for null without a fallback (naming the flag to pass), for unknown names (naming
-   * the nearest) and for a provider without a key (naming its variable); `auth_expired`; `invalid_config` for a broken
-   * auth.json or models.json of Pi
+   * @throws RlmError `no_model_configured` for null without a fallback (naming the flag to pass),
+   * for unknown names (naming the nearest) and for a provider without a key (naming its variable);
+   * `auth_expired`; `invalid_config` for a broken auth.json or models.json of Pi
    */
   resolve(name: string | null): Model;
-  /** The price of a model, as `resolve` finds it; no key is needed. null: not known. @throws as `resolve`, but for keys */
+  /**
+   * The price of a model, as `resolve` finds it; no key is needed. null: not known. @throws as
+   * `resolve`, but for keys
+   */
   price(name: string | null): Model["price"];
 }
 
@@ -293,8 +343,9 @@ export interface Reservation {
   /** Replaces the estimate by what the provider charged. Called once. */
   settle(usage: Usage): void;
   /**
-   * The provider refused the request because of its rate, and told how long to wait, ms; null: it did not. Called before `settle`.
-   * Who holds a rate passes it on, and may wait until the call ends.
+   * The provider refused the request because of its rate, and told how long to wait, ms; null: it
+   * did not. Called before `settle`. Who holds a rate passes it on, and may wait until the call
+   * ends.
    */
   limited?(retryAfterMs: number | null, error: SubCallError): Promise<void>;
 }
@@ -302,13 +353,14 @@ export interface Reservation {
 /** The budget as a sub-call sees it. */
 export interface RequestBudget {
   /**
-   * Waits for requests in flight until the estimate fits into the budget. Resolves with a SubCallError if it can never fit
-   * (`budget_exceeded`), or if the signal aborts first (`cancelled`).
+   * Waits for requests in flight until the estimate fits into the budget. Resolves with a
+   * SubCallError if it can never fit (`budget_exceeded`), or if the signal aborts first
+   * (`cancelled`).
    */
   reserve(estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;
   /**
-   * A model has answered (null), or no retry helped against a failure that other calls meet too. Who runs those may wait until the
-   * call ends.
+   * A model has answered (null), or no retry helped against a failure that other calls meet too.
+   * Who runs those may wait until the call ends.
    */
   answered?(trouble: SubCallError | null): Promise<void>;
 }

@@ -1,11 +1,17 @@
 import type { ModelMessage, ModelRequest, ToolUse } from "./port.ts";
 
-/** The messages as chat templates take them. The beginning of a conversation stays the same while it grows. */
+/**
+ * The messages as chat templates take them. The beginning of a conversation stays the same while it
+ * grows.
+ */
 export function sentMessages({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): readonly ModelMessage[] {
   return joined(tools.length === 0 ? messages.map(inWords) : messages);
 }
 
-/** The messages with each note joined to what stands before it: many templates refuse a user who speaks twice. */
+/**
+ * The messages with each note joined to what stands before it: many templates refuse a user who
+ * speaks twice.
+ */
 function joined(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   const result: ModelMessage[] = [];
   for (const message of messages) {
@@ -16,7 +22,10 @@ function joined(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   return result;
 }
 
-/** A message without calls of tools and their results: a request that offers no tools cannot have them. */
+/**
+ * A message without calls of tools and their results: a request that offers no tools cannot have
+ * them.
+ */
 function inWords(message: ModelMessage): ModelMessage {
   if (message.role === "tool") return { role: "user", text: message.text };
   if (message.role === "user" || message.answer.toolUses.length === 0) return message;

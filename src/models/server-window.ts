@@ -15,7 +15,10 @@ export interface ModelServer {
 /** Facts that a server tells about a model. */
 export interface ServerWindow {
   readonly window: number | null;
-  /** Counts the tokens of a request. Resolves with null if no count comes. Absent: the server counts none before they are sent. */
+  /**
+   * Counts the tokens of a request. Resolves with null if no count comes. Absent: the server counts
+   * none before they are sent.
+   */
   count?(request: ModelRequest): Promise<number | null>;
 }
 
@@ -64,7 +67,10 @@ const baseOf = ({ baseUrl }: ModelServer) => baseUrl.replace(/\/$/, "");
 type Entry = Readonly<Record<string, unknown>>;
 type Ask = (path: string, body?: object) => Promise<unknown>;
 
-/** The window in an entry of a list of models. Servers and routers each have a name of their own for it. */
+/**
+ * The window in an entry of a list of models. Servers and routers each have a name of their own for
+ * it.
+ */
 export function windowIn(entry: Entry): number | null {
   const inMeta = isRecord(entry.meta) ? entry.meta.n_ctx : undefined;
   const places = [
@@ -84,7 +90,10 @@ function entryOf(data: unknown, id: string): Entry | undefined {
   return entries.find((entry) => entry.id === id) ?? (entries.length === 1 ? entries[0] : undefined);
 }
 
-/** Older servers of llama.cpp list the window that the model was trained with. This is that of a slot. */
+/**
+ * Older servers of llama.cpp list the window that the model was trained with. This is that of a
+ * slot.
+ */
 async function ofLlamaCpp(at: Ask): Promise<number | null> {
   const props = await at("/props");
   const settings = isRecord(props) ? props.default_generation_settings : null;
@@ -97,7 +106,10 @@ async function ofLmStudio(at: Ask, id: string): Promise<number | null> {
   return entry ? windowIn(entry) : null;
 }
 
-/** The window that a loaded model runs with; before it is loaded, that of its Modelfile, or the largest that it can have. */
+/**
+ * The window that a loaded model runs with; before it is loaded, that of its Modelfile, or the
+ * largest that it can have.
+ */
 async function ofOllama(at: Ask, id: string): Promise<number | null> {
   const running = await at("/api/ps");
   if (!isRecord(running) || !Array.isArray(running.models)) return null;
@@ -137,12 +149,18 @@ PRIVATE.addAddress("::1", "ipv6");
 PRIVATE.addSubnet("fc00::", 7, "ipv6");
 PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
-/** True for a server on a computer of its user, which may read a long prompt for minutes, by its provider's name or its address. */
+/**
+ * True for a server on a computer of its user, which may read a long prompt for minutes, by its
+ * provider's name or its address.
+ */
 export function isLocalServer(provider: string, baseUrl: string | undefined): boolean {
   return LOCAL_NAMES.test(provider) || isPrivateAddress(baseUrl ?? "");
 }
 
-/** True for an address of this computer or of a private network: other addresses may be those of a provider. */
+/**
+ * True for an address of this computer or of a private network: other addresses may be those of a
+ * provider.
+ */
 export function isPrivateAddress(baseUrl: string): boolean {
   const host = URL.parse(baseUrl)?.hostname.replace(/^\[|\]$/g, "") ?? "";
   const version = isIP(host);

@@ -1,6 +1,9 @@
 import { endInTime } from "../platform/signals.ts";
 
-/** Time that a provider's SDK may take to come to rest after an abort, ms: it then reports the charge. */
+/**
+ * Time that a provider's SDK may take to come to rest after an abort, ms: it then reports the
+ * charge.
+ */
 const REST_MS = 500;
 
 /** A signal and a time limit in one: after either, the caller waits for `REST_MS` at the most. */

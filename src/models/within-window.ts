@@ -3,11 +3,17 @@ import type { Model, ModelRequest, SubCallError } from "./port.ts";
 import { type ModelServer, type ServerWindow, serverWindow } from "./server-window.ts";
 import { estimateRequest } from "./sub-call/estimate.ts";
 
-/** A server is asked again after this time, since it may have been started anew; sooner if it told no window. */
+/**
+ * A server is asked again after this time, since it may have been started anew; sooner if it told
+ * no window.
+ */
 const KNOWN_MS = 300_000;
 const UNKNOWN_MS = 10_000;
 
-/** Tokens for each that is estimated, beyond what the provider has counted: code and tables have more than prose. */
+/**
+ * Tokens for each that is estimated, beyond what the provider has counted: code and tables have
+ * more than prose.
+ */
 const DENSE = 4 / 3;
 
 /** Facts of a window, and when they are asked for again, on the scale of `performance.now()`. */
@@ -17,8 +23,9 @@ interface Known {
 }
 
 /**
- * A model whose requests ask for no more tokens than its window leaves, and whose answers tell if the window was full. Of a
- * provider's model the adapter knows what is left, until a refusal tells otherwise.
+ * A model whose requests ask for no more tokens than its window leaves, and whose answers tell if
+ * the window was full. Of a provider's model the adapter knows what is left, until a refusal tells
+ * otherwise.
  *
  * @param serverOf says how a server of the user's own is asked; null: the model is a provider's
  */
@@ -29,7 +36,9 @@ export function withinWindow(model: Model, serverOf: (() => Promise<ModelServer>
     until: isAsked ? 0 : Number.POSITIVE_INFINITY,
     facts: Promise.resolve({ window: model.window }),
   };
-  /** The tokens of the newest request, as they were estimated and as the provider has counted them. */
+  /**
+   * The tokens of the newest request, as they were estimated and as the provider has counted them.
+   */
   let seen = { estimate: 0, tokens: 0 };
 
   async function factsOf(): Promise<ServerWindow> {
@@ -86,7 +95,10 @@ export function withinWindow(model: Model, serverOf: (() => Promise<ModelServer>
   };
 }
 
-/** An answer may have this part of the window at least. If the estimate of the prompt was right, the server cuts it. */
+/**
+ * An answer may have this part of the window at least. If the estimate of the prompt was right, the
+ * server cuts it.
+ */
 const LEAST_PART = 16;
 
 function tooLong({ id }: Model, window: number, tokens: string): SubCallError {
@@ -94,8 +106,8 @@ function tooLong({ id }: Model, window: number, tokens: string): SubCallError {
 }
 
 /**
- * The window, and the tokens of a prompt that fits into it, in the words of OpenAI, vLLM, SGLang and Anthropic about a limit of tokens
- * that does not. NaN if the words are others.
+ * The window, and the tokens of a prompt that fits into it, in the words of OpenAI, vLLM, SGLang
+ * and Anthropic about a limit of tokens that does not. NaN if the words are others.
  */
 function windowRefusalIn(words: string): { readonly window: number; readonly input: number } {
   const [, input, window] = /(\d{1,9}) \+ \d{1,9} > (\d{1,9})/.exec(words) ?? [];

@@ -48,7 +48,9 @@ export interface FoundFile {
   readonly path: string;
 }
 
-/** The roots that exist, without symlinks. @throws RlmError `path_not_found` if all of them are gone */
+/**
+ * The roots that exist, without symlinks. @throws RlmError `path_not_found` if all of them are gone
+ */
 export function rootsOf({ roots, cwd }: ReadableRoots): Roots {
   const found = openRoots(roots, cwd).filter((root) => existsSync(root));
   if (found.length > 0 || roots.length === 0) return found;
@@ -60,8 +62,9 @@ export function pathNotFound(message: string, suggestion: string): RlmError {
 }
 
 /**
- * Finds what a model named: an absolute path, or one relative to a root (the first that has it) or to `cwd`. Throws
- * RlmError for what is missing, outside the roots, or left out by the loader (ignored, in .git).
+ * Finds what a model named: an absolute path, or one relative to a root (the first that has it) or
+ * to `cwd`. Throws RlmError for what is missing, outside the roots, or left out by the loader
+ * (ignored, in .git).
  */
 export function placeOf(readable: ReadableRoots, name: string): Place {
   const { cwd } = readable;
@@ -84,7 +87,10 @@ export function placeOf(readable: ReadableRoots, name: string): Place {
   throw pathNotFound(`${name} does not exist`, "List files with glob.");
 }
 
-/** The files at or below a place (none: below all roots) that the loader would reach, in the order of the roots and of their paths. */
+/**
+ * The files at or below a place (none: below all roots) that the loader would reach, in the order
+ * of the roots and of their paths.
+ */
 export async function filesIn(readable: ReadableRoots, place: Place | undefined, pause: Pause): Promise<FoundFile[]> {
   const roots = rootsOf(readable);
   if (place?.isFolder === false) return [{ name: place.given, below: basename(place.path), path: place.path }];
@@ -103,7 +109,10 @@ export async function filesIn(readable: ReadableRoots, place: Place | undefined,
   return found;
 }
 
-/** The text of a file as the loader would take it, or why it would not. That of an archive is the texts of its members. */
+/**
+ * The text of a file as the loader would take it, or why it would not. That of an archive is the
+ * texts of its members.
+ */
 export async function textOf(
   readable: ReadableRoots,
   path: string,
@@ -158,7 +167,10 @@ function isReached(root: string, { path, isFolder }: Place): boolean {
   return rules !== null && !isIgnored(rules, path, isFolder);
 }
 
-/** The ignore rules that hold in a folder at or below the root, or null if a walk from the root does not enter it. */
+/**
+ * The ignore rules that hold in a folder at or below the root, or null if a walk from the root does
+ * not enter it.
+ */
 export function rulesIn(root: string, folder: string): IgnoreRules | null {
   const names = relative(root, folder).split("/").filter(Boolean);
   if (names.includes(".git")) return null;
@@ -181,7 +193,10 @@ function withOwnRules(rules: IgnoreRules, folder: string): IgnoreRules {
   return withRuleFile(outer, folder, join(folder, ".gitignore"), () => {});
 }
 
-/** The system refused to look (a folder without permission, a name that is too long): said without its absolute path. */
+/**
+ * The system refused to look (a folder without permission, a name that is too long): said without
+ * its absolute path.
+ */
 function unreadable(name: string, error: unknown): unknown {
   if (error instanceof RlmError || !(error instanceof Error && "code" in error)) return error;
   return pathNotFound(`${name} cannot be read (${error.code})`, "Read another file.");

@@ -39,7 +39,10 @@ export const glob: ReadTool = {
   },
 };
 
-/** Each file with the folders that lead to it, before the first file in them: the shown name, and the path to match. */
+/**
+ * Each file with the folders that lead to it, before the first file in them: the shown name, and
+ * the path to match.
+ */
 function withFolders(files: readonly { name: string; below: string }[]): Map<string, string> {
   const entries = new Map<string, string>();
   for (const { name, below } of files) {

@@ -14,9 +14,9 @@ const MAX_CANDIDATES = 1_000_000;
 const LINE_COST_BYTES = 16 * 1024;
 
 /**
- * The first `limit` lines in which the pattern matches as if each line were a text of its own. `rest` is the pattern
- * with the rest of the line. A match of it that can span lines only tells which lines to try: every line that matches
- * alone is touched by one.
+ * The first `limit` lines in which the pattern matches as if each line were a text of its own.
+ * `rest` is the pattern with the rest of the line. A match of it that can span lines only tells
+ * which lines to try: every line that matches alone is touched by one.
  */
 export async function matchedLines(
   text: string,
@@ -51,7 +51,9 @@ async function matchAlone(line: string, pattern: FindPattern, pause: Pause): Pro
   return find(textFromString(line), pattern, 1).matches[0]?.[0];
 }
 
-/** The lines as grep prints them, with `context` lines around each; `cut`: some are shown in part. */
+/**
+ * The lines as grep prints them, with `context` lines around each; `cut`: some are shown in part.
+ */
 export function blocksOf(
   name: string,
   text: string,

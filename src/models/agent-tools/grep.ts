@@ -16,7 +16,10 @@ interface Found {
   readonly lines: readonly MatchedLine[];
 }
 
-/** `grep`: lines that match a pattern of Rust's regex syntax, with the parameters and bounds of Pi's `grep`. */
+/**
+ * `grep`: lines that match a pattern of Rust's regex syntax, with the parameters and bounds of Pi's
+ * `grep`.
+ */
 export const grep: ReadTool = {
   name: "grep",
   aliases: [],
@@ -61,7 +64,10 @@ export const grep: ReadTool = {
   },
 };
 
-/** The pattern, and the pattern with the rest of its line: the latter finds each matching line once, at its first match. */
+/**
+ * The pattern, and the pattern with the rest of its line: the latter finds each matching line once,
+ * at its first match.
+ */
 function compile(pattern: string, ignoreCase: boolean): { rest: FindPattern; alone: FindPattern } {
   const flags = ignoreCase ? "im" : "m";
   try {

@@ -22,7 +22,10 @@ const MAX_LIMIT = 10_000;
 /** Looking at an entry takes about as long as reading this much. */
 const ENTRY_COST_BYTES = 4096;
 
-/** `list_dir`: the entries of one folder with their sizes, with the parameters and bounds of Pi's `ls`. */
+/**
+ * `list_dir`: the entries of one folder with their sizes, with the parameters and bounds of Pi's
+ * `ls`.
+ */
 export const listDir: ReadTool = {
   name: "list_dir",
   aliases: ["ls"],
@@ -85,7 +88,10 @@ function entryLine(roots: Roots, rules: readonly IgnoreRules[], folder: string, 
   return isAllowed(roots, target) && (isInGit(folder) || !isInGit(target)) ? lineOf(entry.name, target, "symlink") : [];
 }
 
-/** The line of a file or folder; none for anything else, and if it cannot be looked at. `path` is free of symlinks. */
+/**
+ * The line of a file or folder; none for anything else, and if it cannot be looked at. `path` is
+ * free of symlinks.
+ */
 function lineOf(name: string, path: string, note?: string): string[] {
   const stats = statsOf(path);
   if (!stats?.isDirectory() && !stats?.isFile()) return [];

@@ -1,4 +1,7 @@
-/** Bounds of one tool answer: those of Pi's read, find and grep (pi-coding-agent 0.73.1, core/tools/truncate). */
+/**
+ * Bounds of one tool answer: those of Pi's read, find and grep (pi-coding-agent 0.73.1,
+ * core/tools/truncate).
+ */
 export const MAX_LINES = 2000;
 export const MAX_BYTES = 50 * 1024;
 
@@ -9,7 +12,10 @@ export interface Line {
   readonly end: number;
 }
 
-/** The lines of a text, one at a time: a list of ten million would not fit. A line feed at the end begins no line. */
+/**
+ * The lines of a text, one at a time: a list of ten million would not fit. A line feed at the end
+ * begins no line.
+ */
 export function* linesOf(text: string): Generator<Line> {
   let number = 0;
   for (let start = 0; start < text.length; ) {
@@ -36,7 +42,10 @@ export function withNotes(text: string, notes: readonly string[]): string {
   return notes.length === 0 ? text : `${text}\n\n[${notes.join(". ")}]`;
 }
 
-/** A name as one line shows it. With a line feed in it, it could pass for several lines; quotes show that it is one name. */
+/**
+ * A name as one line shows it. With a line feed in it, it could pass for several lines; quotes show
+ * that it is one name.
+ */
 export function shownName(name: string): string {
   return /\p{Cc}/u.test(name) ? JSON.stringify(name) : name;
 }

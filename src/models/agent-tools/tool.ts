@@ -14,7 +14,10 @@ export interface ToolAnswer {
 export interface AgentTool extends ToolSpec {
   /** It changes something outside of the conversation. */
   readonly sideEffects: boolean;
-  /** `args` conform to `parameters`. If it rejects, the model gets the error's message as the answer. */
+  /**
+   * `args` conform to `parameters`. If it rejects, the model gets the error's message as the
+   * answer.
+   */
   run(args: { readonly [name: string]: Json }, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
@@ -97,7 +100,10 @@ function reader(args: { readonly [name: string]: Json }): Arguments {
   };
 }
 
-/** Arguments as a tool takes them. A null for an optional argument is left out, because many models pass one. `problems` say in words where they do not conform. */
+/**
+ * Arguments as a tool takes them. A null for an optional argument is left out, because many models
+ * pass one. `problems` say in words where they do not conform.
+ */
 export function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }) {
   const required: Json = parameters.required ?? [];
   const properties = isJsonObject(parameters.properties) ? parameters.properties : {};

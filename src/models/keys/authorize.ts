@@ -31,8 +31,9 @@ type Found<Key = string> = Pick<Authorization, "expires"> & { readonly key: Key 
 const AMBIENT = new Set(["amazon-bedrock", "google-vertex"]);
 
 /**
- * The key and headers for a provider (semantics 36): the variable that the user named, pi-ai's variables, keys of Pi's
- * auth.json and models.json, a login of auth.json that has not expired (it is never refreshed).
+ * The key and headers for a provider (semantics 36): the variable that the user named, pi-ai's
+ * variables, keys of Pi's auth.json and models.json, a login of auth.json that has not expired (it
+ * is never refreshed).
  *
  * @throws RlmError `auth_expired`, or `no_model_configured` if there is no key
  */
@@ -114,7 +115,10 @@ function fromLogin(provider: string, { files, now }: KeySources): Found | undefi
   throw new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: `${firstly("login")}.` });
 }
 
-/** The token of a gateway in front of Anthropic: it goes as a bearer token and never as a key. A key goes before it. */
+/**
+ * The token of a gateway in front of Anthropic: it goes as a bearer token and never as a key. A key
+ * goes before it.
+ */
 function bearerToken(provider: string, { env, apiKeyEnv, envNames }: KeySources): string | undefined {
   if (provider !== "anthropic" || apiKeyEnv !== undefined || envNames.some((name) => isKey(env[name])))
     return undefined;

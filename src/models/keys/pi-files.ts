@@ -85,11 +85,12 @@ export function agentDirOf(env: Env): string {
 }
 
 /**
- * Reads auth.json and models.json of Pi's folder; a file that is not there counts as empty. Never writes, and takes no
- * lock: Pi writes each in one call.
+ * Reads auth.json and models.json of Pi's folder; a file that is not there counts as empty. Never
+ * writes, and takes no lock: Pi writes each in one call.
  *
- * @throws RlmError `invalid_config` for files that are not what Pi writes: to skip models.json could send a prompt past
- * the proxy that it names. Logins of a type that is not known are passed over
+ * @throws RlmError `invalid_config` for files that are not what Pi writes: to skip models.json
+ * could send a prompt past the proxy that it names. Logins of a type that is not known are passed
+ * over
  */
 export function readPiFiles(agentDir: string, env: Env = process.env): PiFiles {
   const credentials = new Map<string, PiCredential>();
@@ -110,10 +111,12 @@ export function readPiFiles(agentDir: string, env: Env = process.env): PiFiles {
 }
 
 /**
- * The value that an entry of Pi's files means: that of the variable of this name, else the text itself.
+ * The value that an entry of Pi's files means: that of the variable of this name, else the text
+ * itself.
  *
  * @param what names the entry in the message
- * @throws RlmError `no_model_configured` for `!command`: Belay runs no commands of configuration files
+ * @throws RlmError `no_model_configured` for `!command`: Belay runs no commands of configuration
+ * files
  */
 export function resolveEntry(entry: string, env: Env, what: string): string {
   if (!entry.startsWith("!")) return env[entry] || entry;
@@ -123,10 +126,11 @@ export function resolveEntry(entry: string, env: Env, what: string): string {
 }
 
 /**
- * A JSON object from a file, with the line comments and trailing commas that Pi allows; undefined if the file is not there
- * or empty.
+ * A JSON object from a file, with the line comments and trailing commas that Pi allows; undefined
+ * if the file is not there or empty.
  *
- * @throws RlmError `invalid_config` for anything else. Its message never quotes the file, which may hold keys
+ * @throws RlmError `invalid_config` for anything else. Its message never quotes the file, which may
+ * hold keys
  */
 export function readJsonFile(file: string): { readonly [key: string]: unknown } | undefined {
   const read = readBoundedFile(file, { maxBytes: MAX_BYTES, followsLink: true });

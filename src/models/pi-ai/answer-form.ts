@@ -12,7 +12,10 @@ export interface AskedModel {
   readonly leavesOut: readonly string[];
 }
 
-/** A schema as a part that a server may refuse. Servers refuse some schemas and take others, so it is a part by its text. */
+/**
+ * A schema as a part that a server may refuse. Servers refuse some schemas and take others, so it
+ * is a part by its text.
+ */
 export type FormPart = "schema" | `schema ${string}` | "schema beside tools" | "schema of no object";
 
 /** The form that a request asks for. */
@@ -52,7 +55,10 @@ interface FormApi extends Omit<NativeRules, "takesPlain"> {
 
 const named = (schema: Json) => ({ name: "answer", strict: true, schema });
 
-/** Servers that imitate OpenAI's keep every reply to the schema, so that their models could call no tool. */
+/**
+ * Servers that imitate OpenAI's keep every reply to the schema, so that their models could call no
+ * tool.
+ */
 const CHAT: FormApi = {
   requiresAll: true,
   isClosed: true,

@@ -10,7 +10,10 @@ const chatMessage = v.looseObject({
 const geminiPart = v.looseObject({ text, functionCall: v.optional(v.looseObject({ name: v.string() })) });
 const geminiContent = v.looseObject({ parts: v.nullish(v.array(geminiPart)) });
 
-/** As much of an answer as pi-ai and the stream need. It is a server's text, and is handed on as it is. */
+/**
+ * As much of an answer as pi-ai and the stream need. It is a server's text, and is handed on as it
+ * is.
+ */
 const CHAT = v.looseObject({ choices: v.array(v.looseObject({ message: chatMessage })) });
 const RESPONSE = v.looseObject({ status: v.string(), output: v.array(piece) });
 const MESSAGE = v.looseObject({ content: v.array(piece), usage: v.looseObject({}) });

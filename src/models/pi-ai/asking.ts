@@ -17,8 +17,8 @@ export interface Asking {
   /** Facts about the body as it was sent. */
   sent(): Pick<ModelAnswer, "isConstrained" | "ignored">;
   /**
-   * True if the provider refused a part of the request that it can do without. The process remembers it, so the next request goes
-   * without the part.
+   * True if the provider refused a part of the request that it can do without. The process
+   * remembers it, so the next request goes without the part.
    */
   adapt(said: string, status: number | null): boolean;
 }
@@ -30,7 +30,10 @@ type Part = FormPart | "limit" | Droppable | TemplatePart | ParameterPart;
 const DROPPABLE = ["stream_options", "reasoning_effort", "chat_template_kwargs", "thinking_budget_tokens"] as const;
 type Droppable = (typeof DROPPABLE)[number];
 
-/** Words of chat templates about what they have no place for. Some count a system prompt among the roles that alternate. */
+/**
+ * Words of chat templates about what they have no place for. Some count a system prompt among the
+ * roles that alternate.
+ */
 const TEMPLATES = {
   "system prompt":
     /system role (?:is )?not supported|only user and assistant roles are supported!|roles must alternate/i,
@@ -38,7 +41,9 @@ const TEMPLATES = {
 } as const;
 type TemplatePart = keyof typeof TEMPLATES;
 
-/** Decides what a request asks of its provider, by the API and by what the model has refused before. */
+/**
+ * Decides what a request asks of its provider, by the API and by what the model has refused before.
+ */
 export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
   const { model } = asked;
   const key = `${model.baseUrl} ${model.provider}/${model.id}`;
@@ -144,7 +149,10 @@ const LIMITS = ["max_tokens", "max_completion_tokens"] as const;
 
 type Fields = { readonly [field: string]: unknown };
 
-/** The body with room for a value beside the thinking of its model, by fields that llama.cpp, vLLM and SGLang know. */
+/**
+ * The body with room for a value beside the thinking of its model, by fields that llama.cpp, vLLM
+ * and SGLang know.
+ */
 function withRoom(
   body: Fields,
   { isNamed }: AskedModel,
@@ -155,7 +163,10 @@ function withRoom(
   return { ...body, ...off, thinking_budget_tokens: Math.floor(maxTokens / 2) };
 }
 
-/** The body for a server that does not know all fields: without some, and with the limit of tokens by its other name. */
+/**
+ * The body for a server that does not know all fields: without some, and with the limit of tokens
+ * by its other name.
+ */
 function knownFields(body: Fields, refused: ReadonlySet<Part>, sent: Set<Part>, ignored: string[]): Fields {
   const known: { [field: string]: unknown } = {};
   for (const [field, value] of Object.entries(body)) {
@@ -184,14 +195,20 @@ function withField(fields: Fields, [name = "", ...rest]: readonly string[], valu
   return { ...fields, [name]: rest.length === 0 ? value : withField(isRecord(inner) ? inner : {}, rest, value) };
 }
 
-/** The system prompt at the beginning of the first message, for templates that have none, such as those of Gemma 2. */
+/**
+ * The system prompt at the beginning of the first message, for templates that have none, such as
+ * those of Gemma 2.
+ */
 function withoutSystem({ systemPrompt, ...context }: Context): Context {
   const [first, ...others] = context.messages;
   if (systemPrompt === undefined || first?.role !== "user" || typeof first.content !== "string") return context;
   return { ...context, messages: [{ ...first, content: `${systemPrompt}\n\n${first.content}` }, ...others] };
 }
 
-/** Calls that follow one another, each with its result, for templates with one call a message, such as those of Llama 3. */
+/**
+ * Calls that follow one another, each with its result, for templates with one call a message, such
+ * as those of Llama 3.
+ */
 function oneByOne(messages: readonly Message[]): Message[] {
   const result: Message[] = [];
   let waiting: AssistantMessage[] = [];

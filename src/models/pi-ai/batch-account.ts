@@ -8,7 +8,10 @@ import { BATCH_APIS, type BatchAccount, type BatchApi, type Model, type Price } 
 /** Names and hosts of providers without batches that Belay knows, and of subscriptions. */
 const REFUSED = /azure|vertex|aiplatform|bedrock|mistral|openrouter|copilot|codex|chatgpt|cloudflare/;
 
-/** The API in which a model's provider takes batches; undefined: Belay has no batches of that provider. */
+/**
+ * The API in which a model's provider takes batches; undefined: Belay has no batches of that
+ * provider.
+ */
 export function batchApiOf({ provider, api, baseUrl }: PiModel<Api>, isNamed: boolean): BatchApi | undefined {
   // The provider of a model at a named server is any word.
   if (REFUSED.test(`${isNamed ? "" : provider} ${URL.parse(baseUrl)?.host ?? baseUrl}`)) return undefined;
@@ -65,7 +68,10 @@ function keyIn(api: BatchApi, key: string): Record<string, string> {
   return api === "google-generative-ai" ? { "x-goog-api-key": key } : { authorization: `Bearer ${key}` };
 }
 
-/** Betas that the bodies of pi-ai need. A batch names them once for all of its rows, so they are those of any request. */
+/**
+ * Betas that the bodies of pi-ai need. A batch names them once for all of its rows, so they are
+ * those of any request.
+ */
 function betasOf({ compat, reasoning }: PiModel<Api>): string[] {
   const has: Readonly<Record<string, unknown>> = isRecord(compat) ? compat : {};
   return [

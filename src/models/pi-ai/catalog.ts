@@ -11,7 +11,10 @@ export interface ListedModel {
   readonly model: PiModel<Api>;
   readonly price: Model["price"];
   readonly window: Model["window"];
-  /** No list has it: it is asked for by its name, as the listed model of its provider that is named most like it. */
+  /**
+   * No list has it: it is asked for by its name, as the listed model of its provider that is named
+   * most like it.
+   */
   readonly near?: readonly string[];
   /** Headers that models.json wants for this model; values as they stand there. */
   readonly headers: Readonly<Record<string, string>>;
@@ -59,7 +62,10 @@ const UNLISTED = {
   maxTokens: 0,
 };
 
-/** Servers that imitate the protocol know its first fields: an unknown limit of tokens would be ignored. */
+/**
+ * Servers that imitate the protocol know its first fields: an unknown limit of tokens would be
+ * ignored.
+ */
 const PLAIN = {
   compat: { supportsStore: false, supportsDeveloperRole: false, maxTokensField: "max_tokens" },
 } satisfies Pick<PiModel<"openai-completions">, "compat">;
@@ -124,14 +130,19 @@ function listedModels(piAi: PiAi, { fetched }: Pick<PiFiles, "fetched">, provide
   return [...built.filter(({ id }) => !ids.has(id)), ...models];
 }
 
-/** A fetched list names new models. It cannot change where a provider's key goes, nor bring a protocol. */
+/**
+ * A fetched list names new models. It cannot change where a provider's key goes, nor bring a
+ * protocol.
+ */
 function isUsable(model: unknown, built: readonly PiModel<Api>[]): model is PiModel<Api> {
   if (!isRecord(model) || typeof model.id !== "string" || (model.type ?? "chat") !== "chat") return false;
   if (!isRecord(model.cost) || typeof model.contextWindow !== "number" || !Array.isArray(model.input)) return false;
   return built.some(({ api, baseUrl }) => api === model.api && baseUrl === model.baseUrl);
 }
 
-/** A model that models.json defines; what it leaves out comes from another model of that provider. */
+/**
+ * A model that models.json defines; what it leaves out comes from another model of that provider.
+ */
 function customModel(
   name: string,
   provider: PiProvider,

@@ -8,13 +8,19 @@ export type Fetching = (plain: Fetch, ...request: Parameters<Fetch>) => Promise<
 const calls = new AsyncLocalStorage<Fetching | null>();
 let isReplaced = false;
 
-/** Runs `send`. The requests that it makes with `fetch` go to `fetching`; null: to the `fetch` of the process. */
+/**
+ * Runs `send`. The requests that it makes with `fetch` go to `fetching`; null: to the `fetch` of
+ * the process.
+ */
 export function fetchingBy<T>(fetching: Fetching | null, send: () => T): T {
   replaceFetch();
   return calls.run(fetching, send);
 }
 
-/** Google's SDK takes no `fetch` but the global one. Requests of others go to the one that was there. */
+/**
+ * Google's SDK takes no `fetch` but the global one. Requests of others go to the one that was
+ * there.
+ */
 function replaceFetch(): void {
   if (isReplaced) return;
   isReplaced = true;

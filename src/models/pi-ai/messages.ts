@@ -59,10 +59,16 @@ function withText(message: AssistantMessage, text: string): AssistantMessage {
   return { ...message, content };
 }
 
-/** The text of arguments that pi-ai could not read: it stands at the end of pi-ai's words about them. */
+/**
+ * The text of arguments that pi-ai could not read: it stands at the end of pi-ai's words about
+ * them.
+ */
 const refusedArguments = ({ argumentsError }: ToolCall) => argumentsError?.split("\n\nReceived arguments:\n")[1];
 
-/** The turn with the first `units` of its text, and without its tool calls, as if the model had stopped there. */
+/**
+ * The turn with the first `units` of its text, and without its tool calls, as if the model had
+ * stopped there.
+ */
 export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
   const message = toAssistant(turn);
   let left = units;
@@ -76,7 +82,10 @@ export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
   return { text: turn.text.slice(0, units), toolUses: [], stop: "end", raw: { ...message, content } };
 }
 
-/** The usage of an answer; none if the provider tells what no usage can be: a budget would take it for more room, or for no limit. */
+/**
+ * The usage of an answer; none if the provider tells what no usage can be: a budget would take it
+ * for more room, or for no limit.
+ */
 export function toUsage(message: AssistantMessage | null): Usage {
   if (!message) return NO_USAGE;
   const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
@@ -98,8 +107,9 @@ function savedBy({ input, cacheRead, cacheWrite, cost }: AssistantMessage["usage
 }
 
 /**
- * The messages with ids of calls by their places in the conversation, whatever ids came: each differs, a resumed conversation
- * sends the same bytes, and every chat template takes them. Those of Mistral want nine letters and digits.
+ * The messages with ids of calls by their places in the conversation, whatever ids came: each
+ * differs, a resumed conversation sends the same bytes, and every chat template takes them. Those
+ * of Mistral want nine letters and digits.
  */
 function toMessages(messages: readonly ModelMessage[]): Message[] {
   let calls = 0;
@@ -119,7 +129,10 @@ function toMessages(messages: readonly ModelMessage[]): Message[] {
   });
 }
 
-/** The reply whose calls are named by their places. @param before calls that the conversation has before it */
+/**
+ * The reply whose calls are named by their places. @param before calls that the conversation has
+ * before it
+ */
 function withPlacedIds(reply: AssistantMessage, before: number): AssistantMessage {
   const given = reply.content.filter(isCall).map(({ id }) => id);
   // In the Responses API the id of an item follows, which its reasoning belongs to.
@@ -164,7 +177,10 @@ function withUses(answer: ModelTurn): AssistantMessage {
   return { ...message, content };
 }
 
-/** An earlier answer as pi-ai gave it, or written anew if another adapter did or if it is told in other words. */
+/**
+ * An earlier answer as pi-ai gave it, or written anew if another adapter did or if it is told in
+ * other words.
+ */
 function toAssistant({ raw, text, toolUses }: ModelTurn): AssistantMessage {
   if (isAssistantMessage(raw)) return raw;
   const said = text === "" ? [] : [{ type: "text" as const, text }];

@@ -37,7 +37,10 @@ interface PiAiModelParts extends Omit<ListedModel, "headers"> {
   load(): Pick<PiAi, "streamSimple">;
 }
 
-/** A model that pi-ai sends to. On a server of the user's own Belay looks after its window, and on others pi-ai does too. */
+/**
+ * A model that pi-ai sends to. On a server of the user's own Belay looks after its window, and on
+ * others pi-ai does too.
+ */
 export function piAiModel(parts: PiAiModelParts): Model {
   const { model, isNamed = false } = parts;
   const isOwn = model.api === "openai-completions" && (isNamed || isPrivateAddress(model.baseUrl));
@@ -133,7 +136,8 @@ function optionsOf(
     timeoutMs: NO_SDK_TIMEOUT_MS,
     // A conversation that goes on where a server keeps it would be lost with the server's copy.
     disableContinuation: true,
-    // pi-ai keeps a WebSocket for minutes after a request of a conversation, and the process would wait for it.
+    // pi-ai keeps a WebSocket for minutes after a request of a conversation, and the process would
+    // wait for it.
     transport: "sse",
     // Replies over HTTP/2 would be read without a bound.
     env: { AWS_BEDROCK_FORCE_HTTP1: "1" },
@@ -186,8 +190,8 @@ async function receive(
 }
 
 /**
- * The arguments of tool calls as they were sent, by the place of the call in the message: older copies of pi-ai complete the
- * ones that end too early.
+ * The arguments of tool calls as they were sent, by the place of the call in the message: older
+ * copies of pi-ai complete the ones that end too early.
  *
  * @param begun called with each event of the answer
  */
@@ -205,7 +209,10 @@ async function follow(
   return texts;
 }
 
-/** The failure of a reply whose provider says that it is no answer; null: it says nothing of the kind. */
+/**
+ * The failure of a reply whose provider says that it is no answer; null: it says nothing of the
+ * kind.
+ */
 function notAnAnswer(refusal: Refusal, stopped: StopReason | null): SubCallError | null {
   const { place, seen, said } = refusal;
   if (seen.refusal !== undefined) return withheldBy(refusal, seen.refusal);
@@ -223,7 +230,10 @@ function notAnAnswer(refusal: Refusal, stopped: StopReason | null): SubCallError
 /** Only tools of the provider's own make it pause, and none are asked for. */
 const PAUSED = { retriable: false, suggestion: "Name another model, or ask for less in one call." };
 
-/** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */
+/**
+ * The answer of a row. A key or rate that was at fault may be right by now: the failure is of this
+ * request alone.
+ */
 function asRow(answer: ModelAnswer, { failure: error }: Posting, ofCost: number): ModelAnswer {
   const { cost_usd, saved_usd } = answer.usage;
   const saved = saved_usd === undefined ? {} : { saved_usd: saved_usd * ofCost };
@@ -275,8 +285,8 @@ function addressOf(baseUrl: string): string {
 const ANSWER = 1024;
 
 /**
- * pi-ai's options for a level. `maxTokens` bounds thinking and answer together: where pi-ai adds the budget of thinking to
- * it, it gets so much less.
+ * pi-ai's options for a level. `maxTokens` bounds thinking and answer together: where pi-ai adds
+ * the budget of thinking to it, it gets so much less.
  */
 export function thinkingOptions(model: PiModel<Api>, wanted: Thinking, maxTokens: number) {
   const level = nearestLevel(model, wanted);
@@ -288,7 +298,10 @@ export function thinkingOptions(model: PiModel<Api>, wanted: Thinking, maxTokens
   return budget < 1024 ? { maxTokens } : { maxTokens: maxTokens - budget, reasoning: level, thinkingBudgets };
 }
 
-/** The level, else the next one above that the model has, else the next below: models that always think have no `off`. */
+/**
+ * The level, else the next one above that the model has, else the next below: models that always
+ * think have no `off`.
+ */
 export function nearestLevel(model: PiModel<Api>, wanted: Thinking): Thinking {
   const has = THINKING.filter((level) => hasLevel(model, level));
   const at = THINKING.indexOf(wanted);

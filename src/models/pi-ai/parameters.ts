@@ -6,8 +6,8 @@ const NAMES = ["temperature", "top_p", "seed", "stop"] as const;
 type Name = (typeof NAMES)[number];
 
 /**
- * A parameter as a model refuses it: `seed` is refused with every value, `seed=7` with this one, `top_p beside temperature` only
- * together, and `top_p while it thinks` only then.
+ * A parameter as a model refuses it: `seed` is refused with every value, `seed=7` with this one,
+ * `top_p beside temperature` only together, and `top_p while it thinks` only then.
  */
 export type ParameterPart = `${Name}${string}`;
 const BOTH = "top_p beside temperature";
@@ -69,7 +69,9 @@ interface PlacedParameters {
   readonly fields: { readonly [place: string]: Json };
   /** The parts that the model may refuse. */
   readonly parts: readonly ParameterPart[];
-  /** Names of those that are left out: the API does not have them, or the model has refused them. */
+  /**
+   * Names of those that are left out: the API does not have them, or the model has refused them.
+   */
   readonly ignored: readonly Name[];
 }
 
@@ -100,7 +102,10 @@ export function placedParameters(
   return { fields, parts, ignored };
 }
 
-/** True for a body that asks a model of Anthropic to think. In that of Bedrock the field stands deeper. */
+/**
+ * True for a body that asks a model of Anthropic to think. In that of Bedrock the field stands
+ * deeper.
+ */
 function isThinking({ thinking, additionalModelRequestFields: more }: Readonly<Record<string, unknown>>): boolean {
   const given = isRecord(more) ? more.thinking : thinking;
   return isRecord(given) && given.type !== "disabled";
@@ -122,7 +127,10 @@ const IS_PAIR = /\bboth\b|\beither\b|only one|mutually/i;
 /** The refusal is of the value. */
 const OF_VALUE = /\brange\b|between|less than|greater than|at most|at least|maximum|minimum|exceed/i;
 
-/** The part that a refusal in these words is about: of what is named first. undefined: it is about something else. */
+/**
+ * The part that a refusal in these words is about: of what is named first. undefined: it is about
+ * something else.
+ */
 export function refusedParameter(said: string, parts: readonly ParameterPart[]): ParameterPart | undefined {
   if (!REFUSING.some((words) => words.test(said))) return undefined;
   const named = NAMES.map((name) => ({ name, at: said.search(WORDS[name]) }))

@@ -20,7 +20,10 @@ export interface Posting {
   failure?: SubCallError;
 }
 
-/** Runs `send`. The request that it makes with `fetch` is posted instead, and its row is the stream that pi-ai reads. */
+/**
+ * Runs `send`. The request that it makes with `fetch` is posted instead, and its row is the stream
+ * that pi-ai reads.
+ */
 export function posting<T>(call: Posting, send: () => T): T {
   return fetchingBy((_, ...request) => responseTo(call, new Request(...request)), send);
 }
@@ -60,7 +63,10 @@ function withoutStream(text: string): Json {
   return { ...body, tools };
 }
 
-/** null for a row that is not the answer to a request: its status is not one, or its body has another form or is too deep. */
+/**
+ * null for a row that is not the answer to a request: its status is not one, or its body has
+ * another form or is too deep.
+ */
 function responseOf(
   api: BatchApi,
   { status, body }: Exclude<PostedAnswer, { failure: SubCallError }>,

@@ -12,7 +12,10 @@ import type { SeenResponse } from "./response-watch.ts";
 
 /** Characters of a provider's message that are kept: a gateway may answer with a whole page. */
 const MESSAGE_CHARS = 500;
-/** Characters of it that patterns look at, pi-ai's among them, which may take the square of its length. */
+/**
+ * Characters of it that patterns look at, pi-ai's among them, which may take the square of its
+ * length.
+ */
 const SEEN_CHARS = 16_384;
 
 /** The model and the server that failed. */
@@ -42,8 +45,8 @@ export interface Refusal {
 }
 
 /**
- * Tells why a provider gave no answer: by the HTTP status if it was one of failure, else by the words of the
- * provider's SDK.
+ * Tells why a provider gave no answer: by the HTTP status if it was one of failure, else by the
+ * words of the provider's SDK.
  */
 export function explain({ place, said: whole, seen, secrets, tokens }: Refusal): Explained {
   const said = whole.slice(0, SEEN_CHARS);
@@ -69,7 +72,10 @@ export function explain({ place, said: whole, seen, secrets, tokens }: Refusal):
   };
 }
 
-/** The failure of a reply in which the model refused, or that its provider withheld. @param words as they were sent */
+/**
+ * The failure of a reply in which the model refused, or that its provider withheld. @param words as
+ * they were sent
+ */
 export function withheldBy({ place, secrets }: Refusal, words: string): SubCallError {
   const shown = redactedStart(words.trim(), MESSAGE_CHARS, (text) => withoutKeys(text, secrets));
   return failure("content_filtered", `${place.id}: ${shown}`);
@@ -122,7 +128,10 @@ export function isUnreached({ status, networkError, outbound }: SeenResponse): b
   return status === null && networkError !== null && UNCONNECTED.test(networkError);
 }
 
-/** The first words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
+/**
+ * The first words of some SDKs if `fetch` refuses the address: a port of another protocol, for
+ * example.
+ */
 const NO_CONNECTION = "Connection error.";
 
 /** A page in place of an answer is of another address. */
@@ -134,10 +143,16 @@ function troubleKind({ isUnsent }: Trouble, { odd }: SeenResponse): RefusalKind 
 /** The only words of pi-ai about a stop reason such as `refusal` or `SAFETY` in these protocols. */
 export const UNNAMED = "An unknown error occurred";
 const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
-/** A stream that ended without the event or the reason that ends an answer, in the words of pi-ai from 0.87 on. */
+/**
+ * A stream that ended without the event or the reason that ends an answer, in the words of pi-ai
+ * from 0.87 on.
+ */
 const BROKEN_OFF = /stream ended (?:before|without)/i;
 
-/** The part of a name before its first `/` is the provider: a server that users name is asked for the rest alone. */
+/**
+ * The part of a name before its first `/` is the provider: a server that users name is asked for
+ * the rest alone.
+ */
 function notFound({ id, address, isNamed, near }: Place): string {
   const asked = id.slice(id.indexOf("/") + 1);
   const check = `check the model's name and the base URL (${address}).`;
@@ -148,15 +163,21 @@ function notFound({ id, address, isNamed, near }: Place): string {
   return `The server was asked for ${asked}. If it knows the model as ${id}, name it local/${id}; else ${check}`;
 }
 
-/** The status of failure. One of success says nothing about a body that broke off or held an error. */
+/**
+ * The status of failure. One of success says nothing about a body that broke off or held an error.
+ */
 export function statusOf(said: string, seen: SeenResponse): number | null {
-  // pi-ai's messages begin with the status; an error inside of a stream has it as a field, if at all.
+  // pi-ai's messages begin with the status; an error inside of a stream has it as a field, if at
+  // all.
   const stated = /^([45]\d\d)\b/.exec(said)?.[1] ?? /"code"\s*:\s*"?([45]\d\d)\b/.exec(said)?.[1];
   const status = (seen.status ?? 0) >= 400 ? seen.status : Number(stated ?? 0);
   return status || null;
 }
 
-/** Some providers tell the wait in words only: `try again in 1m2.5s`, `retry after 26 seconds`, `"retryDelay":"38s"`. */
+/**
+ * Some providers tell the wait in words only: `try again in 1m2.5s`, `retry after 26 seconds`,
+ * `"retryDelay":"38s"`.
+ */
 function waitIn(words: string): number | null {
   const wait = WAIT.exec(words)?.[1];
   if (wait === undefined) return null;
@@ -184,7 +205,10 @@ function readable(text: string): string {
   return `${said.slice(0, said.indexOf("{"))}${message}${raw}`;
 }
 
-/** The error that a message of pi-ai holds as JSON: its fields, or its words alone; null: there is none. */
+/**
+ * The error that a message of pi-ai holds as JSON: its fields, or its words alone; null: there is
+ * none.
+ */
 function errorIn(said: string): { readonly [key: string]: unknown } | string | null {
   const at = said.indexOf("{");
   const body = at < 0 ? undefined : parseJson(said.slice(at));
@@ -194,7 +218,10 @@ function errorIn(said: string): { readonly [key: string]: unknown } | string | n
   return isRecord(error) ? error : body;
 }
 
-/** The words by which a failure is sorted: what a server repeats of a request or a reply, and addresses, are not among them. */
+/**
+ * The words by which a failure is sorted: what a server repeats of a request or a reply, and
+ * addresses, are not among them.
+ */
 function wordsOf(said: string): string {
   const found = errorIn(said);
   const own = found === null || typeof found === "string" ? (found ?? said) : JSON.stringify(found, withoutEcho);
@@ -210,9 +237,10 @@ function isTooLong(said: string): boolean {
 }
 
 /**
- * Messages as users of these servers have reported them: Anthropic ("input length and `max_tokens` exceed context limit"),
- * SGLang ("longer than the model's context length", "exceeds the model's maximum context length of"), vLLM ("longer than
- * the maximum model length", "too long to fit into the model"), TGI, Groq's limit for a minute, OpenAI's for one message.
+ * Messages as users of these servers have reported them: Anthropic ("input length and `max_tokens`
+ * exceed context limit"), SGLang ("longer than the model's context length", "exceeds the model's
+ * maximum context length of"), vLLM ("longer than the maximum model length", "too long to fit into
+ * the model"), TGI, Groq's limit for a minute, OpenAI's for one message.
  */
 const OTHERS = new RegExp(
   [

@@ -15,7 +15,9 @@ export interface RegistryOptions extends Pick<KeySources, "env" | "apiKeyEnv" | 
   readonly leaveOut?: readonly string[];
 }
 
-/** The key that is sent if a server is named without one: OpenAI's SDK does not send without a key. */
+/**
+ * The key that is sent if a server is named without one: OpenAI's SDK does not send without a key.
+ */
 const PLACEHOLDER_KEY = "none";
 
 /** A model of the server at `baseUrl`. Keys of other providers are never sent there. */
@@ -34,8 +36,8 @@ export function serverModel(name: string, baseUrl: string, options: RegistryOpti
 }
 
 /**
- * A model of pi-ai's list or of the user's models.json. Its key is looked for at once, and again when it has expired: the
- * user's Pi may have renewed a login in the meantime.
+ * A model of pi-ai's list or of the user's models.json. Its key is looked for at once, and again
+ * when it has expired: the user's Pi may have renewed a login in the meantime.
  *
  * @throws RlmError `no_model_configured`, `auth_expired`, `invalid_config`
  */
@@ -60,7 +62,10 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
   });
 }
 
-/** Names of the variables that hold a provider's key: pi-ai tells those that are set, so it is asked as if all were. */
+/**
+ * Names of the variables that hold a provider's key: pi-ai tells those that are set, so it is asked
+ * as if all were.
+ */
 function keyNames(piAi: PiAi, provider: string): readonly string[] {
   const all = new Proxy<Record<string, string>>({}, { get: () => "set" });
   // What ANTHROPIC_AUTH_TOKEN holds is no key: it is sent as `Authorization: Bearer`.
@@ -95,7 +100,10 @@ export function registeredPrice(name: string, options: RegistryOptions): Model["
   return pricedBy(findModel(loadPiAi(), readPiFiles(options.agentDir), readModelName(name)), options).price;
 }
 
-/** Gives a model without a price the user's. The user names two: input from a cache costs as other input. */
+/**
+ * Gives a model without a price the user's. The user names two: input from a cache costs as other
+ * input.
+ */
 function pricedBy(listed: ListedModel, { price }: RegistryOptions): ListedModel {
   if (listed.price !== null || !price) return listed;
   const { input, output } = price;

@@ -17,15 +17,18 @@ export interface ReplyBounds {
   isTooLong?: true;
 }
 
-/** The bounds of replies with so many tokens. Each token may be an event of its own, which takes some hundred bytes. */
+/**
+ * The bounds of replies with so many tokens. Each token may be an event of its own, which takes
+ * some hundred bytes.
+ */
 export function replyBounds(tokens: number): ReplyBounds {
   const BYTES_A_TOKEN = 1024;
   return { most: LIMITS.replyBytes + BYTES_A_TOKEN * tokens };
 }
 
 /**
- * Runs `send`. Replies to the requests that it makes with `fetch` or Node's http are read as far as the bounds go, and those of
- * `fetch` are noted in `seen`.
+ * Runs `send`. Replies to the requests that it makes with `fetch` or Node's http are read as far as
+ * the bounds go, and those of `fetch` are noted in `seen`.
  *
  * @param api pi-ai's name of the protocol
  */
@@ -36,7 +39,9 @@ export function boundReplies<T>(bounds: ReplyBounds, api: string, seen: SeenResp
   return calls.run(bounds, () => fetchingBy(fetching, send));
 }
 
-/** Asked of each chunk in turn: it is `passed` on, or the reply is `cut` before it, or `refused`. */
+/**
+ * Asked of each chunk in turn: it is `passed` on, or the reply is `cut` before it, or `refused`.
+ */
 function gateOf(isAnswer: boolean, bounds: ReplyBounds) {
   const most = isAnswer ? bounds.most : LIMITS.errorBodyBytes;
   let bytes = 0;
@@ -71,7 +76,10 @@ function bounded(response: Response, bounds: ReplyBounds, api: string, seen: See
   return new Response(response.body.pipeThrough(read), { status, statusText, headers });
 }
 
-/** Protocols in which pi-ai 0.73, the copy of older Pi, takes the end of a stream for the end of the answer. */
+/**
+ * Protocols in which pi-ai 0.73, the copy of older Pi, takes the end of a stream for the end of the
+ * answer.
+ */
 const UNCHECKED = new Set([
   "openai-completions",
   "mistral-conversations",

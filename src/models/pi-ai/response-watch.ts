@@ -11,7 +11,10 @@ export interface SeenResponse {
   networkError: string | null;
   /** The words with which the model refused, or why the prompt was blocked. */
   refusal?: string;
-  /** The answer's end, as its stream told it: `cut` is by the limit of tokens. Absent if pi-ai looks itself. */
+  /**
+   * The answer's end, as its stream told it: `cut` is by the limit of tokens. Absent if pi-ai looks
+   * itself.
+   */
   end?: "missing" | "told" | "cut";
   /** The reply that came in place of an answer, as a clause. */
   odd?: string;
@@ -19,7 +22,10 @@ export interface SeenResponse {
   outbound?: OutboundError;
 }
 
-/** Notes the response to a request. Provider SDKs drop the headers of a refused one, and with them Retry-After. */
+/**
+ * Notes the response to a request. Provider SDKs drop the headers of a refused one, and with them
+ * Retry-After.
+ */
 export async function noted(seen: SeenResponse, answer: Promise<Response>): Promise<Response> {
   try {
     const response = await answer;
@@ -40,8 +46,8 @@ export function noteFailure(seen: SeenResponse, error: unknown): void {
 }
 
 /**
- * Retry-After in ms: seconds, or a date, which is compared with the response's own Date header (the clocks of two machines
- * differ). `retry-after-ms` is what OpenAI and Azure send beside it.
+ * Retry-After in ms: seconds, or a date, which is compared with the response's own Date header (the
+ * clocks of two machines differ). `retry-after-ms` is what OpenAI and Azure send beside it.
  */
 function readRetryAfter(headers: Headers): number | null {
   const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");

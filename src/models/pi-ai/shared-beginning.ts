@@ -19,8 +19,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const MARK = { cache_control: { type: "ephemeral" } };
 
 /**
- * Marks what a request shares with others for the cache of Anthropic, whose providers keep nothing else. Those of other APIs keep
- * all. Without a place for the mark the body stays as it is.
+ * Marks what a request shares with others for the cache of Anthropic, whose providers keep nothing
+ * else. Those of other APIs keep all. Without a place for the mark the body stays as it is.
  *
  * @param units UTF-16 units of the first message; 0: the system prompt alone is shared
  */

@@ -4,17 +4,24 @@ import { BATCH_APIS, type BatchApi } from "../port.ts";
 import { asStream } from "./answer-stream.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
-/** Lines that may tell what pi-ai does not hand on: that a model refused, or a prompt was blocked. */
+/**
+ * Lines that may tell what pi-ai does not hand on: that a model refused, or a prompt was blocked.
+ */
 const TELLING = /refusal|blockReason/;
 /** Longer lines are not looked at. */
 const MOST_UNITS = 65_536;
 
-/** The reason to stop, or the last event of the Responses API. In a text of the model its quotes would be escaped. */
+/**
+ * The reason to stop, or the last event of the Responses API. In a text of the model its quotes
+ * would be escaped.
+ */
 const END = /"finish_?[rR]eason"\s{0,9}:\s{0,9}"[^"]|"type"\s{0,9}:\s{0,9}"response\.(?:completed|(incomplete))"/;
 /** Units of a chunk that are looked at again with the next one. */
 const END_UNITS = 64;
 
-/** Takes the bytes of a stream as they come, and notes in `seen` refusals and how the answer ended. */
+/**
+ * Takes the bytes of a stream as they come, and notes in `seen` refusals and how the answer ended.
+ */
 export function watchStream(seen: SeenResponse): (chunk: Uint8Array) => void {
   const decoder = new TextDecoder();
   let rest = "";
@@ -49,7 +56,8 @@ function addRefusal(seen: SeenResponse, words: unknown): void {
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /**
- * The response as the stream that was asked for, if a server sends its answer whole. An error that came as a success gets its status.
+ * The response as the stream that was asked for, if a server sends its answer whole. An error that
+ * came as a success gets its status.
  * @throws Error for a page, or JSON of another form, which is noted in `seen`
  */
 export async function asAsked(response: Response, api: string, seen: SeenResponse): Promise<Response> {
@@ -172,7 +180,10 @@ function streamOf(text: string): Response {
   return new Response(text, { headers: { "content-type": "text/event-stream" } });
 }
 
-/** The meaning of a reason to stop: the answer is whole, cut or withheld; its call could not be read; its turn was paused. */
+/**
+ * The meaning of a reason to stop: the answer is whole, cut or withheld; its call could not be
+ * read; its turn was paused.
+ */
 type StopMeaning = "whole" | "cut" | "withheld" | "unread" | "paused";
 
 const REASONS: readonly (readonly [StopMeaning, RegExp])[] = [
@@ -187,7 +198,9 @@ const REASONS: readonly (readonly [StopMeaning, RegExp])[] = [
   ["paused", /^pause_turn$/i],
 ];
 
-/** pi-ai's words about a reason that it takes for an error; older copies hand it on in these alone. */
+/**
+ * pi-ai's words about a reason that it takes for an error; older copies hand it on in these alone.
+ */
 const NAMED = /(?:stop|finish)[_ ]?reason: (\w{1,40})$|stopped with: (\w{1,40})$|incomplete: (\w{1,40})$/i;
 
 /** A reason to stop, in an API's own words. */

@@ -7,20 +7,32 @@ import type { SeenResponse } from "../pi-ai/response-watch.ts";
 import type { Model, ModelAnswer } from "../port.ts";
 import { saysRate } from "./refusal-kinds.ts";
 
-/** Decides how long calls wait for a server that has answered before and is away, and tells people of it. */
+/**
+ * Decides how long calls wait for a server that has answered before and is away, and tells people
+ * of it.
+ */
 export interface Patience {
   readonly clock: Clock;
   /** The longest wait since the server is away, ms; 0: none. */
   readonly mostMs: number;
   /** Models, `provider/id`, of which records have answers: their servers have answered before. */
   readonly answered: ReadonlySet<string>;
-  /** Tells that a model's first token is waited for, so many ms at the most, until the answer is disposed of. */
+  /**
+   * Tells that a model's first token is waited for, so many ms at the most, until the answer is
+   * disposed of.
+   */
   firstToken(model: string, mostMs: number): Disposable;
-  /** Does work that waits for a server, away since then on the clock's monotonic scale. No time of calls passes meanwhile. */
+  /**
+   * Does work that waits for a server, away since then on the clock's monotonic scale. No time of
+   * calls passes meanwhile.
+   */
   waiting<T>(server: string, since: number, work: () => Promise<T>): Promise<T>;
 }
 
-/** True if a failed request says that its server is away: no connection, one that was reset, or a gateway that has no server. */
+/**
+ * True if a failed request says that its server is away: no connection, one that was reset, or a
+ * gateway that has no server.
+ */
 export function isServerAway({ status, networkError, outbound }: SeenResponse, said: string): boolean {
   if (outbound) return outbound.isUnsent && outbound.retriable === true;
   if (status === null) return networkError !== null && (UNCONNECTED.test(networkError) || RESET.test(networkError));
@@ -39,7 +51,10 @@ interface Server {
   away: Away | null;
 }
 
-/** All calls of a model that wait for its server share its times, so that one of them asks now and then. */
+/**
+ * All calls of a model that wait for its server share its times, so that one of them asks now and
+ * then.
+ */
 interface Away {
   readonly since: number;
   /** When a request met it last. */
@@ -53,15 +68,18 @@ interface Away {
 
 const servers = new Map<string, Server>();
 
-/** The first pause between two requests to a server that is away, ms; it doubles up to the longest. */
+/**
+ * The first pause between two requests to a server that is away, ms; it doubles up to the longest.
+ */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5000;
 /** A failure that comes so long after the one before is the beginning of another absence, ms. */
 const FORGOTTEN_MS = 60_000;
 
 /**
- * Sends a request. If its server has answered before and is away, it waits until the server is back and sends again, as long as the
- * patience lasts. A server that never answered is not waited for, unless it says that it loads its model.
+ * Sends a request. If its server has answered before and is away, it waits until the server is back
+ * and sends again, as long as the patience lasts. A server that never answered is not waited for,
+ * unless it says that it loads its model.
  *
  * @param send calls `begun` when an answer begins
  */
@@ -103,7 +121,10 @@ const LOADS = /loading model|(?:is|still|currently) loading/i;
 
 const CANCELLED = failure("cancelled", "cancelled while waiting for the server");
 
-/** Resolves with true if the server is not known to be away, or if it is this call's turn to ask it; false if the patience is over. */
+/**
+ * Resolves with true if the server is not known to be away, or if it is this call's turn to ask it;
+ * false if the patience is over.
+ */
 async function turn(server: Server, address: string, patience: Patience, signal: AbortSignal): Promise<boolean> {
   if (!server.away || leftOf(server.away, patience) <= 0) return server.away === null;
   return patience.waiting(address, server.away.since, async () => {
@@ -127,7 +148,10 @@ async function turn(server: Server, address: string, patience: Patience, signal:
 
 const leftOf = ({ since }: Away, { clock, mostMs }: Patience) => since + mostMs - clock.monotonic();
 
-/** Notes that a request has met the server away. @param retryAfterMs the server's wish, before which nobody asks again */
+/**
+ * Notes that a request has met the server away. @param retryAfterMs the server's wish, before which
+ * nobody asks again
+ */
 function stillAway(server: Server, now: number, retryAfterMs = 0): Away {
   const known = server.away && now - server.away.seenAt < FORGOTTEN_MS ? server.away : null;
   const away = known ?? {

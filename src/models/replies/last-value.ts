@@ -9,8 +9,9 @@ export interface FoundValue extends ReadJson, Place {
 }
 
 /**
- * The value that counts among those of an answer: the last one, if each other one is a draft before it, or only spoken of. null:
- * nobody knows which counts. A value that the model was shown never counts against another one, since it may be quoted.
+ * The value that counts among those of an answer: the last one, if each other one is a draft before
+ * it, or only spoken of. null: nobody knows which counts. A value that the model was shown never
+ * counts against another one, since it may be quoted.
  * @param found in the order of their ends
  */
 export function lastOf(found: readonly FoundValue[], text: string, shown: readonly string[]): FoundValue | null {
@@ -24,7 +25,10 @@ export function lastOf(found: readonly FoundValue[], text: string, shown: readon
   return isAside ? { ...last, mended: [...last.mended, "a draft beside it"] } : null;
 }
 
-/** True if words say that one value takes the place of the other: a line of them, or one that names the last one as such. */
+/**
+ * True if words say that one value takes the place of the other: a line of them, or one that names
+ * the last one as such.
+ */
 function isDraft(other: Place, last: Place, text: string): boolean {
   const between = text.slice(other.end, last.start);
   if (INVENTED.test(between)) return false;
@@ -35,7 +39,10 @@ function isDraft(other: Place, last: Place, text: string): boolean {
   return !isAlternative(leadOf(other, text), leadOf(last, text));
 }
 
-/** The beginning of a turn that the model has invented: behind its answer it goes on with what others may say. */
+/**
+ * The beginning of a turn that the model has invented: behind its answer it goes on with what
+ * others may say.
+ */
 const INVENTED =
   /^\W{0,9}(?:user|human|instruction)\b\W{0,4}:|<\|(?:im_start|start_header_id|user|eot_id)\|>|<start_of_turn>|\[INST\]/im;
 
@@ -48,7 +55,10 @@ function isSpokenOf(other: Place, last: Place, text: string): boolean {
   return between.includes("\n") && hasWords(between);
 }
 
-/** True if the words before two values stand in one list, or differ by a number alone: neither takes the place of the other. */
+/**
+ * True if the words before two values stand in one list, or differ by a number alone: neither takes
+ * the place of the other.
+ */
 function isAlternative(first: string, last: string): boolean {
   const isListed = LISTED.test(first) && LISTED.test(last) && !FINAL.test(last);
   return isListed || OTHERWISE.test(last) || (first !== "" && withoutNumbers(first) === withoutNumbers(last));
@@ -61,7 +71,10 @@ function withoutNumbers(lead: string): string {
   return lead.toLowerCase().replace(/\b(?:\d{1,9}|[a-z]|one|two|three|first|second|third)\b|[^\p{L}]/gu, "");
 }
 
-/** The words that lead to a value: those before it on its line, or the next line above that has some. */
+/**
+ * The words that lead to a value: those before it on its line, or the next line above that has
+ * some.
+ */
 function leadOf({ start }: Place, text: string): string {
   const before = wordsOf(text.slice(Math.max(0, start - MOST_LEAD), start)).split("\n");
   return before.findLast(hasWords) ?? "";

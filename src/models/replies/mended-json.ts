@@ -12,7 +12,10 @@ export interface ReadJson {
   readonly mended: readonly string[];
   /** The reason why the value does not count, as a clause. Absent: it does. */
   readonly flaw?: string;
-  /** A whole number, or one beyond all, that JavaScript cannot hold, as it was written. The value has another one. */
+  /**
+   * A whole number, or one beyond all, that JavaScript cannot hold, as it was written. The value
+   * has another one.
+   */
   readonly lost?: string;
 }
 
@@ -65,8 +68,9 @@ interface RepairRoom {
 export const repairRoom = (): RepairRoom => ({ units: 32_768 });
 
 /**
- * The value of a text that is nearly JSON, if its meaning is plain. Only punctuation is mended: the words, figures and
- * brackets are those of the text, in their order. So nothing is invented for a text that ends too early.
+ * The value of a text that is nearly JSON, if its meaning is plain. Only punctuation is mended: the
+ * words, figures and brackets are those of the text, in their order. So nothing is invented for a
+ * text that ends too early.
  */
 export function mendedJson(text: string, room: RepairRoom): ReadJson | undefined {
   // JSON whose quotes are escaped is what stands in a string.
@@ -105,10 +109,16 @@ function isSame(text: string, repaired: string): boolean {
   return isKept && !/"""|'''/.test(text) && !hasOtherReading(text, repaired);
 }
 
-/** `//` begins a comment behind white space, a comma or a bracket: elsewhere it is a part of an address. */
+/**
+ * `//` begins a comment behind white space, a comma or a bracket: elsewhere it is a part of an
+ * address.
+ */
 const COMMENTS = /\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|(?<=^|[\s,{[])\/\/[^\n]*/g;
 
-/** A text without what the repair may add and leave out. An apostrophe within a word is a part of it. */
+/**
+ * A text without what the repair may add and leave out. An apostrophe within a word is a part of
+ * it.
+ */
 function marksAside(text: string): string {
   return text
     .replace(/\bNone\b/g, "null")
@@ -118,8 +128,8 @@ function marksAside(text: string): string {
 }
 
 /**
- * True if a string of the repair may be meant otherwise: it ends in a mark, and a quote is lacking; it has got quotes that may be
- * its ends; or it had no quotes, and is not made of words.
+ * True if a string of the repair may be meant otherwise: it ends in a mark, and a quote is lacking;
+ * it has got quotes that may be its ends; or it had no quotes, and is not made of words.
  */
 function hasOtherReading(text: string, repaired: string): boolean {
   const plain = text.replaceAll("\\'", "'");
@@ -134,7 +144,10 @@ function hasOtherReading(text: string, repaired: string): boolean {
   });
 }
 
-/** True if a string may end at a quote in it: quotes within a text come in pairs, behind white space and before a letter. */
+/**
+ * True if a string may end at a quote in it: quotes within a text come in pairs, behind white space
+ * and before a letter.
+ */
 function mayEndBefore(literal: string): boolean {
   const first = literal.indexOf('\\"');
   return (

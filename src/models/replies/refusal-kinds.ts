@@ -15,7 +15,10 @@ export type RefusalKind =
   | "refused"
   | "failed";
 
-/** The end that a failure makes: of a run that the user can cure, of a try of a job that time can cure, else of a row. */
+/**
+ * The end that a failure makes: of a run that the user can cure, of a try of a job that time can
+ * cure, else of a row.
+ */
 type RefusalEnds = "run" | "job" | "row";
 
 interface RefusalRow {
@@ -84,7 +87,10 @@ const SIGNS: readonly (readonly [kind: RefusalKind, fits: (facts: RefusalFacts) 
 
 /** Statuses with which servers tell that they could not read what their model made. */
 const UNREAD_STATUS: ReadonlySet<number> = new Set([400, 422, 424, 500, 502]);
-/** llama.cpp, Ollama, vLLM, Groq, Cerebras, OpenAI and Bedrock about output of a model, never about a request. */
+/**
+ * llama.cpp, Ollama, vLLM, Groq, Cerebras, OpenAI and Bedrock about output of a model, never about
+ * a request.
+ */
 const UNREAD: readonly RegExp[] = [
   /output that does not match the expected|output (?:that )?could not be parsed/i,
   /failed to parse (?:input at pos|(?:the )?(?:model(?:'s)? )?(?:output|response|generation|tool calls?\b(?! arg)))/i,
@@ -100,7 +106,10 @@ const UNREAD: readonly RegExp[] = [
 /** Statuses of the client's fault that pass by themselves. */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 425]);
 
-/** True if nobody pays for requests. A quota that comes back by itself is a rate; one of 0 never does. */
+/**
+ * True if nobody pays for requests. A quota that comes back by itself is a rate; one of 0 never
+ * does.
+ */
 function isUnpaid({ status, words, hasWait }: RefusalFacts): boolean {
   if (status === 402 || NO_QUOTA.test(words)) return true;
   const passes = hasWait || PASSES.test(words);

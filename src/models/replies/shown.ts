@@ -9,8 +9,8 @@ export function shownTexts({ system, messages }: Pick<ModelRequest, "system" | "
 }
 
 /**
- * True if a value stands in one of the texts that a model was shown. White space, quotes and backslashes do not count, and
- * neither does the order of an object's fields.
+ * True if a value stands in one of the texts that a model was shown. White space, quotes and
+ * backslashes do not count, and neither does the order of an object's fields.
  */
 export function isShown(value: Json, shown: readonly string[]): boolean {
   const texts = shown.map(withoutQuotes);
@@ -20,13 +20,19 @@ export function isShown(value: Json, shown: readonly string[]): boolean {
   return parts.map(withoutQuotes).every((part) => texts.some((text) => text.includes(part)));
 }
 
-/** True if one of the texts stands in what a model was shown, whatever quotes are around it and in it. */
+/**
+ * True if one of the texts stands in what a model was shown, whatever quotes are around it and in
+ * it.
+ */
 export function isQuoted(texts: readonly string[], shown: readonly string[]): boolean {
   const bare = shown.map(withoutQuotes);
   return texts.map(withoutQuotes).some((text) => text !== "" && bare.some((one) => one.includes(text)));
 }
 
-/** A text without its white space, quotes and backslashes, also as JSON and HTML write them: what is left of it where it is quoted. */
+/**
+ * A text without its white space, quotes and backslashes, also as JSON and HTML write them: what is
+ * left of it where it is quoted.
+ */
 function withoutQuotes(text: string): string {
   return text.replace(/\\u00(?:22|27|60)|&(?:quot|apos|#3[49]);|[\s"'`\\“”„‘’]/g, "");
 }

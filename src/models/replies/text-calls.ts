@@ -15,7 +15,10 @@ interface TextCalls {
 
 type Tools = readonly Pick<ToolSpec, "name">[];
 
-/** Beginnings of calls, with the parsers of vLLM and SGLang that read them; "": none is known. The first that fits counts. */
+/**
+ * Beginnings of calls, with the parsers of vLLM and SGLang that read them; "": none is known. The
+ * first that fits counts.
+ */
 const FORMATS: readonly (readonly [mark: RegExp, vllm: string, sglang: string])[] = [
   [/<tool_call>\s{0,9}[\w.-]{1,99}\s{0,9}<arg_key>/, "glm45", "glm45"],
   [/(?:<tool_call>\s{0,9})?<function=/, "qwen3_coder", "qwen3_coder"],
@@ -58,8 +61,8 @@ const INLINE = /(?<=[^\s"'`“‘>])[ \t]?(?=\[TOOL_CALLS\]|<\|tool_calls_sectio
 const MOST_STEPS = 500;
 
 /**
- * The calls that a text ends with: they begin a line, outside of fences and quotations. null: the text holds none, though it
- * may speak of them.
+ * The calls that a text ends with: they begin a line, outside of fences and quotations. null: the
+ * text holds none, though it may speak of them.
  * @param text without white space at its beginning and end
  */
 export function textCalls(text: string, tools: Tools): TextCalls | null {
@@ -90,8 +93,8 @@ function problemOf(calls: readonly GivenUse[], tools: Tools, isWhole: boolean): 
 }
 
 /**
- * The cure if a text is a call that its server has left there, or ends with one; else null. A text is not one if its model was
- * shown the mark with which the call begins.
+ * The cure if a text is a call that its server has left there, or ends with one; else null. A text
+ * is not one if its model was shown the mark with which the call begins.
  * @param shown texts that the model was shown
  */
 export function leftCallCure(given: string, tools: Tools, shown: readonly string[]): string | null {
@@ -106,7 +109,10 @@ export function leftCallCure(given: string, tools: Tools, shown: readonly string
   return `start it with its parser of calls (${names}, llama-server --jinja)`;
 }
 
-/** The place of the line at which calls begin, outside of fences. A fence with a call may be the whole text. */
+/**
+ * The place of the line at which calls begin, outside of fences. A fence with a call may be the
+ * whole text.
+ */
 function startOf(text: string, tools: Tools): number | null {
   const begins = new RegExp(` {0,3}(?:${[MARKS, ...tools.map(({ name }) => naming(name))].join("|")})`, "y");
   const fence = / {0,3}(?:```|~~~)(?:json|xml)?\s{0,9}/y;
@@ -120,7 +126,9 @@ function startOf(text: string, tools: Tools): number | null {
   return null;
 }
 
-/** A pattern of calls of a tool without a mark: `NAME(`, `[NAME(`, `<NAME>`, or JSON that names it. */
+/**
+ * A pattern of calls of a tool without a mark: `NAME(`, `[NAME(`, `<NAME>`, or JSON that names it.
+ */
 function naming(name: string): string {
   const own = name.replace(/\W/g, "\\$&");
   const call = `\\[?(?:print\\()?(?:functions\\.|default_api\\.)?${own}(?:\\.call)?\\(`;
@@ -218,8 +226,9 @@ function endOf({ index, 0: match }: RegExpExecArray): number {
 }
 
 /**
- * The value of a literal of JavaScript or Python: JSON that may have other quotes, bare keys and commas behind last fields.
- * Nothing is run. undefined: the source is something else, or its escapes mean different things in the two languages.
+ * The value of a literal of JavaScript or Python: JSON that may have other quotes, bare keys and
+ * commas behind last fields. Nothing is run. undefined: the source is something else, or its
+ * escapes mean different things in the two languages.
  */
 export function readLiteral(source: string): Json | undefined {
   return parseJson(source.replace(TOKENS, jsonOf));

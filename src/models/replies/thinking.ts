@@ -6,13 +6,18 @@ interface Spoken {
   readonly text: string;
   /** Thinking was taken off. */
   readonly isThought: boolean;
-  /** The kind of mending that a warning names; absent: its beginning and its end were both there. */
+  /**
+   * The kind of mending that a warning names; absent: its beginning and its end were both there.
+   */
   readonly mended?: string;
 }
 
 const UNOPENED = "thinking without its beginning";
 
-/** Tags that models think between. Those that a prompt may ask for itself do not count if it has them. */
+/**
+ * Tags that models think between. Those that a prompt may ask for itself do not count if it has
+ * them.
+ */
 const OPENING_TAG =
   /<((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|reason|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/iy;
 const ANY_OPENING = new RegExp(OPENING_TAG.source, "i");
@@ -29,7 +34,10 @@ const MARKS: readonly (readonly [opening: string, closing: string])[] = [
   ["<|channel>thought", "<channel|>"],
 ];
 
-/** Words that models think between, and what Harmony leaves without its tokens. They count only if both are there. */
+/**
+ * Words that models think between, and what Harmony leaves without its tokens. They count only if
+ * both are there.
+ */
 const WORDS: readonly (readonly [opening: string, closing: string])[] = [
   ["Here is my thought process:", "Here is my response:"],
   ["Here's my thought process:", "Here's my response:"],
@@ -53,9 +61,10 @@ const FRAMES: readonly (readonly [opening: string, closing: string])[] = [
 const ENDS = ["<|return|>", "<|end|>", "[END FINAL RESPONSE]"];
 
 /**
- * Takes off the thinking that a server left in a text. It counts at the beginning, also several times in a row; what is not closed
- * is all of the text. A closing tag without its opening, which the server's template wrote, counts if it stands alone on its line
- * outside of fences, with text behind it. Elsewhere a text speaks of such tags.
+ * Takes off the thinking that a server left in a text. It counts at the beginning, also several
+ * times in a row; what is not closed is all of the text. A closing tag without its opening, which
+ * the server's template wrote, counts if it stands alone on its line outside of fences, with text
+ * behind it. Elsewhere a text speaks of such tags.
  *
  * @param shown the texts that the model was shown: a tag that stands there may be quoted
  */
@@ -75,7 +84,9 @@ export function withoutThinking(text: string, shown: readonly string[]): Spoken 
   };
 }
 
-/** The offset behind the block of thinking that begins at `at`, white space aside; `at`: none does. */
+/**
+ * The offset behind the block of thinking that begins at `at`, white space aside; `at`: none does.
+ */
 function thinkingEnd(text: string, at: number, isShown: IsShown): number {
   const start = at + spacesAt(text, at);
   const channel = matchAt(CHANNEL, text, start);
@@ -92,7 +103,10 @@ function thinkingEnd(text: string, at: number, isShown: IsShown): number {
   return (words && behind(text, words[1], start)) ?? at;
 }
 
-/** The offset behind the closing tag of this name, else behind the first of another one; the text's length if there is none. */
+/**
+ * The offset behind the closing tag of this name, else behind the first of another one; the text's
+ * length if there is none.
+ */
 function closingEnd(text: string, from: number, name: string): number {
   let other: number | undefined;
   CLOSING_TAG.lastIndex = from;
@@ -104,7 +118,10 @@ function closingEnd(text: string, from: number, name: string): number {
   return other ?? text.length;
 }
 
-/** The offset behind a channel of thinking; null: it is the reply. A preamble is thinking if something follows it. */
+/**
+ * The offset behind a channel of thinking; null: it is the reply. A preamble is thinking if
+ * something follows it.
+ */
 function channelEnd(text: string, start: number, [opening, name]: RegExpExecArray): number | null {
   if (name === "final") return null;
   CHANNEL_END.lastIndex = start + opening.length;
@@ -160,7 +177,10 @@ function isClosing(line: string): boolean {
 
 type IsShown = (tag: string) => boolean;
 
-/** Tells whether a tag stands in these texts. Each tag is looked for once: a reply may repeat it on all its lines. */
+/**
+ * Tells whether a tag stands in these texts. Each tag is looked for once: a reply may repeat it on
+ * all its lines.
+ */
 function shownAmong(shown: readonly string[]): IsShown {
   const known = new Map<string, boolean>();
   return (tag) => {

@@ -18,8 +18,9 @@ export interface GivenUse {
 type Tools = readonly Pick<ToolSpec, "name">[];
 
 /**
- * The tool calls of a reply as they are recorded. Ids are texts that differ, names are those of the tools, and arguments
- * are an object. Arguments that cannot be read are empty, and `problem` says why.
+ * The tool calls of a reply as they are recorded. Ids are texts that differ, names are those of the
+ * tools, and arguments are an object. Arguments that cannot be read are empty, and `problem` says
+ * why.
  */
 export function toolUses(given: readonly GivenUse[], tools: Tools): readonly ToolUse[] {
   const taken = new Set<string>();
@@ -31,7 +32,10 @@ export function toolUses(given: readonly GivenUse[], tools: Tools): readonly Too
   });
 }
 
-/** The name of the tool that a call means. Servers leave frames at names: `functions.NAME`, `NAME:0`, `NAME<|channel|>json`. */
+/**
+ * The name of the tool that a call means. Servers leave frames at names: `functions.NAME`,
+ * `NAME:0`, `NAME<|channel|>json`.
+ */
 export function toolName(given: unknown, tools: Tools): string {
   const name = typeof given === "string" ? given.trim() : "";
   const [bare = ""] = name
@@ -65,8 +69,9 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * The value of arguments that are JSON, or nearly: a fence around them, a comma behind the last field, and raw line breaks
- * are mended. They may be code, so nothing else is. @throws SyntaxError for other texts
+ * The value of arguments that are JSON, or nearly: a fence around them, a comma behind the last
+ * field, and raw line breaks are mended. They may be code, so nothing else is. @throws SyntaxError
+ * for other texts
  */
 export function parseArguments(text: string): unknown {
   const bare = text
@@ -84,8 +89,9 @@ export function parseArguments(text: string): unknown {
 }
 
 /**
- * JSON whose strings have their raw line breaks, and the backslashes that JSON does not know, as JSON writes them. null: a
- * string has escapes of both kinds, as `C:\new\x` does, so nobody knows what is meant.
+ * JSON whose strings have their raw line breaks, and the backslashes that JSON does not know, as
+ * JSON writes them. null: a string has escapes of both kinds, as `C:\new\x` does, so nobody knows
+ * what is meant.
  */
 export function withCleanStrings(text: string): string | null {
   let isUnclear = false;

@@ -23,11 +23,12 @@ export type ReadValue =
     };
 
 /**
- * The value in an answer that fits the schema: the whole text, or the last one among its fenced blocks and balanced brackets.
- * What stands before it are drafts, if words say so; if not, nobody knows which value counts. A text that is nearly JSON is
- * mended. `problems` are those of the last part that is JSON at all.
- * @param shown texts that the model was shown: a value in them does not count against another one. null: the text is the JSON of
- * a program's value, which is taken as it is
+ * The value in an answer that fits the schema: the whole text, or the last one among its fenced
+ * blocks and balanced brackets. What stands before it are drafts, if words say so; if not, nobody
+ * knows which value counts. A text that is nearly JSON is mended. `problems` are those of the last
+ * part that is JSON at all.
+ * @param shown texts that the model was shown: a value in them does not count against another one.
+ * null: the text is the JSON of a program's value, which is taken as it is
  */
 export function readValue(given: string, schema: Json, shown: readonly string[] | null): ReadValue {
   if (shown === null) return readProgramValue(given, schema);
@@ -76,11 +77,15 @@ interface Judged {
   readonly read?: ReadJson;
   /** Why its value does not fit; absent: it is not JSON. */
   readonly problems?: readonly string[];
-  /** It does not fit, and is meant as the answer all the same: it has all that the schema requires. */
+  /**
+   * It does not fit, and is meant as the answer all the same: it has all that the schema requires.
+   */
   readonly isTry?: boolean;
 }
 
-/** Opens the judgement on parts of an answer: valid JSON first, then mended JSON, then a bare word. */
+/**
+ * Opens the judgement on parts of an answer: valid JSON first, then mended JSON, then a bare word.
+ */
 function openJudge(schema: Json): (part: string) => Judged {
   const room = repairRoom();
   const readers = [validJson, (part: string) => mendedJson(part, room), (part: string) => bareValue(part, schema)];
@@ -126,7 +131,10 @@ const MOST_BARE = 1000;
 const BEFORE = /^[\s*_`"'“”‘’]{1,9}/;
 const AFTER = /[\s*_`"'“”‘’.!]{1,9}$/;
 
-/** The value of a text without quotes, or in the marks of Markdown: a word that the schema names, a figure, true or false. */
+/**
+ * The value of a text without quotes, or in the marks of Markdown: a word that the schema names, a
+ * figure, true or false.
+ */
 function bareValue(text: string, schema: Json): ReadJson | undefined {
   if (text.length > MOST_BARE || !isJsonObject(schema)) return undefined;
   const bare = text.replace(BEFORE, "").replace(AFTER, "");

@@ -51,7 +51,10 @@ function bracketsIn(text: string, opening: string): Places {
   return { places, isCut: false };
 }
 
-/** True for a bracket that nothing but JSON follows, as far as the text goes. Other brackets belong to its words. */
+/**
+ * True for a bracket that nothing but JSON follows, as far as the text goes. Other brackets belong
+ * to its words.
+ */
 function isJsonSoFar(piece: string): boolean {
   const rest = piece.replace(/"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?/gs, "").replace(/[\w$-]{1,100}(?=\s{0,9}:)/g, "");
   return !/[^\s\d.,:{}[\]+-]/.test(rest.replace(/\b(?:true|false|null)\b/g, ""));
@@ -63,7 +66,9 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
   return pattern.exec(text);
 }
 
-/** The place behind the bracket that closes the one at `start`; brackets in strings do not count. */
+/**
+ * The place behind the bracket that closes the one at `start`; brackets in strings do not count.
+ */
 export function balancedEnd(text: string, start: number): number | undefined {
   let depth = 0;
   let token = /"(?:[^"\\]|\\.)*("?)|[{}[\]]/gs;

@@ -3,8 +3,9 @@ import type { Json } from "../../../runtime/index.ts";
 import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
 
 /**
- * Schemas come from the guest and values from the model, so the time is bounded. A step is a node of the schema beside a node
- * of the value. JSON Schema libraries that compile to JavaScript must not be given a schema of the guest.
+ * Schemas come from the guest and values from the model, so the time is bounded. A step is a node
+ * of the schema beside a node of the value. JSON Schema libraries that compile to JavaScript must
+ * not be given a schema of the guest.
  */
 const MAX_STEPS = 500_000;
 const MAX_DEPTH = 400;
@@ -20,8 +21,8 @@ interface Run {
 }
 
 /**
- * Says in words where a value does not conform to a schema: at most ten places, none if it conforms. Unknown keywords are ignored,
- * and `$ref` is looked up in `root`.
+ * Says in words where a value does not conform to a schema: at most ten places, none if it
+ * conforms. Unknown keywords are ignored, and `$ref` is looked up in `root`.
  */
 export function compare(schema: Json, value: Json, root: Json, matches: Matches): string[] {
   try {

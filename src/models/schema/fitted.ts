@@ -18,8 +18,9 @@ const MAX_DEPTH = 60;
 const FIGURE = /^(?:-?(?:0|[1-9]\d{0,20})(?:\.\d{1,100})?|[Tt]rue|[Ff]alse)$/;
 
 /**
- * The value as the schema has it, where models write it otherwise: a figure, a list or an object in quotes where no text fits, and
- * null for a property that may be absent. The caller compares the result with the schema.
+ * The value as the schema has it, where models write it otherwise: a figure, a list or an object in
+ * quotes where no text fits, and null for a property that may be absent. The caller compares the
+ * result with the schema.
  */
 export function fitted(value: Json, schema: Json): Fitted {
   const mended = new Set<string>();

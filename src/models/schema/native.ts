@@ -27,8 +27,8 @@ interface Run {
 }
 
 /**
- * The schema in keywords that all providers know, or null if it has none. It leaves limits of lengths and figures out, so the answer is
- * checked all the same.
+ * The schema in keywords that all providers know, or null if it has none. It leaves limits of
+ * lengths and figures out, so the answer is checked all the same.
  */
 export function nativeSchema(schema: Json, rules: NativeRules): JsonObject | null {
   if (!isJsonObject(schema) || JSON.stringify(schema).length > MAX_CHARS) return null;

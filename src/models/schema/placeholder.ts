@@ -35,8 +35,8 @@ const SAMPLES = [
 ];
 
 /**
- * A small value that conforms to the schema, as the answer of a dry run: required properties only, lists as short as
- * allowed. `{}` if none is found (contradictory schemas, most patterns).
+ * A small value that conforms to the schema, as the answer of a dry run: required properties only,
+ * lists as short as allowed. `{}` if none is found (contradictory schemas, most patterns).
  */
 export function placeholderFor(schema: Json): Json {
   const value = pick({ root: schema, left: MAX_SCHEMAS }, schema, 0);
@@ -164,7 +164,10 @@ function* objects(search: Search, schema: JsonObject, depth: number): Generator<
   yield Object.fromEntries(entries);
 }
 
-/** A schema that asks for what both ask for, as one list of keywords if possible; `false` if either is. */
+/**
+ * A schema that asks for what both ask for, as one list of keywords if possible; `false` if either
+ * is.
+ */
 function mergedSchema(one: Json, other: Json): Json {
   if (one === false || other === false) return false;
   if (!isJsonObject(one)) return other;

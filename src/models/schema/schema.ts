@@ -8,9 +8,10 @@ const MAX_SCHEMA_CHARS = 64 * 1024;
 const MAX_DEPTH = 64;
 
 /**
- * Throws a TypeError for the guest if an answer schema is not an object. It also throws if a keyword is not one that answers
- * are checked for, or has a wrong value. The supported keywords of JSON Schema 2020-12 are those of `KEYWORDS`; `format` and
- * other annotations are passed to the model and not checked.
+ * Throws a TypeError for the guest if an answer schema is not an object. It also throws if a
+ * keyword is not one that answers are checked for, or has a wrong value. The supported keywords of
+ * JSON Schema 2020-12 are those of `KEYWORDS`; `format` and other annotations are passed to the
+ * model and not checked.
  */
 export function checkSchema(schema: Json): void {
   if (!isJsonObject(schema)) throw refusal("is not an object", "Pass a JSON Schema such as { type: 'object', … }.");

@@ -1,14 +1,17 @@
 import type { Model, ModelMessage, ModelRequest, Models, Price, Rates, RequestEstimate } from "../port.ts";
 
-/** Characters (UTF-16 units) a token, as for contexts (semantics 12). Text in other scripts than Latin takes more tokens. */
+/**
+ * Characters (UTF-16 units) a token, as for contexts (semantics 12). Text in other scripts than
+ * Latin takes more tokens.
+ */
 const CHARS_PER_TOKEN = 4;
 
 /** Role markers and separators that a chat format adds to each message. */
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * The highest cost of a request, by its characters: input tokens by length, output tokens by `maxTokens`, USD by the price
- * list (0 if no price is known).
+ * The highest cost of a request, by its characters: input tokens by length, output tokens by
+ * `maxTokens`, USD by the price list (0 if no price is known).
  */
 export function estimateRequest(
   request: Pick<ModelRequest, "system" | "messages" | "tools" | "maxTokens">,
@@ -49,7 +52,10 @@ export function knownModel(models: Models, name: string | null): Model | undefin
   }
 }
 
-/** The dearest rates of a request whose input is estimated at so many tokens: its text may have twice as many. */
+/**
+ * The dearest rates of a request whose input is estimated at so many tokens: its text may have
+ * twice as many.
+ */
 export function ratesFor({ tiers = [], ...base }: Price, inputTokens: number): Rates {
   const reached = tiers.filter(({ above }) => above < 2 * inputTokens);
   return {

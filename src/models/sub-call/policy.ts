@@ -6,7 +6,10 @@ import type { SubCallError } from "../port.ts";
 /** Tools of a sub-agent when the call names none (spec §4.3). */
 const DEFAULT_TOOLS: readonly string[] = READ_TOOLS.map(({ name }) => name);
 
-/** Other names of tools: Pi's for the default ones, and those of the specification for what Pi lends. */
+/**
+ * Other names of tools: Pi's for the default ones, and those of the specification for what Pi
+ * lends.
+ */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ...READ_TOOLS.flatMap(({ name, aliases }) => aliases.map((alias): [string, string] => [alias, name])),
   ["shell", "bash"],
@@ -48,8 +51,9 @@ type ToolDecision =
   | { readonly ok: false; readonly error: SubCallError; readonly event: ToolOverrideEvent };
 
 /**
- * Decides on the tools of a sub-call: undefined asks for the default set, `[]` for a plain completion. Names come back
- * as the tools' own, each once. Never rejects: an approval that fails denies.
+ * Decides on the tools of a sub-call: undefined asks for the default set, `[]` for a plain
+ * completion. Names come back as the tools' own, each once. Never rejects: an approval that fails
+ * denies.
  */
 export async function decideTools(requested: readonly string[] | undefined, policy: ToolPolicy): Promise<ToolDecision> {
   if (requested === undefined) return { ok: true, granted: DEFAULT_TOOLS, event: null };
@@ -67,7 +71,9 @@ export async function decideTools(requested: readonly string[] | undefined, poli
   return decision(requested, asked, refusals, policy);
 }
 
-/** The name that a tool has with this host. A host may lend a tool that has an alias for its name. */
+/**
+ * The name that a tool has with this host. A host may lend a tool that has an alias for its name.
+ */
 function ownName(name: string, { grantable }: Pick<ToolPolicy, "grantable">): string {
   return grantable.some((tool) => tool.name === name) ? name : (ALIASES.get(name) ?? name);
 }

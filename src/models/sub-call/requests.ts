@@ -23,7 +23,10 @@ export interface SubCallTurn {
   readonly at: number;
   /** Until the reply, ms. */
   readonly ms: number;
-  /** Tokens of the turn, requests that failed included. Input counts what was read from and written to a cache too. */
+  /**
+   * Tokens of the turn, requests that failed included. Input counts what was read from and written
+   * to a cache too.
+   */
   readonly input: number;
   readonly output: number;
   readonly cost_usd: number;
@@ -85,13 +88,16 @@ export interface RequestParts extends RetryTimes {
   readonly budget: RequestBudget;
   /** Waits for a server that is away. Absent or null: nobody does, as for rows of a batch. */
   readonly patience?: Patience | null;
-  /** Takes the request of this number in the call, from 0. The call then goes by batches: it has no deadline and no retries. */
+  /**
+   * Takes the request of this number in the call, from 0. The call then goes by batches: it has no
+   * deadline and no retries.
+   */
   post?(k: number): Post;
 }
 
 /**
- * `deadline`: when the whole call must be over, on the clock's monotonic scale, ms. `conversation`: its requests continue each
- * other, so that providers are asked to cache them and are told this id.
+ * `deadline`: when the whole call must be over, on the clock's monotonic scale, ms. `conversation`:
+ * its requests continue each other, so that providers are asked to cache them and are told this id.
  */
 export function openRequests(
   model: Model,
@@ -198,8 +204,9 @@ function turnOf(
 }
 
 /**
- * A failed request costs what the provider said, else nothing. A reply without usage (servers that report none) costs
- * its estimate: the input as it was reserved, the output by its length, as far as the server shows it.
+ * A failed request costs what the provider said, else nothing. A reply without usage (servers that
+ * report none) costs its estimate: the input as it was reserved, the output by its length, as far
+ * as the server shows it.
  */
 function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, price: Model["price"]): Usage {
   const chars = answer.ok ? charsOf(answer.turn) : answer.unread;

@@ -5,7 +5,9 @@ import type { ModelAnswer, SubCallError } from "../port.ts";
 /** The first wait is up to this long; it doubles with each retry. */
 const BASE_MS = 500;
 const CAP_MS = 8000;
-/** Refusals of parts of a request, after which it is sent without them. It has no more such parts. */
+/**
+ * Refusals of parts of a request, after which it is sent without them. It has no more such parts.
+ */
 const MOST_ADAPTED = 6;
 
 /** The time and the chance of retries. */
@@ -33,10 +35,11 @@ export interface SubCallAttempt {
 }
 
 /**
- * Sends until an answer comes that a retry would not change: transient failures (`rate_limited` and `provider_error`
- * that say so) are sent again after exponential backoff with full jitter, or after the server's Retry-After. A wait that
- * would go beyond the deadline is not begun: the failure is the answer. A request whose part was refused is sent again at once, since
- * the refusal was free. `attempt` counts from 0.
+ * Sends until an answer comes that a retry would not change: transient failures (`rate_limited` and
+ * `provider_error` that say so) are sent again after exponential backoff with full jitter, or after
+ * the server's Retry-After. A wait that would go beyond the deadline is not begun: the failure is
+ * the answer. A request whose part was refused is sent again at once, since the refusal was free.
+ * `attempt` counts from 0.
  *
  * @returns the last answer, without the usage of earlier attempts: each was an answer to `send`
  */
@@ -74,7 +77,9 @@ function isTransient(error: SubCallError): boolean {
   return error.retriable && (error.code === "rate_limited" || error.code === "provider_error");
 }
 
-/** Calls that were told the same Retry-After come back spread over the base wait, not all at once. */
+/**
+ * Calls that were told the same Retry-After come back spread over the base wait, not all at once.
+ */
 function waitOf(retryAfterMs: number | undefined, retries: number, random: number): number {
   if (retryAfterMs !== undefined) return Math.round(retryAfterMs + random * BASE_MS);
   return Math.round(random * Math.min(CAP_MS, BASE_MS * 2 ** retries));

@@ -27,11 +27,17 @@ export async function schemaProblem(
 /** The answer of a model, or the value that a program gave as one. */
 interface GivenText {
   readonly text: string;
-  /** Texts that the model was shown. null: the text is the JSON of a program's value, which is taken as it is. */
+  /**
+   * Texts that the model was shown. null: the text is the JSON of a program's value, which is taken
+   * as it is.
+   */
   readonly shown: readonly string[] | null;
 }
 
-/** The value in an answer. It is not the model's fault if the comparison was ended: asking again would not help. */
+/**
+ * The value in an answer. It is not the model's fault if the comparison was ended: asking again
+ * would not help.
+ */
 export async function valueIn(
   { text, shown }: GivenText,
   schema: Json,

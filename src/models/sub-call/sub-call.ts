@@ -53,8 +53,9 @@ type SubCallOutcome = Spent & {
 } & ({ readonly ok: true; readonly value: Json } | FailedAnswer);
 
 /**
- * Answers one sub-call: a plain completion, or a sub-agent that uses tools until it answers. Each request is reserved
- * in the budget before it is sent. Never rejects. An abort ends it within a second with `cancelled`.
+ * Answers one sub-call: a plain completion, or a sub-agent that uses tools until it answers. Each
+ * request is reserved in the budget before it is sent. Never rejects. An abort ends it within a
+ * second with `cancelled`.
  */
 export async function runSubCall(call: SubCall, parts: SubCallParts, signal: AbortSignal): Promise<SubCallOutcome> {
   const failed = (error: SubCallError) => ({ ...NOTHING_SENT, ok: false as const, error, model: call.model ?? "" });
@@ -116,7 +117,10 @@ function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCall
   }
 }
 
-/** An error that no step of the call expects. A tool that this host cannot make keeps its own code and remedy. */
+/**
+ * An error that no step of the call expects. A tool that this host cannot make keeps its own code
+ * and remedy.
+ */
 function unexpected(error: unknown): SubCallError {
   if (error instanceof RlmError && error.code === "host_incompatible") {
     return { code: error.code, message: error.message, suggestion: error.suggestion, retriable: false };
@@ -140,8 +144,9 @@ interface Conversation extends Pick<SubCall, "prompt" | "system" | "schema" | "o
 }
 
 /**
- * Asks until the model answers without using a tool; then, with a schema, once more if the answer does not fit. The
- * repair has a turn of its own beyond `maxTurns`. If that does not fit either, the call fails, or gets the text by `or_text`.
+ * Asks until the model answers without using a tool; then, with a schema, once more if the answer
+ * does not fit. The repair has a turn of its own beyond `maxTurns`. If that does not fit either,
+ * the call fails, or gets the text by `or_text`.
  */
 async function converse(
   { prompt, system, tools, schema, or_text, max_tokens }: Conversation,
@@ -198,7 +203,10 @@ async function converse(
 
 /** The way in which a conversation asks for its value. It changes with the replies. */
 interface Asking {
-  /** The schema that the provider is asked to keep to; null: there is none, or it has not kept to it. */
+  /**
+   * The schema that the provider is asked to keep to; null: there is none, or it has not kept to
+   * it.
+   */
   form: Json | null;
   /** The next reply is the last try. */
   isRepair: boolean;
@@ -206,7 +214,10 @@ interface Asking {
   wasUnread: boolean;
 }
 
-/** True if the request is sent again, since the reply says nothing of the answer. `asking` then says how. */
+/**
+ * True if the request is sent again, since the reply says nothing of the answer. `asking` then says
+ * how.
+ */
 function isSentAgain(asked: Asked, asking: Asking): boolean {
   const isUnread = !asked.ok && asked.unread !== undefined && !asking.wasUnread;
   if ((asked.isConstrained && isBlank(asked)) || isUnread) {
@@ -243,13 +254,19 @@ function withCure(error: SubCallError, tools: readonly AgentTool[]): SubCallErro
 const WITHOUT_TOOLS =
   "Pass tools: [] and put the text into the prompt, or start the server with a parser of calls (vLLM --enable-auto-tool-choice --tool-call-parser NAME, llama-server --jinja).";
 
-/** A provider that keeps to a schema is asked for null where a property may be absent: that is not told. */
+/**
+ * A provider that keeps to a schema is asked for null where a property may be absent: that is not
+ * told.
+ */
 function withoutNulls({ value, mended = [] }: Extract<ReadValue, { ok: true }>): Answer {
   const kinds = mended.filter((kind) => kind !== NULL_FOR_ABSENT);
   return kinds.length === 0 ? { ok: true, value } : { ok: true, value, mended: kinds };
 }
 
-/** The fields that ask a provider to keep to a schema. The answer to a repair counts for more than its tools. */
+/**
+ * The fields that ask a provider to keep to a schema. The answer to a repair counts for more than
+ * its tools.
+ */
 function formOf({ form: schema, isRepair }: Asking): Pick<ModelRequest, "schema" | "mayDropTools"> {
   if (schema === null) return {};
   return isRepair ? { schema, mayDropTools: true } : { schema };
@@ -277,7 +294,10 @@ function firstRequest(
   };
 }
 
-/** The fault that keeps a text from being an answer: nothing arrives as an empty or silently shortened string. */
+/**
+ * The fault that keeps a text from being an answer: nothing arrives as an empty or silently
+ * shortened string.
+ */
 function flawOf(turn: ModelTurn, maxTokens: number): SubCallError | undefined {
   const { text, stop } = turn;
   if (stop === "length") return cutAnswer(turn, `max_tokens (${maxTokens})`);
@@ -333,7 +353,10 @@ function repairRequest(problems: readonly string[]): string {
   return `Your answer does not fit the JSON Schema:\n${list}\nAnswer again with the corrected JSON only.`;
 }
 
-/** The cost of a sub-call's first request, and the number of requests that there may be, without repeated ones. */
+/**
+ * The cost of a sub-call's first request, and the number of requests that there may be, without
+ * repeated ones.
+ */
 export function estimateSubCall(
   call: SubCall,
   { models, tools, maxTurns }: Pick<SubCallParts, "models" | "tools" | "maxTurns">,
@@ -347,7 +370,10 @@ export function estimateSubCall(
   return { input_tokens, max_output_tokens: max_tokens, max_requests, cost_usd };
 }
 
-/** Tokens that the tools of a call that names none take in each of its requests, by their characters. */
+/**
+ * Tokens that the tools of a call that names none take in each of its requests, by their
+ * characters.
+ */
 export function tokensOfTools(maxTurns: number): number {
   const call = { prompt: "", system: null, schema: null };
   const inputOf = (tools: readonly AgentTool[]) =>
@@ -356,8 +382,8 @@ export function tokensOfTools(maxTurns: number): number {
 }
 
 /**
- * The answer of a dry run instead of a model: a text, or a value that fits the schema. It is `{}` if looking for one takes
- * too long.
+ * The answer of a dry run instead of a model: a text, or a value that fits the schema. It is `{}`
+ * if looking for one takes too long.
  */
 export async function placeholderAnswer(
   { schema }: Pick<SubCall, "schema">,

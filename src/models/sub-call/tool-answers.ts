@@ -7,7 +7,10 @@ import { TaskEnded, type TaskThread } from "../tasks/task-thread.ts";
 /** Tools keep to 50 KB by themselves; what a host lends may not. UTF-16 units. */
 const MAX_ANSWER = 60_000;
 
-/** Runs the tools that a turn asks for, in order. What goes wrong is an answer that the model can react to. */
+/**
+ * Runs the tools that a turn asks for, in order. What goes wrong is an answer that the model can
+ * react to.
+ */
 export async function answerTools(
   tools: readonly AgentTool[],
   uses: readonly ToolUse[],
@@ -52,7 +55,9 @@ function failure(text: string): ToolAnswer {
   return { text, isError: true };
 }
 
-/** The read-only tools, which run in the thread: neither a pattern nor a file holds up the caller's. */
+/**
+ * The read-only tools, which run in the thread: neither a pattern nor a file holds up the caller's.
+ */
 export function threadedTools(readable: ReadableRoots, thread: TaskThread): AgentTool[] {
   return readOnlyTools(readable).map((tool) => ({
     ...tool,

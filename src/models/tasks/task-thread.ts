@@ -7,9 +7,11 @@ import type { TaskName, Tasks } from "./tasks.ts";
 /** Runs tasks beside the main thread, one after the other. */
 export interface TaskThread extends AsyncDisposable {
   /**
-   * Answers one task. Its time counts from its turn, once the thread has started, and the signal ends it at once.
+   * Answers one task. Its time counts from its turn, once the thread has started, and the signal
+   * ends it at once.
    *
-   * @throws TaskEnded if the signal aborts, or if the task takes too long or too much memory; what the task throws
+   * @throws TaskEnded if the signal aborts, or if the task takes too long or too much memory; what
+   * the task throws
    */
   run<Name extends TaskName>(
     name: Name,
@@ -18,7 +20,10 @@ export interface TaskThread extends AsyncDisposable {
   ): Promise<Awaited<ReturnType<Tasks[Name]>>>;
 }
 
-/** A task was ended from outside. The message is a clause about it: "it took longer than 10 s and was ended". */
+/**
+ * A task was ended from outside. The message is a clause about it: "it took longer than 10 s and
+ * was ended".
+ */
 export class TaskEnded extends Error {
   readonly reason: "time" | "memory" | "cancelled";
 
@@ -32,7 +37,10 @@ export class TaskEnded extends Error {
 const IDLE_MS = 10_000;
 const HEAP_MB = 512;
 
-/** The thread starts with the first task. A task that is ended takes the thread with it, and the next one gets a new one. */
+/**
+ * The thread starts with the first task. A task that is ended takes the thread with it, and the
+ * next one gets a new one.
+ */
 export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?: number } = {}): TaskThread {
   let current: StartedThread | undefined;
   let idle: NodeJS.Timeout | undefined;

@@ -7,8 +7,8 @@ import { placeholderFor } from "../schema/placeholder.ts";
 import { checkSchema } from "../schema/schema.ts";
 
 /**
- * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`, which can be ended. Arguments and
- * answers are sent between threads, so they are plain data.
+ * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`,
+ * which can be ended. Arguments and answers are sent between threads, so they are plain data.
  */
 const TASKS = {
   /** Answers once the thread has loaded its modules. */
