@@ -1,6 +1,6 @@
 import { amount, compact, dollars, duration } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
-import { type EvalRow, METHODS } from "./rows.ts";
+import { type EvalRow, METHODS, type Method } from "./rows.ts";
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0);
 const mean = (numbers: readonly number[]) => (numbers.length === 0 ? null : sumOf(numbers) / numbers.length);
@@ -9,9 +9,21 @@ const grouped = (rows: readonly EvalRow[]) => [
 ];
 
 /** The rows of one suite and size and method. Figures are means of the jobs that have a score; counts are sums. */
-export type Cell = ReturnType<typeof cellsOf>[number];
+interface Cell
+  extends Pick<EvalRow, "suite" | "size" | "method" | "coverage">,
+    Readonly<Record<(typeof MEANS)[number] | (typeof COUNTS)[number], number>> {
+  readonly jobs: number;
+  readonly scored: number;
+  readonly score: number | null;
+  /** The standard deviation of the scores; null: there are fewer than two. */
+  readonly spread: number | null;
+  readonly depth: number;
+}
 
-export function cellsOf(rows: readonly EvalRow[]) {
+const MEANS = ["cost_usd", "calls", "ms", "tokens_in", "tokens_cached", "tokens_out"] as const;
+const COUNTS = ["no_answer", "misformed", "refused", "resumes"] as const;
+
+export function cellsOf(rows: readonly EvalRow[]): Cell[] {
   return grouped(rows).flatMap((group) => {
     const [first] = group;
     if (!first) return [];
@@ -27,7 +39,6 @@ export function cellsOf(rows: readonly EvalRow[]) {
       jobs: group.length,
       scored: done.length,
       score,
-      /** The standard deviation of the scores; null: there are fewer than two. */
       spread: scores.length < 2 ? null : Math.sqrt(squares / (scores.length - 1)),
       cost_usd: of((row) => row.cost_usd),
       calls: of((row) => row.calls),
@@ -46,7 +57,18 @@ export function cellsOf(rows: readonly EvalRow[]) {
 }
 
 /** The places where another method has the better mean over the questions that it and the ask have answered. */
-export function lossesOf(rows: readonly EvalRow[]) {
+interface Loss extends Pick<EvalRow, "suite" | "size"> {
+  /** The better method. */
+  readonly to: Method;
+  /** Means of the scores. */
+  readonly ask: number;
+  readonly other: number;
+  readonly questions: number;
+  /** Ids of the questions in which the ask is worse. */
+  readonly worse: readonly string[];
+}
+
+export function lossesOf(rows: readonly EvalRow[]): Loss[] {
   const asks = new Map(rows.flatMap(({ item, method, score }) => (method === "ask" ? [[item, score]] : [])));
   return grouped(rows).flatMap((group) => {
     const both = group.flatMap(({ item, score: other }) => {
@@ -63,11 +85,12 @@ export function lossesOf(rows: readonly EvalRow[]) {
 }
 
 /** `the ask loses to direct in needle at 8k: 0.80 against 1.00, worse in 1 of 5 (needle-8k-3)` */
-export function lossLine(loss: ReturnType<typeof lossesOf>[number]): string {
+export function lossLine(loss: Loss): string {
   const { suite, size, to, ask, other, questions, worse } = loss;
   const named = `${worse.slice(0, NAMED).join(", ")}${worse.length > NAMED ? ", …" : ""}`;
   const scores = `${ask.toFixed(2)} against ${other.toFixed(2)}`;
-  return `the ask loses to ${to} in ${suite} at ${size}: ${scores}, worse in ${worse.length} of ${questions} (${named})`;
+  const share = `worse in ${worse.length} of ${questions} (${named})`;
+  return `the ask loses to ${to} in ${suite} at ${size}: ${scores}, ${share}`;
 }
 
 /** Questions with files in their contexts that should have text and could not be read, and how many files they are. */
@@ -117,10 +140,11 @@ export function* markdownOf(
 ): Generator<string> {
   yield "# Evaluation\n\n";
   for (const [name, value] of facts) yield `- ${name}: ${safe(value)}\n`;
-  yield "\nEach answer is a line of [results.jsonl](results.jsonl), and each question one of [items.jsonl](items.jsonl).\n\n";
+  yield "\nEach answer is a line of [results.jsonl](results.jsonl), ";
+  yield "and each question one of [items.jsonl](items.jsonl).\n\n";
   yield `| ${TITLES.join(" | ")} |\n|${TITLES.map((_, at) => (isFigure(at) ? "--:|" : "---|")).join("")}\n`;
   for (const cell of cellsOf(rows)) yield `| ${lineOf(cell).map(safe).join(" | ")} |\n`;
-  yield "\nScores are means with their standard deviation, other figures means of a question; the last four are sums. `seen` is the share of P that a model was shown, at the least.\n\n## Where the ask loses\n\n";
+  yield EXPLANATION;
   const losses = lossesOf(rows);
   if (losses.length === 0) yield "In no suite, by the questions that both have answered.\n";
   for (const loss of losses) yield `- ${safe(lossLine(loss))}\n`;
@@ -133,6 +157,10 @@ export function* markdownOf(
     yield `- ${safe(`${row.item}, ${row.method}: ${why}`)}; \`${show(row).replaceAll("`", "'")}\`\n`;
   }
 }
+
+const EXPLANATION =
+  "\nScores are means with their standard deviation, other figures means of a question; the last four are sums. " +
+  "`seen` is the share of P that a model was shown, at the least.\n\n## Where the ask loses\n\n";
 
 /** Text from elsewhere as text of a table: no markup, and one line. */
 const safe = (text: string) => inLine(text).replaceAll(/[\\`|<>[\]*_]/g, "\\$&");

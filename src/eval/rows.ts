@@ -27,10 +27,23 @@ export type JobEnd = {
 } | null;
 
 /** A line of results.jsonl: one question, answered by one method. */
-export type EvalRow = ReturnType<typeof rowOf>;
+export interface EvalRow extends Figures, Pick<Item, "suite" | "size" | "expected"> {
+  readonly item: string;
+  readonly method: Method;
+  readonly status: string;
+  readonly error_code: string | null;
+  readonly session: string | null;
+  readonly answer: string | null;
+  /** 0 to 1; null: the job is not done, and counts nowhere. */
+  readonly score: number | null;
+  /** True if the answer is not of the form that was asked for. It scores 0. */
+  readonly misformed: boolean;
+  /** The code with which the model came to no answer, which scores 0. */
+  readonly no_answer: string | null;
+}
 
 /** @param figures null: the journal of the job is gone, or it has none */
-export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures | null) {
+export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures | null): EvalRow {
   const { id, suite, size, expected, score } = item;
   const { result = null, status = "not over", error_code = null, session = null } = end ?? {};
   const answer = typeof result?.answer === "string" ? result.answer : null;
@@ -45,21 +58,32 @@ export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures 
     session,
     expected,
     answer,
-    /** 0 to 1; null: the job is not done, and counts nowhere. */
     score: result === null ? null : (found ?? 0),
-    /** The answer is not of the form that was asked for, and scores 0. */
     misformed: found === null,
-    /** The code with which the model came to no answer, and scores 0. */
     no_answer: result !== null && answer === null ? String(result.no_answer) : null,
     ...(figures ?? NO_FIGURES),
   };
 }
 
 /** The spending and the work of a job, by its journal and those of its children. */
-export type Figures = Awaited<ReturnType<typeof figuresOf>>;
+interface Figures {
+  readonly cost_usd: number;
+  readonly tokens_in: number;
+  readonly tokens_cached: number;
+  readonly tokens_out: number;
+  readonly calls: number;
+  readonly refused: number;
+  readonly depth: number;
+  readonly ms: number;
+  readonly resumes: number;
+  /** The share of P that a model was shown, at the least; null: it is not known. */
+  readonly coverage: number | null;
+  /** Files of its context that should have text and could not be read. */
+  readonly unread: number;
+}
 
 /** @throws RlmError of the store, `session_not_found` */
-export async function figuresOf(store: Store, session: string) {
+export async function figuresOf(store: Store, session: string): Promise<Figures> {
   const { session: told } = await describeWhole(store, session, { children: CHILDREN, partly: true });
   const calls = told.execs.flatMap((exec) => exec.calls);
   const requests = requestsOf(told);
@@ -77,9 +101,7 @@ export async function figuresOf(store: Store, session: string) {
     depth: Math.max(0, ...calls.map((call) => call.child?.depth_reached ?? 0)),
     ms: told.execs.reduce((total, { time_ms }) => total + Math.round(time_ms ?? 0), 0),
     resumes: told.execs.reduce((total, { resumed }) => total + resumed, 0),
-    /** The share of P that a model was shown, at the least; null: it is not known. */
     coverage: coverage && coverage.chars > 0 ? coverage.shown / coverage.chars : null,
-    /** Files of its context that should have text and could not be read. */
     unread: told.skipped?.unread ?? 0,
   };
 }

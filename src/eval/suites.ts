@@ -14,23 +14,29 @@ export interface Item {
 
 type Random = () => number;
 
-/** Makes a question, its answer by construction, and the texts of its context by path: about so many characters (`units`). */
 interface Suite {
   readonly about: string;
   readonly score: ScoreName;
-  make(
-    random: Random,
-    units: number,
-  ): Pick<Item, "question" | "expected"> & { readonly files: ReadonlyMap<string, string> };
+  /** Makes a question over a context of about so many characters (`units`). */
+  make(random: Random, units: number): Made;
+}
+
+/** A question, its answer by construction, and the texts of its context by path. */
+interface Made extends Pick<Item, "question" | "expected"> {
+  readonly files: ReadonlyMap<string, string>;
 }
 
 /** Suites by the name that is typed: two of RULER's shapes, two of OOLONG's, and two of documents that belong together. */
 export const SUITES = {
-  needle: { about: "one number, told once in a long text", score: "contains", make: (...of) => hidden(1, 0, 1, ...of) },
+  needle: {
+    about: "one number, told once in a long text",
+    score: "contains",
+    make: (random, units) => hidden({ asked: 1, others: 0, each: 1 }, random, units),
+  },
   needles: {
     about: "four numbers of each of two vaults, among those of others",
     score: "recall",
-    make: (...of) => hidden(2, 14, 4, ...of),
+    make: (random, units) => hidden({ asked: 2, others: 14, each: 4 }, random, units),
   },
   count: {
     about: "messages of one town that are complaints, orders and so on, counted",
@@ -47,13 +53,18 @@ export const SUITES = {
 } satisfies Readonly<Record<string, Suite>>;
 export type SuiteName = keyof typeof SUITES;
 
-/** The item with its context: the same of these give the same bytes, on every machine. @param number from 1 */
-export function itemOf(suite: SuiteName, size: string, number: number, seed: number) {
+/** Makes an item with its context: equal arguments give the same bytes on every machine. @param number from 1 */
+export function itemOf(
+  suite: SuiteName,
+  size: string,
+  number: number,
+  seed: number,
+): { readonly item: Item } & Pick<Made, "files"> {
   const digest = createHash("sha256").update(`${suite} ${size} ${number} ${seed}`).digest();
   const { score, make }: Suite = SUITES[suite];
   const { files, ...made } = make(seededRandom(digest.readUInt32BE()), (tokensIn(size) ?? 0) * UNITS_A_TOKEN);
   const id = `${suite}-${size}-${number}${seed === 1 ? "" : `-s${seed}`}`;
-  return { item: { id, suite, size, ...made, score } satisfies Item, files };
+  return { item: { id, suite, size, ...made, score }, files };
 }
 
 /** Characters of a token, as in every estimate of Belay; tokens of a context. */
@@ -70,96 +81,153 @@ export function tokensIn(size: string): number | undefined {
 
 // RULER's needles: facts in a text that has nothing to do with them.
 
-function hidden(asked: number, decoys: number, values: number, random: Random, units: number) {
+/** The number of vaults that are asked for, of others, and of numbers of each. */
+interface Vaults {
+  readonly asked: number;
+  readonly others: number;
+  readonly each: number;
+}
+
+function hidden({ asked, others, each }: Vaults, random: Random, units: number): Made {
   const name = openNames(random);
   const lines = fillerLines(random, units);
-  const numbers = numbersBelow(9_000_000, (asked + decoys) * values, random).map((number) => String(1e6 + number));
+  const amount = (asked + others) * each;
+  const numbers = numbersBelow(9_000_000, amount, random).map((number) => String(1e6 + number));
   const places = numbersBelow(lines.length, numbers.length, random);
-  const vaults = Array.from({ length: asked + decoys }, () => name(3));
+  const vaults = Array.from({ length: asked + others }, () => name(3));
   for (const [at, number] of numbers.entries()) {
-    lines[places[at] ?? 0] = `A number that opens the vault of ${vaults[at % vaults.length]} is ${number}.`;
+    const vault = vaults[at % vaults.length];
+    lines[places[at] ?? 0] = `A number that opens the vault of ${vault} is ${number}.`;
   }
-  const found = numbers.filter((_, at) => at % vaults.length < asked);
+  const expected = numbers.filter((_, at) => at % vaults.length < asked);
   const whose = vaults.slice(0, asked).join(" and of ");
   const files = new Map([["log.txt", joined(lines)]]);
-  const one = `Which number opens the vault of ${whose}? Answer with the number alone.`;
-  const many = `Which numbers open the vaults of ${whose}? There are ${values} of each. Answer with the numbers alone, separated by commas.`;
-  return found.length === 1
-    ? { question: one, expected: found.join(), files }
-    : { question: many, expected: found, files };
+  if (expected.length === 1) {
+    const question = `Which number opens the vault of ${whose}? Answer with the number alone.`;
+    return { question, expected: expected.join(), files };
+  }
+  const question =
+    `Which numbers open the vaults of ${whose}? There are ${each} of each. ` +
+    "Answer with the numbers alone, separated by commas.";
+  return { question, expected, files };
 }
 
 // OOLONG's records: each has a label that its words tell, and do not name.
 
 const SAYINGS = {
-  complaint:
-    "the * arrived broken;my * stopped working after a day;I was charged twice for the *;nobody answers about the * that never came;the * is far smaller than the page promised",
-  question:
-    "which sizes does the * come in;can the * be wrapped as a gift;how long does a * usually last;what colour is the * inside;when will the * be in the shop again",
-  praise:
-    "the * is the best one I ever had;everybody at home loves the *;such fine work on the *;the * came a day early, what a joy;I show the * to all my guests",
-  order:
-    "please send me three more of the *;put one * on my account;I take the * in blue;add a second * to my parcel;reserve a * for me until Friday",
-  cancellation:
-    "please take the * off my list;I no longer want the *;stop the parcel with the *;send no * this month;I would rather not have the * after all",
+  complaint: [
+    "the * arrived broken",
+    "my * stopped working after a day",
+    "I was charged twice for the *",
+    "nobody answers about the * that never came",
+    "the * is far smaller than the page promised",
+  ],
+  question: [
+    "which sizes does the * come in",
+    "can the * be wrapped as a gift",
+    "how long does a * usually last",
+    "what colour is the * inside",
+    "when will the * be in the shop again",
+  ],
+  praise: [
+    "the * is the best one I ever had",
+    "everybody at home loves the *",
+    "such fine work on the *",
+    "the * came a day early, what a joy",
+    "I show the * to all my guests",
+  ],
+  order: [
+    "please send me three more of the *",
+    "put one * on my account",
+    "I take the * in blue",
+    "add a second * to my parcel",
+    "reserve a * for me until Friday",
+  ],
+  cancellation: [
+    "please take the * off my list",
+    "I no longer want the *",
+    "stop the parcel with the *",
+    "send no * this month",
+    "I would rather not have the * after all",
+  ],
 } as const;
 type Label = keyof typeof SAYINGS;
 const LABELS: readonly Label[] = ["complaint", "question", "praise", "order", "cancellation"];
 const THINGS = "lamp kettle rug chair mirror vase clock basket bench shelf tray stool".split(" ");
-const ABOUT = `Each line is a message to a shop: customer | town | text. By its text each message is one of: ${LABELS.join(", ")}.`;
-/** Characters of a record, the most records that a question to count is about, and their share of a small context. */
+const ABOUT =
+  "Each line is a message to a shop: customer | town | text. " +
+  `By its text each message is one of: ${LABELS.join(", ")}.`;
+/** Characters of a record. */
 const RECORD_UNITS = 52;
-const MOST_ASKED = 200;
-const ASKED_SHARE = 1 / 4;
 
-/** @param of the town and the label of the record with this number */
-function records(amount: number, random: Random, of: (at: number) => { readonly town: string; readonly label: Label }) {
-  const lines = Array.from({ length: amount }, (_, at) => {
+/** A message to a shop. */
+interface Message {
+  readonly customer: string;
+  readonly town: string;
+  readonly label: Label;
+  readonly text: string;
+}
+
+/** @param of the town and the label of the message with this number */
+function messages(amount: number, random: Random, of: (at: number) => Pick<Message, "town" | "label">): Message[] {
+  return Array.from({ length: amount }, (_, at) => {
     const { town, label } = of(at);
-    return `${customer(at)} | ${town} | ${oneOf(SAYINGS[label].split(";"), random).replace("*", oneOf(THINGS, random))}`;
+    const text = oneOf(SAYINGS[label], random).replace("*", oneOf(THINGS, random));
+    return { customer: `u${String(at + 1).padStart(6, "0")}`, town, label, text };
   });
+}
+
+function fileOf(all: readonly Message[]): Made["files"] {
+  const lines = all.map(({ customer, town, text }) => `${customer} | ${town} | ${text}`);
   return new Map([["messages.txt", joined(lines)]]);
 }
 
-const customer = (at: number) => `u${String(at + 1).padStart(6, "0")}`;
+/** The most messages that a question to count is about, and their share of a small context. */
+const MOST_ASKED = 200;
+const ASKED_SHARE = 1 / 4;
 
-function counted(random: Random, units: number) {
+function counted(random: Random, units: number): Made {
   const name = openNames(random);
   const amount = Math.floor(units / RECORD_UNITS);
   const [town = "", ...others] = Array.from({ length: 12 }, () => name(3));
   const wanted = oneOf(LABELS, random);
-  const asked = new Set(numbersBelow(amount, Math.min(MOST_ASKED, Math.floor(amount * ASKED_SHARE)), random));
-  let expected = 0;
-  const files = records(amount, random, (at) => {
+  const most = Math.min(MOST_ASKED, Math.floor(amount * ASKED_SHARE));
+  const asked = new Set(numbersBelow(amount, most, random));
+  const all = messages(amount, random, (at) => {
     const label = oneOf(LABELS, random);
-    if (asked.has(at) && label === wanted) expected += 1;
     return { town: asked.has(at) ? town : oneOf(others, random), label };
   });
+  const expected = all.filter((message) => message.town === town && message.label === wanted).length;
   const question = `${ABOUT} How many messages from ${town} are of the kind ${wanted}? Answer with the number alone.`;
-  return { question, expected, files };
+  return { question, expected, files: fileOf(all) };
 }
 
 /** Cancellations, and the towns that they are from: as many at every size, so that an answer stays short. */
 const RARE = 24;
 const TOWNS = 6;
 
-function paired(random: Random, units: number) {
+function paired(random: Random, units: number): Made {
   const name = openNames(random);
   const towns = Array.from({ length: 20 }, () => name(3));
   const amount = Math.floor(units / RECORD_UNITS);
   const rare = new Set(numbersBelow(amount, RARE, random));
-  const found = new Map<string, string[]>();
-  const files = records(amount, random, (at) => {
-    if (!rare.has(at)) return { town: oneOf(towns, random), label: oneOf(LABELS.slice(0, -1), random) };
-    const town = oneOf(towns.slice(0, TOWNS), random);
-    found.set(town, [...(found.get(town) ?? []), customer(at)]);
-    return { town, label: "cancellation" };
+  const all = messages(amount, random, (at) => {
+    if (rare.has(at)) return { town: oneOf(towns.slice(0, TOWNS), random), label: "cancellation" };
+    return { town: oneOf(towns, random), label: oneOf(LABELS.slice(0, -1), random) };
   });
-  const pairsOf = (all: readonly string[]) =>
-    all.flatMap((one, at) => all.slice(at + 1).map((other) => `${one}-${other}`));
-  const question = `${ABOUT} Which pairs of customers are from one town and both wrote a cancellation? Answer with the pairs alone, as u000001-u000002, separated by commas.`;
-  return { question, expected: [...found.values()].flatMap(pairsOf), files };
+  const cancelled = all.filter(({ label }) => label === "cancellation");
+  const byTown = [...Map.groupBy(cancelled, ({ town }) => town).values()];
+  const question =
+    `${ABOUT} Which pairs of customers are from one town and both wrote a cancellation? ` +
+    "Answer with the pairs alone, as u000001-u000002, separated by commas.";
+  return { question, expected: byTown.flatMap(pairsOf), files: fileOf(all) };
 }
+
+function pairsOf(all: readonly Message[]): string[] {
+  return all.flatMap(({ customer }, at) => all.slice(at + 1).map((other) => `${customer}-${other.customer}`));
+}
+
+// Facts that lead to each other, in documents of their own.
 
 /** Chains with the characters of their facts, documents at the most, and characters of one at the least. */
 const CHAINS = 20;
@@ -167,33 +235,51 @@ const CHAIN_UNITS = 170;
 const DOCUMENTS = 2_000;
 const DOCUMENT_UNITS = 4_000;
 
-function chained(random: Random, units: number) {
+function chained(random: Random, units: number): Made {
   const name = openNames(random);
   const amount = Math.max(4, Math.min(DOCUMENTS, Math.floor(units / DOCUMENT_UNITS)));
-  const documents = Array.from({ length: amount }, () => fillerLines(random, (units - CHAINS * CHAIN_UNITS) / amount));
+  const unitsOfOne = (units - CHAINS * CHAIN_UNITS) / amount;
+  const documents = Array.from({ length: amount }, () => fillerLines(random, unitsOfOne));
   const chains = Array.from({ length: CHAINS }, () => {
-    const ship = name(3);
-    const captain = name(2);
-    const house = name(3);
-    const town = name(3);
-    const mayor = name(2);
-    const facts = [
-      `The captain of the ship ${ship} is ${captain}.`,
-      `${captain} lives in the house that is called ${house}.`,
-      `The house ${house} lies in the town of ${town}.`,
-      `The mayor of ${town} is ${mayor}.`,
-    ];
-    for (const [at, place] of numbersBelow(amount, facts.length, random).entries()) {
+    const chain = chainOf(name);
+    for (const [at, place] of numbersBelow(amount, chain.facts.length, random).entries()) {
       const lines = documents[place] ?? [];
-      lines.splice(Math.floor(random() * lines.length), 0, facts[at] ?? "");
+      lines.splice(Math.floor(random() * lines.length), 0, chain.facts[at] ?? "");
     }
-    return { ship, mayor };
+    return chain;
   });
   const { ship, mayor } = oneOf(chains, random);
-  const files = documents.map((lines, at) => [`notes/${String(at + 1).padStart(4, "0")}.txt`, joined(lines)] as const);
-  const question = `Who is the mayor of the town in which the captain of the ship ${ship} lives? Answer with the name alone.`;
+  const files = documents.map((lines, at) => {
+    return [`notes/${String(at + 1).padStart(4, "0")}.txt`, joined(lines)] as const;
+  });
+  const question =
+    `Who is the mayor of the town in which the captain of the ship ${ship} lives? ` + "Answer with the name alone.";
   return { question, expected: mayor, files: new Map(files) };
 }
+
+/** The facts that lead from a ship to the mayor of its captain's town. */
+interface Chain {
+  readonly ship: string;
+  readonly mayor: string;
+  readonly facts: readonly string[];
+}
+
+function chainOf(name: (syllables: number) => string): Chain {
+  const ship = name(3);
+  const captain = name(2);
+  const house = name(3);
+  const town = name(3);
+  const mayor = name(2);
+  const facts = [
+    `The captain of the ship ${ship} is ${captain}.`,
+    `${captain} lives in the house that is called ${house}.`,
+    `The house ${house} lies in the town of ${town}.`,
+    `The mayor of ${town} is ${mayor}.`,
+  ];
+  return { ship, mayor, facts };
+}
+
+// A code base, whose handlers call functions that write or leave it to others.
 
 const CODE_VERBS = "open close book split review settle merge price list move send keep".split(" ");
 const CODE_NOUNS = "Invoice Refund Deposit Discount Transfer Credit Receipt Fee Contract Voucher".split(" ");
@@ -202,55 +288,79 @@ const FUNCTION_UNITS = 130;
 const PER_FILE = 4;
 const FILES = 4_000;
 const UNGUARDED = 8;
-const GUARD =
-  'export function requireRole(request: Request, role: string) {\n  if (request.role !== role) throw new Error("not allowed");\n}\n';
+const GUARD = `export function requireRole(request: Request, role: string) {
+  if (request.role !== role) throw new Error("not allowed");
+}
+`;
 
-/** Handlers over functions, a third of all: those that write and do not ask who calls are looked for. */
-function codeBase(random: Random, units: number) {
+/** Handlers over functions, a third of all. Those are looked for that write without asking who calls. */
+function codeBase(random: Random, units: number): Made {
   const amount = Math.max(60, Math.floor(units / FUNCTION_UNITS));
   const handlers = Math.floor(amount / 3);
-  const billing: Billing[] = [];
+  const billing: BillingFunction[] = [];
   for (let at = 0; at < amount - handlers; at++) billing.push(billingFunction(at, billing, random));
   const calls = Array.from({ length: handlers }, () => oneOf(billing, random));
   const writing = calls.flatMap(({ writes }, at) => (writes ? [at] : []));
-  const open = new Set(numbersBelow(writing.length, UNGUARDED, random).map((at) => writing[at] ?? 0));
-  const sources = calls.map(({ name, writes }, at) => {
-    const isGuarded = writes ? !open.has(at) : random() < 0.5;
-    const guard = isGuarded ? '  requireRole(request, "clerk");\n' : "";
-    return `export async function handle${at + 1}(request: Request) {\n${guard}  return await ${name}(request.body);\n}\n`;
+  const places = numbersBelow(writing.length, UNGUARDED, random);
+  const open = new Set(places.map((at) => writing[at] ?? 0));
+  const sources = calls.map((called, at) => {
+    const isGuarded = called.writes ? !open.has(at) : random() < 0.5;
+    return handlerSource(at, called.name, isGuarded);
   });
-  const functions = billing.map(({ source }) => source);
-  const billed = filesOf("src/billing/part", functions);
+  const files = new Map([
+    ...filesOf("src/api/routes", sources),
+    ...filesOf(
+      "src/billing/part",
+      billing.map(({ source }) => source),
+    ),
+    ["src/guard.ts", GUARD] as const,
+  ]);
   const question =
-    "Handlers in src/api call functions in src/billing. A function writes if it calls db.write, or calls a function that writes. Which handlers write without calling requireRole? Answer with their names alone, separated by commas.";
-  const files = new Map([...filesOf("src/api/routes", sources), ...billed, ["src/guard.ts", GUARD] as const]);
-  return { question, expected: sources.flatMap((_, at) => (open.has(at) ? [`handle${at + 1}`] : [])), files };
+    "Handlers in src/api call functions in src/billing. A function writes if it calls db.write, or calls " +
+    "a function that writes. Which handlers write without calling requireRole? " +
+    "Answer with their names alone, separated by commas.";
+  return { question, expected: [...open].sort((a, b) => a - b).map(handlerName), files };
 }
 
-type Billing = ReturnType<typeof billingFunction>;
+const handlerName = (at: number) => `handle${at + 1}`;
+
+function handlerSource(at: number, called: string, isGuarded: boolean): string {
+  const guard = isGuarded ? '  requireRole(request, "clerk");\n' : "";
+  return `export async function ${handlerName(at)}(request: Request) {
+${guard}  return await ${called}(request.body);
+}
+`;
+}
+
+interface BillingFunction {
+  readonly name: string;
+  /** True if it writes, by itself or through another one. */
+  readonly writes: boolean;
+  readonly source: string;
+}
 
 /** Reads, writes, or leaves it to a function that is there already. */
-function billingFunction(
-  at: number,
-  earlier: readonly { readonly name: string; readonly writes: boolean }[],
-  random: Random,
-) {
+function billingFunction(at: number, earlier: readonly BillingFunction[], random: Random): BillingFunction {
   const name = `${oneOf(CODE_VERBS, random)}${oneOf(CODE_NOUNS, random)}${at + 1}`;
   const kind = random();
-  const called = kind < 0.6 || earlier.length === 0 ? null : oneOf(earlier, random);
-  const writes = called?.writes ?? kind < 0.25;
-  const does = called
-    ? `${called.name}(input)`
-    : writes
-      ? `db.write("${name}", input)`
-      : `db.read("${name}", input.id)`;
-  return {
-    name,
-    writes,
-    source: `export async function ${name}(input: Input) {\n  audit.note("${name}");\n  return await ${does};\n}\n`,
-  };
+  if (kind >= 0.6 && earlier.length > 0) {
+    const called = oneOf(earlier, random);
+    return { name, writes: called.writes, source: billingSource(name, `${called.name}(input)`) };
+  }
+  const writes = kind < 0.25;
+  const does = writes ? `db.write("${name}", input)` : `db.read("${name}", input.id)`;
+  return { name, writes, source: billingSource(name, does) };
 }
 
+function billingSource(name: string, does: string): string {
+  return `export async function ${name}(input: Input) {
+  audit.note("${name}");
+  return await ${does};
+}
+`;
+}
+
+/** Sources in files of some functions each. */
 function filesOf(path: string, sources: readonly string[]): (readonly [string, string])[] {
   const each = Math.max(PER_FILE, Math.ceil(sources.length / FILES));
   return Array.from({ length: Math.ceil(sources.length / each) }, (_, at) => {
@@ -280,9 +390,22 @@ const ADJECTIVES = "amber bold calm dusty early faded golden hollow icy jolly ke
 );
 const NOUNS =
   "anchor barrel compass dolphin ember ferry gull harbour island jetty kettle lantern mast net oar pilot".split(" ");
-const PLACES = "at the pier;in the cold store;near the lock;behind the silo;by the weigh house;off the mole".split(";");
-const VERBS =
-  "waited for papers;was counted again;passed in silence;was moved at noon;needed new paint;lay in the sun".split(";");
+const PLACES = [
+  "at the pier",
+  "in the cold store",
+  "near the lock",
+  "behind the silo",
+  "by the weigh house",
+  "off the mole",
+];
+const VERBS = [
+  "waited for papers",
+  "was counted again",
+  "passed in silence",
+  "was moved at noon",
+  "needed new paint",
+  "lay in the sun",
+];
 
 /** Sentences without a digit that mean nothing, of about so many characters in all. */
 function fillerLines(random: Random, units: number): string[] {

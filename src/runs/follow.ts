@@ -2,8 +2,8 @@ import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/index.ts";
 import { hasWaited, waitsFor } from "../session/index.ts";
 import { everyRun, type JobPage, type Jobs, type Store } from "../store/index.ts";
-import { isOfAnotherBuild } from "./build.ts";
 import { refusalOfRun } from "./job-failures.ts";
+import { isOfAnotherBuild } from "./process-parts.ts";
 import { jobsOf } from "./readable-jobs.ts";
 import { type CountedRun, type HeldJobs, heldJobs, isLeftToProviders, jobsIn, overIn } from "./run-state.ts";
 

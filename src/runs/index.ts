@@ -1,5 +1,4 @@
 export type * from "./api.ts";
-export { isOfAnotherBuild } from "./build.ts";
 export { asksModel, checkModel } from "./check-model.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";
 export { countedRun, countsAndWaits, followRun, leftToOtherBuild, openPoke, untilIdle } from "./follow.ts";
@@ -22,7 +21,8 @@ export {
   toldOf,
 } from "./job-failures.ts";
 export { openPgBoss } from "./pg-boss/dispatcher.ts";
-export { queueFigures, type TicketCounts } from "./pg-boss/figures.ts";
+export { queueFigures, type TicketCounts } from "./pg-boss/opening.ts";
+export { isOfAnotherBuild } from "./process-parts.ts";
 export {
   type DamagedOfRun,
   FINAL,

@@ -1,16 +1,9 @@
-import type { ErrorCode, Json } from "../../runtime/index.ts";
+import type { ErrorCode } from "../../runtime/index.ts";
 import { cutText } from "../platform/visible.ts";
 import type { Back, JobRow, Outcome } from "../store/index.ts";
 import type { Reason } from "./shared-failures.ts";
 import type { RunSpec } from "./spec.ts";
-import type { Suspended } from "./stops.ts";
-
-/** The end of a job's session in a try. */
-export type JobEnd =
-  /** Its last exec is over, and recorded. `code` is null if it succeeded; `result` is JSON. */
-  | { readonly kind: "over"; readonly code: ErrorCode | null; readonly result: string | null; readonly told: Json }
-  /** It stands where it was: it was suspended, or the store refused its records. `damage`: the store is damaged. */
-  | { readonly kind: "unfinished"; readonly damage?: Reason };
+import type { JobEnd, Suspended } from "./try-parts.ts";
 
 /** The last step of a try with its job. */
 export type LastStep =

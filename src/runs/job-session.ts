@@ -12,18 +12,17 @@ import {
   type Resumed,
   readRecord,
   type Session,
+  storedContext,
   summaryOf,
 } from "../session/index.ts";
 import type { JobOfRun, JobRow, Lease, Store } from "../store/index.ts";
 import type { WorkerSession, WorkProgress } from "./api.ts";
-import { type JobEnd, TRIED_AGAIN } from "./job-end.ts";
-import { openMoney } from "./money.ts";
-import { openRates } from "./rates.ts";
+import { TRIED_AGAIN } from "./job-end.ts";
+import { openMoney, openRates } from "./run-money.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
 import type { Troubles } from "./shared-failures.ts";
 import { type RunSpec, specOfJob } from "./spec.ts";
-import type { Stops } from "./stops.ts";
-import type { JobLease, JobSession, Taking } from "./try-parts.ts";
+import type { JobEnd, JobLease, JobSession, Stops, Taking } from "./try-parts.ts";
 
 export interface JobSessionsParts {
   readonly store: Store;
@@ -226,3 +225,23 @@ export function modelsBy(own: WorkerSession, env: NodeJS.ProcessEnv): (model: st
   const { baseUrl, apiKeyEnv, price, leaveOut, also: models } = own;
   return (model) => openModels({ model: model ?? undefined, models, baseUrl, apiKeyEnv, price, leaveOut, env });
 }
+
+/** The contexts that jobs of this process have open: jobs with the same one share it in memory. */
+export function openHeldContexts(store: Pick<Store, "context">): (key: string) => Promise<Context> {
+  const held = new Map<string, WeakRef<Promise<Context>>>();
+  return (key) => {
+    const known = held.get(key)?.deref();
+    if (known) return known;
+    const opening = storedContext(store, key).then((context) => {
+      // The context keeps the promise for as long as a session has it.
+      kept.set(context, opening);
+      return context;
+    });
+    for (const [other, ref] of held) if (!ref.deref()) held.delete(other);
+    held.set(key, new WeakRef(opening));
+    opening.catch(() => held.delete(key));
+    return opening;
+  };
+}
+
+const kept = new WeakMap<Context, Promise<Context>>();

@@ -1,10 +1,9 @@
-import { RlmError, systemClock } from "../../runtime/index.ts";
+import { imageFormat, imageProblem, RlmError, systemClock } from "../../runtime/index.ts";
 import type { Models } from "../models/index.ts";
+import { isRecord, parseJson } from "../platform/json.ts";
 import type { WorkerSession, WorkOptions } from "./api.ts";
-import { isOfAnotherBuild, ownEngine } from "./build.ts";
 import { checkModel } from "./check-model.ts";
-import { openHeldContexts } from "./held-contexts.ts";
-import { type JobSessionsParts, leaseJob, modelsBy } from "./job-session.ts";
+import { type JobSessionsParts, leaseJob, modelsBy, openHeldContexts } from "./job-session.ts";
 import { openTroubles, reasonOf } from "./shared-failures.ts";
 import type { RunSpec } from "./spec.ts";
 import type { TryParts } from "./try-parts.ts";
@@ -67,4 +66,21 @@ function openRefusals({ models: allowed }: WorkerSession, openModels: JobSession
       throw error;
     }
   };
+}
+
+/** The value of `jobs.engine` for this build. */
+function ownEngine(): string {
+  return JSON.stringify(imageFormat());
+}
+
+/**
+ * True if this build cannot read the images of the one that has begun a job.
+ * A row may be damaged or hostile: what is not the format of an image cannot be read.
+ */
+export function isOfAnotherBuild(engine: string | null): boolean {
+  if (engine === null) return false;
+  const gate: unknown = parseJson(engine);
+  const own = imageFormat();
+  if (!isRecord(gate) || !Object.entries(own).every(([name, value]) => typeof gate[name] === typeof value)) return true;
+  return imageProblem({ gate: { ...own, ...gate } }) !== null;
 }

@@ -69,21 +69,30 @@ const MOST_FIELDS = 1000;
 type Cell = string | number | boolean | null;
 
 /** The columns of inputs or of results. */
-type Fields = ReturnType<typeof openFields>;
+interface Fields {
+  add(value: WrittenJson): void;
+  columns(): Columns;
+  cells(value: WrittenJson): readonly Cell[];
+}
 
-/** @param kind names the column of values that are no objects */
-function openFields(kind: "input" | "result") {
+interface Columns {
+  /** Name of the column of values that are not objects. */
+  readonly kind: "input" | "result";
+  readonly names: readonly string[];
+}
+
+function openFields(kind: Columns["kind"]): Fields {
   const names = new Set<string>();
   let hasWhole = false;
   const isWide = () => names.size > MOST_FIELDS;
   const isWhole = (value: WrittenJson) => value !== null && (isWide() || !hasFields(value));
   return {
-    add(value: WrittenJson): void {
+    add(value) {
       if (isWhole(value)) hasWhole = true;
       else if (hasFields(value)) for (const name of Object.keys(value)) names.add(name);
     },
     columns: () => ({ kind, names: [...(isWide() ? [] : names), ...(hasWhole || isWide() ? [kind] : [])] }),
-    cells(value: WrittenJson): readonly Cell[] {
+    cells(value) {
       const fields = isWide() ? [] : [...names].map((name) => cellOf(fieldOf(value, name)));
       return hasWhole || isWide() ? [...fields, isWhole(value) ? cellOf(value) : null] : fields;
     },
@@ -100,7 +109,7 @@ const AFTER = ["error", "cost_usd"];
 const WARNINGS = "warnings";
 
 /** A name that another column has already gets `input.` or `result.` before it. */
-function headerOf(...groups: readonly ReturnType<Fields["columns"]>[]): readonly string[] {
+function headerOf(...groups: readonly Columns[]): readonly string[] {
   const taken = new Set([...BEFORE, ...AFTER, WARNINGS]);
   const named = groups.flatMap(({ kind, names }) =>
     names.map((name) => {

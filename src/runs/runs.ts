@@ -11,8 +11,7 @@ import {
 import type { Asked, Change, DueJob, Jobs, KnownJob, NewJob, RunRow, Store } from "../store/index.ts";
 import type { Submission, Submitted, WorkerSession } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { openHeldContexts } from "./held-contexts.ts";
-import { modelsBy } from "./job-session.ts";
+import { modelsBy, openHeldContexts } from "./job-session.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
 import { hashOfRun, type RunSpec } from "./spec.ts";
 

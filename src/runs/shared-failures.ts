@@ -1,6 +1,27 @@
 import type { JobKey } from "../store/index.ts";
 
-export type Troubles = ReturnType<typeof openTroubles>;
+/**
+ * Failures of calls that no job causes: no credit, a wrong key, a dead server, an unknown model. A job that meets one goes back
+ * as it is, unless calls of other jobs have been sent and answered since it went back for one before: then the failure is its
+ * own.
+ */
+export interface Troubles {
+  /** Gives a mark for a request that is sent now. */
+  mark(): number;
+  /** Notes that a model has answered a call of the run, whose request has the mark. */
+  answered(run: string, model: string, mark: number): void;
+  /** Notes that a job of the run is done. */
+  done(run: string): void;
+  /** True if the failure is to reach the job's cell. */
+  isOwn(key: JobKey, code: string): boolean;
+  /**
+   * Notes that the job goes back. True if the run is to be paused: as many jobs went back in a row for the same reason, or for
+   * the same model while it answered nothing and no job was done, whatever other models answered.
+   */
+  wentBack(key: JobKey, code: string, model: string): boolean;
+  /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
+  pausing(run: string, pause: () => Promise<void>): Promise<void>;
+}
 
 /** The number of equal failures in a row that pause a run. */
 const IN_A_ROW = 3;
@@ -17,20 +38,13 @@ interface Trouble {
   readonly silent: Map<string, { readonly code: string; readonly jobs: Set<number> }>;
 }
 
-/**
- * Failures of calls that are no fault of a job: no credit, a wrong key, a dead server, an unknown model. A job that meets one goes
- * back as it is, unless calls of other jobs have been sent and answered since it went back for one before: then the failure is
- * its own.
- */
-export function openTroubles() {
+export function openTroubles(): Troubles {
   const runs = new Map<string, Trouble>();
   const pausing = new Set<string>();
   let marks = 0;
   return {
-    /** A mark for a request that is sent now. */
     mark: () => ++marks,
-    /** A model has answered a call of the run, whose request has the mark. */
-    answered(run: string, model: string, mark: number): void {
+    answered(run, model, mark) {
       const trouble = runs.get(run);
       if (!trouble) return;
       trouble.count = 0;
@@ -42,17 +56,11 @@ export function openTroubles() {
       }
       trouble.silent.delete(model);
     },
-    /** A job of the run is done. */
-    done(run: string): void {
+    done(run) {
       runs.get(run)?.silent.clear();
     },
-    /** True if the failure is to reach the job's cell. */
-    isOwn: ({ run, n }: JobKey, code: string): boolean => code !== AT_ONCE && (runs.get(run)?.own.has(n) ?? false),
-    /**
-     * The job goes back. True: as many went back in a row, for the same reason, as pause a run. As many jobs also do that went back
-     * for the same model while it answered nothing and no job was done, whatever other models answered.
-     */
-    wentBack({ run, n }: JobKey, code: string, model: string): boolean {
+    isOwn: ({ run, n }, code) => code !== AT_ONCE && (runs.get(run)?.own.has(n) ?? false),
+    wentBack({ run, n }, code, model) {
       const trouble = runs.get(run) ?? {
         code,
         count: 0,
@@ -71,8 +79,7 @@ export function openTroubles() {
       const isPaused = code === AT_ONCE || trouble.count >= IN_A_ROW || jobs.size >= IN_A_ROW;
       return isPaused && runs.delete(run);
     },
-    /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
-    async pausing(run: string, pause: () => Promise<void>): Promise<void> {
+    async pausing(run, pause) {
       if (pausing.has(run)) return;
       pausing.add(run);
       await pause().finally(() => pausing.delete(run));

@@ -1,13 +1,7 @@
 import { onceAborted } from "../platform/signals.ts";
-import type { SuspensionReason } from "../session/index.ts";
 import type { JobOfRun } from "../store/index.ts";
 import type { Tried } from "./dispatcher.ts";
-import type { TryParts } from "./try-parts.ts";
-
-/** Why a try was suspended. `left`: the job is another try's, or over. */
-export type Suspended = { readonly why: "stopped" | "day" | "left" } | SuspensionReason;
-
-export type Stops = ReturnType<typeof openStops>;
+import type { Stops, Suspended, TryParts } from "./try-parts.ts";
 
 /** A try lasts at most so long, ms; the ticket's expiry after 24 h is the net below. */
 const DAY_MS = 23 * 3600_000;
@@ -19,7 +13,7 @@ export function openStops(
   { jobs, stopped, after }: Pick<TryParts, "jobs" | "stopped" | "after">,
   ticket: Tried,
   fence: number,
-) {
+): Stops {
   const cancel = new AbortController();
   const suspend = new AbortController();
   let isOver = false;
@@ -48,13 +42,10 @@ export function openStops(
     onceAborted(ticket.changed, () => void look()),
   ];
   return {
-    /** The cell is to end: somebody cancels the job. */
     cancel: cancel.signal,
-    /** The cell is to stop where it is. */
     suspend: suspend.signal,
-    /** null: nothing suspended it. */
     suspended: () => why,
-    park: (parked: SuspensionReason) => stop(parked),
+    park: stop,
     [Symbol.dispose]() {
       isOver = true;
       for (const callOff of [...callOffs, callOffLook]) callOff();

@@ -1,10 +1,9 @@
-import type { Json } from "../../runtime/index.ts";
+import type { ErrorCode, Json } from "../../runtime/index.ts";
+import type { SuspensionReason } from "../session/index.ts";
 import type { JobOfRun, Jobs, Try } from "../store/index.ts";
 import type { WorkProgress } from "./api.ts";
-import type { JobEnd } from "./job-end.ts";
-import type { Troubles } from "./shared-failures.ts";
+import type { Reason, Troubles } from "./shared-failures.ts";
 import type { RunSpec } from "./spec.ts";
-import type { Stops } from "./stops.ts";
 
 /** The parts of a try. `docs/durability.md` lists what a process that takes over finds after each of its steps. */
 export interface TryParts {
@@ -50,4 +49,26 @@ export interface JobSession {
   /** Gives up what was interrupted, and tells what the job has spent. */
   discard(): Promise<Json>;
   close(): Promise<void>;
+}
+
+/** The end of a job's session in a try. */
+export type JobEnd =
+  /** Its last exec is over, and recorded. `code` is null if it succeeded; `result` is JSON. */
+  | { readonly kind: "over"; readonly code: ErrorCode | null; readonly result: string | null; readonly told: Json }
+  /** It stands where it was: it was suspended, or the store refused its records. `damage`: the store is damaged. */
+  | { readonly kind: "unfinished"; readonly damage?: Reason };
+
+/** Why a try was suspended. `left`: another try has the job, or it is over. */
+export type Suspended = { readonly why: "stopped" | "day" | "left" } | SuspensionReason;
+
+/** Reasons to stop a try while its cell runs. */
+export interface Stops extends Disposable {
+  /** Aborts when somebody cancels the job: the cell ends. */
+  readonly cancel: AbortSignal;
+  /** Aborts when the cell is to stop where it is. */
+  readonly suspend: AbortSignal;
+  /** Why the try was suspended; null if it was not. */
+  suspended(): Suspended | null;
+  /** Suspends the try because a call cannot be sent now. */
+  park(reason: SuspensionReason): void;
 }

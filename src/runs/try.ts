@@ -1,14 +1,12 @@
 import { RlmError } from "../../runtime/index.ts";
-import type { JobOfRun, JobState, RunRow } from "../store/index.ts";
+import type { JobOfRun, JobRow, JobState, RunRow } from "../store/index.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
-import { isGettingOn } from "./getting-on.ts";
-import { type JobEnd, STORE_MS, stepAfter } from "./job-end.ts";
+import { STORE_MS, stepAfter } from "./job-end.ts";
 import { budgetReason } from "./run-state.ts";
 import { reasonOf } from "./shared-failures.ts";
 import { type RunSpec, readSpec, specOfJob } from "./spec.ts";
-import { standingOf } from "./standing.ts";
-import { openStops, type Stops } from "./stops.ts";
-import type { JobLease, Taking, TryParts } from "./try-parts.ts";
+import { openStops } from "./stops.ts";
+import type { JobEnd, JobLease, Stops, Taking, TryParts } from "./try-parts.ts";
 
 /** Time that a ticket waits whose session another try has open, ms. */
 const BUSY_MS = 15_000;
@@ -24,7 +22,7 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     const found = await parts.jobs.read(ticket);
     if (found?.job.state === "waiting" && PUT_BACK.has(found.job.why)) busyMs = LEAVING_MS;
     const isForeign = parts.engine.isForeign(found?.job.engine ?? null);
-    const early = standingOf(found, parts.now(), isForeign);
+    const early = verdictUnlessDue(found, parts.now(), isForeign);
     if (!found || early === "over") return "over";
     if (early !== null && isForeign) parts.foreign(found);
     if (early !== null) return { ...early, lapses: ticket.lapses };
@@ -49,7 +47,7 @@ async function begunUnder(
   await using lease = disposable(taken.lease);
   const answers = ticket.lapses === 0 ? 0 : await lease.answers();
   const taking = { ...takingOf(parts, ticket), fence: lease.fence, answers };
-  if (isGettingOn(ticket, answers, found.job)) return { againMs: 0 };
+  if (madeProgress(ticket, answers, found.job)) return { againMs: 0 };
   if (!(lease.begun ?? (await parts.jobs.begin(found.job, taking)))) return lease.fence; // ▣ running
   return await underLease(parts, ticket, found, taken.spec, lease);
 }
@@ -204,4 +202,56 @@ const GIVEN_BACK: ReadonlySet<string> = new Set(["lease_lost", "store_failed", "
 /** A lease whose release fails lapses by itself. */
 export function disposable(lease: JobLease): JobLease & AsyncDisposable {
   return { ...lease, [Symbol.asyncDispose]: () => lease.release().catch(() => {}) };
+}
+
+/** Before this many lapses nobody looks for their cause. */
+const LAPSES_LOOKED_AT = 3;
+
+/**
+ * True if the job of a ticket that lapsed often has made progress: something else ended the processes that tried it. The ticket
+ * becomes a new one, without lapses.
+ *
+ * @param answers recorded answers of the job's session
+ */
+export function madeProgress(ticket: Pick<Tried, "id" | "lapses">, answers: number, job: JobRow): boolean {
+  return ticket.lapses >= LAPSES_LOOKED_AT && (answers > job.answers || wasGivenBack(ticket, job));
+}
+
+/** Its last try put the job back in order: only then was the worker gone that would have said so to the queue. */
+function wasGivenBack({ id, lapses }: Pick<Tried, "id" | "lapses">, job: JobRow): boolean {
+  return (job.state === "waiting" || job.state === "parked") && job.ticket === id && job.lapses === lapses - 1;
+}
+
+/** Time that a ticket waits if another build has begun its job, ms: a worker of that build may fetch it. */
+const OTHER_BUILD_MS = 60_000;
+
+/**
+ * The verdict on a job that is not due; null if it is to be tried.
+ *
+ * @param isForeign another build has begun it, whose images this one cannot read
+ */
+function verdictUnlessDue(found: JobOfRun | null, now: number, isForeign: boolean): Verdict | null {
+  if (!found) return "over";
+  const { job, run } = found;
+  switch (job.state) {
+    case "done":
+    case "failed":
+    case "cancelled":
+      return "over";
+    case "cancelling":
+      // Nobody begins a job of a paused run; this one is only to be ended.
+      return null;
+    case "parked":
+      // Its run is to be resumed; one that waits for its provider goes on by itself.
+      if (job.run_at === null) return "over";
+      break;
+    case "waiting":
+    case "running":
+  }
+  if (run.state === "paused") return "over";
+  // The store offers it once there is room. A ticket that waits for its instant would prevent that.
+  if (job.state === "parked" && job.why === "held" && (job.run_at ?? 0) > now) return "over";
+  if (job.run_at !== null && job.run_at > now) return { againMs: job.run_at - now };
+  if (isForeign) return { againMs: OTHER_BUILD_MS };
+  return null;
 }

@@ -7,10 +7,9 @@ import type { WorkOptions } from "./api.ts";
 import { LAPSES_APART, tryInChild } from "./child.ts";
 import { collecting } from "./collecting.ts";
 import type { DeadLetter, Tried, Verdict } from "./dispatcher.ts";
-import { isGettingOn } from "./getting-on.ts";
 import { processParts } from "./process-parts.ts";
 import { dueJobs } from "./runs.ts";
-import { disposable, left, tryJob } from "./try.ts";
+import { disposable, left, madeProgress, tryJob } from "./try.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /**
@@ -77,7 +76,7 @@ export async function giveUpJob(parts: TryParts, letter: DeadLetter): Promise<Ve
   if (!found || FINAL.has(found.job.state)) return "over";
   await using lease = disposable(await parts.lease(found));
   const answers = await lease.answers();
-  if (isGettingOn(letter, answers, found.job)) return { againMs: 0 };
+  if (madeProgress(letter, answers, found.job)) return { againMs: 0 };
   const { id: ticket, lapses } = letter;
   if (!(await parts.jobs.begin(found.job, { ticket, fence: lease.fence, engine: null, lapses, answers })))
     return "over";

@@ -44,7 +44,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>>
   "LIMITS.callKeys": ["tests/src/session/journal/account.test.ts", "the newest 1,000 keys of calls are remembered"],
   "LIMITS.callKeyUnits": ["tests/src/tools/keyed-calls.test.ts", "must be a text of 1 to 256 characters"],
   "LIMITS.onceWaitMs": ["tests/src/session/sub-calls/functions.test.ts", "waiting up to 10 s for fetchPage"],
-  "LIMITS.rateWaitMs": ["tests/src/runs/money.test.ts", "for more than two minutes the job is suspended"],
+  "LIMITS.rateWaitMs": ["tests/src/runs/run-money.test.ts", "for more than two minutes the job is suspended"],
   "LIMITS.leadUnits": ["tests/src/session/sub-calls/lead.test.ts", "that are short"],
   "LIMITS.leadMs": ["tests/src/session/sub-calls/lead.test.ts", "or none for 15 seconds"],
   "DEFAULT_BUDGET.max_cost_usd": ["tests/src/session/sub-calls/sub-calls.test.ts", "dollars run out by the price list"],

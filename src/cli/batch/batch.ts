@@ -29,7 +29,6 @@ import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
-import { jobsLine } from "../jobs/jobs-asked.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
@@ -42,7 +41,7 @@ import { type AskedRun, askedRun, batchRun, begunAs, readScript, specOf } from "
 import { dryRunBatch } from "./dry-run.ts";
 import { initScript } from "./init.ts";
 import { openResults, type Results } from "./results.ts";
-import { RUN_EXIT, runExitCode, withRun } from "./run-command.ts";
+import { jobsLine, RUN_EXIT, runExitCode, withRun } from "./run-command.ts";
 import { type Among, endLines, stoppedLine, warningLines, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress, type RunProgress } from "./run-progress.ts";

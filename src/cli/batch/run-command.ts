@@ -49,6 +49,11 @@ export function runStore(args: Pick<Arguments, "get" | "isGiven">): RunStore {
   return { place, isServer: isServer(place), shown: shownPlace(place), flags };
 }
 
+/** A line of `belay jobs` about the store that was named. */
+export function jobsLine({ place }: { readonly place: Pick<RunStore, "flags"> }, ...words: string[]): string {
+  return commandLine(["jobs", ...words, ...place.flags]);
+}
+
 /** Exit codes of a run: all is done; jobs failed or were cancelled; somebody has to act; jobs lack a part; only providers can go on. */
 export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, incomplete: 3, waits: 4 } as const;
 

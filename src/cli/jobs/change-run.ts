@@ -10,11 +10,12 @@ import {
   type RunRow,
   readablePart,
 } from "../../store/index.ts";
+import { jobsLine } from "../batch/run-command.ts";
 import { checkRunPrice, modelsOfHost } from "../batch/run-limits.ts";
 import { givenIn } from "../flags/arguments.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
-import { type JobsAsked, jobNamed, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
+import { type JobsAsked, jobNamed, printJson, runNamed } from "./jobs-asked.ts";
 
 /** Cancels, retries, pauses, resumes or drops a run, or jobs of it (no ids: all). Gives the exit code. @throws RlmError */
 export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {

@@ -2,12 +2,12 @@ import { RlmError } from "../../index.ts";
 import { age } from "../../platform/figures.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { jsonText } from "../../platform/visible.ts";
-import { HELD_UP, isOfAnotherBuild, readableRuns } from "../../runs/index.ts";
+import { type DamagedOfRun, HELD_UP, isOfAnotherBuild, readableRuns } from "../../runs/index.ts";
 import type { JobRow, RunRow, Store } from "../../store/index.ts";
-import type { RunStore } from "../batch/run-command.ts";
+import { jobsLine, type RunStore } from "../batch/run-command.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { commandLine } from "../flags/usage.ts";
+import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
 
@@ -47,11 +47,6 @@ export async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: 
   });
 }
 
-/** A line of this command about the store that was named. */
-export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]): string {
-  return commandLine(["jobs", ...words, ...place.flags]);
-}
-
 /** `provider, goes on in 12 min`: why a job waits, and for how long; null: nothing keeps it. */
 export function waitText({ state, why, run_at, engine }: JobRow): string | null {
   const ms = run_at === null ? 0 : run_at - Date.now();
@@ -64,4 +59,36 @@ export function waitText({ state, why, run_at, engine }: JobRow): string | null 
 /** One JSON object on stdout. */
 export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
   terminal.stdout.writeRaw(`${jsonText({ success: true, ...fields })}\n`);
+}
+
+/**
+ * Prints what a command has found that met these rows: with --json one object, else what `show` writes, and the damage. Gives the
+ * exit code, which is 1 if there are such rows.
+ */
+export function showFound(asked: JobsAsked, damaged: readonly DamagedOfRun[], json: object, show: () => void): number {
+  const { stdout } = asked.terminal;
+  if (asked.json) stdout.writeRaw(`${jsonText({ ...damageJson(asked, damaged), ...json })}\n`);
+  else {
+    show();
+    showDamage(asked, damaged);
+  }
+  return damaged.length > 0 ? 1 : 0;
+}
+
+export function showDamage(asked: JobsAsked, damaged: readonly DamagedOfRun[]): void {
+  const error = errorOf(asked, damaged);
+  if (error) showFailure(error, asked.terminal);
+}
+
+/** The outcome of a command that met these rows, for programs. */
+export function damageJson(asked: JobsAsked, damaged: readonly DamagedOfRun[]): object {
+  return { ...outcomeOf(errorOf(asked, damaged)), ...(damaged.length > 0 ? { damaged } : {}) };
+}
+
+function errorOf(asked: JobsAsked, damaged: readonly DamagedOfRun[]): RlmError | null {
+  const [first] = damaged;
+  if (!first) return null;
+  const lines = damaged.map(({ run, job, problem }) => (job === undefined ? problem : `run ${run}: ${problem}`));
+  const cure = `\`${jobsLine(asked, "rm", first.run)}\` drops ${first.job === undefined ? "such a run" : "the run"} with all its jobs`;
+  return damageError(lines, { cure });
 }

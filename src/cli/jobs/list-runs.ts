@@ -17,8 +17,8 @@ import { type Amount, everyRun, type JobRow, type RunRow } from "../../store/ind
 import { commandLine } from "../flags/usage.ts";
 import { failureText, oneLine } from "../render/failure.ts";
 import { showTable } from "../render/table.ts";
-import { showFound } from "./damage.ts";
 import type { JobsAsked } from "./jobs-asked.ts";
+import { showFound } from "./jobs-asked.ts";
 
 type Listed = Pick<CountedRun, "run" | "counts" | "refusal">;
 

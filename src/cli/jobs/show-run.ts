@@ -21,7 +21,7 @@ import {
 } from "../../runs/index.ts";
 import { waitsFor } from "../../session/index.ts";
 import type { JobPage, JobRow, Jobs } from "../../store/index.ts";
-import { runExitCode } from "../batch/run-command.ts";
+import { jobsLine, runExitCode } from "../batch/run-command.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress, progressText, reusedText } from "../batch/run-progress.ts";
 import { QUIET } from "../flags/declared.ts";
@@ -29,8 +29,7 @@ import { failureText, oneLine } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
-import { damageJson, showDamage } from "./damage.ts";
-import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
+import { damageJson, type JobsAsked, printJson, runNamed, showDamage, waitText } from "./jobs-asked.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;

@@ -5,7 +5,6 @@ import { LAST_SESSION } from "../../platform/session-name.ts";
 import { isServer } from "../../platform/store-place.ts";
 import { sessionNamed } from "../../session/index.ts";
 import type { JobRow, SessionRow, Store } from "../../store/index.ts";
-import type { RunStore } from "../batch/run-command.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -63,7 +62,10 @@ export async function showingDamage(
 }
 
 /** The store as messages and lines to type name it. */
-type Place = Pick<RunStore, "shown" | "flags">;
+interface Place {
+  readonly shown: string;
+  readonly flags: readonly string[];
+}
 
 /** The line that makes a session, or loads a context into one. */
 export const newLine = (flags: readonly string[], name = "NAME") =>

@@ -14,13 +14,13 @@ import {
   sessionSubject,
   traceOfRun,
 } from "../../view/index.ts";
-import { type RunStore, runStore } from "../batch/run-command.ts";
+import { jobsLine, type RunStore, runStore } from "../batch/run-command.ts";
 import type { ViewFlags } from "../commands/view.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { jobsLine, runNamed } from "../jobs/jobs-asked.ts";
+import { runNamed } from "../jobs/jobs-asked.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";

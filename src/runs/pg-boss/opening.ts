@@ -50,10 +50,7 @@ export async function openQueue({ url, queue, every, log }: Opening): Promise<Pg
  * Has `work` look at the queues of a server, none of which is made, migrated or supervised by that; null: there are none yet.
  * @throws RlmError `store_failed`, `store_too_new`
  */
-export async function lookAtQueues<T>(
-  url: string,
-  work: (boss: PgBoss, version: number) => Promise<T>,
-): Promise<T | null> {
+async function lookAtQueues<T>(url: string, work: (boss: PgBoss, version: number) => Promise<T>): Promise<T | null> {
   const name = shownPlace(url);
   const { queue: version } = await lookAtServer(url);
   if (version === null) return null;
@@ -132,4 +129,35 @@ function failure(error: unknown, name: string): unknown {
 function withoutSecrets(text: string, url: string): string {
   const { password } = new URL(url);
   return password === "" ? text : text.replaceAll(password, "***").replaceAll(decodeURIComponent(password), "***");
+}
+
+/** Tickets of a queue, as they were within the last minute. */
+export interface TicketCounts {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly active: number;
+  /** No worker has taken them in yet. */
+  readonly dead: number;
+}
+
+/**
+ * Counts the tickets on a server. It makes and migrates nothing; null: there is no queue yet. `schemaVersion` is as pg-boss counts.
+ * @throws RlmError `store_failed`
+ */
+export async function queueFigures(url: string) {
+  return lookAtQueues(url, async (boss, schemaVersion) => {
+    const names = (await boss.getQueues()).map(({ name }) => name);
+    const queues: TicketCounts[] = [];
+    for (const queue of names.filter((name) => names.includes(deadOf(name))).toSorted()) {
+      const [stats] = await boss.getQueueStats(queue, { force: true });
+      const [dead] = await boss.getQueueStats(deadOf(queue), { force: true });
+      queues.push({
+        queue,
+        waiting: stats?.queuedCount ?? 0,
+        active: stats?.activeCount ?? 0,
+        dead: (dead?.queuedCount ?? 0) + (dead?.activeCount ?? 0),
+      });
+    }
+    return { schemaVersion, queues };
+  });
 }

@@ -1,9 +1,8 @@
 import { RlmError } from "../../../runtime/index.ts";
 import type { Tried } from "../../../src/runs/dispatcher.ts";
-import type { JobEnd } from "../../../src/runs/job-end.ts";
 import { openTroubles } from "../../../src/runs/shared-failures.ts";
 import { newSpec } from "../../../src/runs/spec.ts";
-import type { JobSession, TryParts } from "../../../src/runs/try-parts.ts";
+import type { JobEnd, JobSession, TryParts } from "../../../src/runs/try-parts.ts";
 import type { JobOfRun, JobRow, RunRow } from "../../../src/store/index.ts";
 
 const NONE = { nanodollars: 0, tokens: 0, sub_calls: 0 };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openHeldContexts } from "../../../../src/runs/held-contexts.ts";
+import { openHeldContexts } from "../../../../src/runs/job-session.ts";
 import { storedContext } from "../../../../src/session/contexts/contexts.ts";
 import { excerptInput } from "../../../../src/session/contexts/excerpts.ts";
 import type { Host } from "../../../../src/session/env.ts";

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { LIMITS, RlmError } from "../../runtime/index.ts";
-import { failure, type Reservation, type SubCallError, tokensOf } from "../models/index.ts";
+import { failure, keyVariable, type Reservation, type SubCallError, tokensOf } from "../models/index.ts";
 import { nanodollars, type RunPart, type Suspension, type SuspensionReason } from "../session/index.ts";
-import type { Amount, Hold, JobKey, Jobs } from "../store/index.ts";
-import type { Rates } from "./rates.ts";
+import type { Amount, Hold, JobKey, Jobs, Rate } from "../store/index.ts";
+import type { WorkerSession } from "./api.ts";
 import type { Troubles } from "./shared-failures.ts";
+import type { ProviderRate } from "./spec.ts";
 
 export interface MoneyParts {
   readonly jobs: Pick<Jobs, "reserve" | "give">;
@@ -169,3 +171,44 @@ const CANCELLED = failure("cancelled", "the call was cancelled");
 const SPENT = failure("budget_exceeded", "the run's limit has no room for the request", {
   suggestion: "Finish with what there is; the run's limits are those of all its jobs together.",
 });
+
+/** Rates of a run's providers, which all workers with the same key share. */
+interface Rates {
+  /** Takes the place of a request. Gives the time to wait for it, ms; 0 for a provider without a rate. */
+  turn(model: string, tokens: number): Promise<number>;
+  /** Notes that the provider said to wait for `ms`. */
+  hush(model: string, ms: number): Promise<void>;
+}
+
+/** Facts that tell one account at a provider from another. */
+type Account = Pick<WorkerSession, "baseUrl" | "apiKeyEnv"> & { readonly env: NodeJS.ProcessEnv };
+
+interface RatesParts {
+  readonly jobs: Pick<Jobs, "slot" | "hush">;
+  readonly rates: readonly ProviderRate[];
+  readonly account: Account;
+}
+
+export function openRates({ jobs, rates, account }: RatesParts): Rates {
+  const of = (model: string) => {
+    const provider = model.slice(0, model.indexOf("/"));
+    const rated = rates.filter((rate) => rate.provider === provider);
+    return rated.map(({ of, perMinute }) => ({ of, rate: { key: rateKey(provider, of, account), perMinute } }));
+  };
+  return {
+    async turn(model, tokens) {
+      const waits = of(model).map(({ of, rate }) => jobs.slot(rate, of === "tokens" ? tokens : 1));
+      return Math.max(0, ...(await Promise.all(waits)));
+    },
+    async hush(model, ms) {
+      await Promise.all(of(model).map(({ rate }) => jobs.hush(rate, ms)));
+    },
+  };
+}
+
+/** Provider, base URL and the beginning of a hash of the key: no key can be found from it. */
+function rateKey(provider: string, of: ProviderRate["of"], { baseUrl, apiKeyEnv, env }: Account): Rate["key"] {
+  const key = env[apiKeyEnv ?? keyVariable(`${provider}/`) ?? ""] ?? "";
+  const digest = createHash("sha256").update(key).digest("hex").slice(0, 8);
+  return [provider, baseUrl ?? "", digest, of].join(" ");
+}
