@@ -123,8 +123,16 @@ function loadLine({ converting, files, bytes }: Extract<SessionEvent, { kind: "l
   return `loading ${source || "the context"}: ${amount(files, "file")}, ${megabytes(bytes)}`;
 }
 
+/** The line of progress, as waits use it. */
+interface WaitingLine {
+  /** Prints a line of its own. */
+  say(text: string): void;
+  /** Shows how work stands. */
+  show(text: string): void;
+}
+
 /** The words for a server that is away, and for a first token that is late. A log gets them once. */
-function openWaiting({ isTerminal }: Output, { say, show }: Pick<ReturnType<typeof openStatusLine>, "say" | "show">) {
+function openWaiting({ isTerminal }: Output, { say, show }: WaitingLine) {
   let newest: Wait | null = null;
   return {
     report(wait: Wait | null): void {
@@ -154,7 +162,16 @@ function openWaitWords() {
 }
 
 /** The sub-calls of a cell or query. */
-export type CallTotals = NonNullable<ReturnType<ReturnType<typeof openCount>["end"]>>;
+export interface CallTotals {
+  /** Calls that were done. */
+  readonly done: number;
+  /** Calls that were in flight and are given up. */
+  readonly unfinished: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** Since the cell began, ms. */
+  readonly elapsed: number;
+}
 
 /** Takes the difference between what the session had spent before and has spent now. */
 function openCount(now: () => number) {
@@ -170,8 +187,7 @@ function openCount(now: () => number) {
       if (!latest && progress.done === 0) spent = { tokens: progress.tokens, cost_usd: progress.cost_usd };
       latest = progress;
     },
-    /** Gives the calls that were done, those that were in flight and are given up, and ms since the cell began. */
-    end() {
+    end(): CallTotals | null {
       if (!latest) return null;
       const { done, running, tokens, cost_usd } = latest;
       const taken = { tokens: tokens - spent.tokens, cost_usd: cost_usd - spent.cost_usd };

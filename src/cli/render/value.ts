@@ -21,7 +21,7 @@ export function showValue(value: Json, output: Output): void {
   else output.writeRaw([...jsonParts(json).map(({ text, kind }) => output.paint(text, COLOURS[kind])), "\n"].join(""));
 }
 
-const COLOURS: Record<ReturnType<typeof jsonParts>[number]["kind"], Style | undefined> = {
+const COLOURS: Readonly<Record<JsonPart["kind"], Style | undefined>> = {
   key: "cyan",
   string: "green",
   number: "yellow",
@@ -59,8 +59,14 @@ function render(value: WrittenJson, at: { indent: number; lead: number }, width:
   return `${open}\n${items.map((item) => margin + item).join(",\n")}\n${" ".repeat(at.indent)}${close}`;
 }
 
+/** A piece of JSON as it is written, with what it is. A word is `true`, `false` or `null`. */
+interface JsonPart {
+  readonly text: string;
+  readonly kind: "key" | "string" | "number" | "word" | "other";
+}
+
 /** The parts of JSON text with what each is, for colours: joined they give the text. */
-export function jsonParts(json: string): { text: string; kind: "key" | "string" | "number" | "word" | "other" }[] {
+export function jsonParts(json: string): JsonPart[] {
   const tokens = /("(?:[^"\\]|\\.)*")(?=\s*:)|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|(true|false|null)|[^"\d\-tfn]+|./gs;
   return [...json.matchAll(tokens)].map(([text, key, string, number, word]) => ({
     text,

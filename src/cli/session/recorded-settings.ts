@@ -11,13 +11,27 @@ import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
 import type { Output } from "../render/terminal.ts";
-import { type KeptSettings, keptSettings } from "./kept-settings.ts";
+import { type KeptSettings, keptSettings, type RecordedSettings } from "./kept-settings.ts";
+
+/** Recorded settings that this user has signed. */
+interface SignedSettings {
+  readonly kept: RecordedSettings;
+  readonly doubt: null;
+}
+
+/** Recorded settings that do not count. */
+interface RefusedSettings {
+  readonly kept: null;
+  /** The reason, as a sentence's end. */
+  readonly doubt: string;
+  readonly refused: RecordedSettings;
+}
 
 /**
  * The settings that a session's row records; null for a session that the command did not make. A store may come from somebody
- * else, so they count only if signed. `doubt` says why they do not count, as a sentence's end.
+ * else, so they count only if signed.
  */
-export function recordedSettings(row: SessionRow, signer: Signer) {
+export function recordedSettings(row: SessionRow, signer: Signer): SignedSettings | RefusedSettings | null {
   const kept = keptSettings(row.settings);
   if (!kept) return null;
   const doubt = signer.doubt(row.settings, row.id);
@@ -27,7 +41,7 @@ export function recordedSettings(row: SessionRow, signer: Signer) {
 /** Recorded settings that do not count, as far as this command has others. */
 export function doubtedSettings(
   row: SessionRow,
-  { doubt, refused: recorded }: Extract<ReturnType<typeof recordedSettings>, { kept: null }>,
+  { doubt, refused: recorded }: RefusedSettings,
   now: KeptSettings,
   flags: SessionFlags,
   isTakenUp: boolean,
