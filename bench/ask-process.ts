@@ -39,9 +39,7 @@ const built: {
   openSession(options?: SessionOptions): Promise<Session>;
   openStore(folder: string): Promise<SessionStore>;
 } = await import(library);
-const { shareStore }: typeof import("../src/store/thread/shared.ts") = await import(
-  join(library, "../store/thread/shared.js")
-);
+const { shareStore }: typeof import("../src/store/shared.ts") = await import(join(library, "../store/shared.js"));
 const model = new Worker(new URL("./ask-model.ts", import.meta.url), {
   workerData: { turns: TURNS, holdMs: HOLD_MS },
 });

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Session } from "../src/index.ts";
 import { openSessionWith } from "../src/session/session.ts";
+import { openStore } from "../src/store/open.ts";
 import type { Store } from "../src/store/port.ts";
-import { openStore } from "../src/store/thread/thread.ts";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { buildCommand } from "./built.ts";
 import { type Contestant, type Measured, median, p95, takeTurns, timed } from "./measure.ts";
@@ -62,9 +62,9 @@ const aim = (text: string, value: number, most: number, unit: string) => ({
 });
 
 /** A session whose calls are answered at once. */
-function openBenched(store: Store, onStep: (ms: number) => void = () => {}): Promise<Session> {
+export function openBenched(store: Store, onStep: (ms: number) => void = () => {}, memoryMb = 128): Promise<Session> {
   return openSessionWith(
-    { budget: BUDGET, keepSteps: true, onCheckpoint: ({ kind, ms }) => kind === "step" && onStep(ms) },
+    { budget: BUDGET, keepSteps: true, memoryMb, onCheckpoint: ({ kind, ms }) => kind === "step" && onStep(ms) },
     {
       store,
       answers: {

@@ -11,6 +11,7 @@ import { benchDurable } from "./durable.ts";
 import { benchEngine } from "./engine.ts";
 import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
+import { benchHeld } from "./held.ts";
 import { benchHistory } from "./history.ts";
 import { benchLoad } from "./load.ts";
 import { benchManyCalls } from "./many-calls.ts";
@@ -49,6 +50,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   start: benchStart,
   durable: benchDurable,
   sqlite: benchSqlite,
+  held: benchHeld,
   postgres: benchPostgres,
   mcp: benchMcp,
   outside: benchOutside,

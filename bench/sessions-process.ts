@@ -99,7 +99,7 @@ async function parts(): Promise<Record<string, number[]>> {
       const thread = new Worker("", { eval: true });
       await once(thread, "exit");
     });
-    const store = await part("the store's thread", () => shareStore(null));
+    const store = await part("the store", () => shareStore(null));
     const fresh = openMachines({ cores: 1, kept: 1 });
     const first = await part("a thread with its modules and a fresh guest", () =>
       openSandbox({ ...kind, machines: fresh }),

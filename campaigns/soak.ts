@@ -15,7 +15,7 @@ const USAGE = `npm run campaign -- soak [--kinds ${NAMES.join(",")}] [--rounds N
 const LONG: Readonly<Record<string, number>> = {
   ...{ execs: 10_000, memory: 10_000, disk: 10_000, asks: 1_000, jobs: 3_000, mcp: 10_000 },
 };
-/** Idle threads of machines and the store's thread end by then. */
+/** Idle threads of machines end by then. */
 const GONE_MS = 30_000;
 /** What heap and resident memory may be away from their mean in the last half of the long form, in percent. */
 const MOST_UNEVEN = 5;

@@ -13,7 +13,6 @@ export { limitLowered, placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, hasCode, isErrorCode, RlmError } from "./errors.ts";
 export { applyPart, countPages, freeBytes, mostChangesOf, openChanges, problemOf } from "./images/changes.ts";
 export {
-  buffersOf,
   type GuestImage,
   type ImageDelta,
   type ImageMeta,
@@ -59,4 +58,3 @@ export { SAMPLING, type Sampling, samplingIn, THINKING, THINKING_TOKENS, type Th
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";
 export { type Machines, processMachines } from "./threads/machines.ts";
-export { YOUNG_MB } from "./threads/thread.ts";

@@ -36,9 +36,9 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
  */
 const ALONE: readonly (readonly string[])[] = [
   ["src/machine-thread-entry"],
-  ["src/store-thread-entry"],
   ["src/context/search/thread-entry"],
   ["src/models/tasks/thread-entry"],
+  ["src/store/sqlite/thread-entry"],
   ["src/documents/child-entry", "src/documents/guard-entry"],
   ["tests/support/async-thread-entry"],
   ["tests/support/older-thread-entry"],

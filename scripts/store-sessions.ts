@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { openStore } from "../src/store/thread/thread.ts";
+import { openStore } from "../src/store/open.ts";
 import {
   CONTEXT,
   FINISHED,

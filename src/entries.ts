@@ -10,7 +10,7 @@ export const ENTRIES = [
   "models/pi-ai/copy-entry",
   "models/tasks/thread-entry",
   "runs/child-entry",
-  "store-thread-entry",
+  "store/sqlite/thread-entry",
 ] as const;
 
 let folder = new URL(".", import.meta.url).href;

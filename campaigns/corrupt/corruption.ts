@@ -2,8 +2,8 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../runtime/index.ts";
+import type { Methods } from "../../src/store/methods.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite.ts";
-import type { SyncMethods, WireMethods } from "../../src/store/thread/methods.ts";
 import {
   checkpointOf,
   contextOf,
@@ -29,7 +29,7 @@ export function corrupt({ folder, ...damaging }: Corruption): Promise<Tally> {
   return corruptIn({
     async open() {
       const store = openSqliteStore(folder, { pid: 1, host: "here" });
-      return { methods: store, [Symbol.asyncDispose]: async () => store[Symbol.dispose]() };
+      return { methods: store.methods, [Symbol.asyncDispose]: () => store.close() };
     },
     async *damages() {
       copyFileSync(path, original);
@@ -42,7 +42,7 @@ export function corrupt({ folder, ...damaging }: Corruption): Promise<Tally> {
 
 /** A store that can be damaged. */
 export interface Damageable {
-  open(): Promise<AsyncDisposable & { readonly methods: SyncMethods | WireMethods }>;
+  open(): Promise<AsyncDisposable & { readonly methods: Methods }>;
   /** Ways of damaging the store as it is now. Each is put in the place of the one before. */
   damages(): AsyncIterable<Pick<Damage, "name" | "kind"> & { put(): Promise<unknown> }>;
 }
@@ -107,7 +107,7 @@ async function readAll(open: Damageable["open"]): Promise<Reading[]> {
   return [...readings, whole];
 }
 
-function readingsOf(store: SyncMethods | WireMethods): (() => unknown)[] {
+function readingsOf(store: Methods): (() => unknown)[] {
   const context = contextOf("A context in two parts, which zstd makes smaller. ".repeat(40), "The second part.");
   const session = async (name: string) => {
     const row = await store.find(name);

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openStore } from "../../src/store/thread/thread.ts";
+import { openStore } from "../../src/store/open.ts";
 import { findingsInStore } from "../../tests/support/crash/store-check.ts";
 import { openPool } from "../../tests/support/pool.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";

@@ -2,8 +2,8 @@ import { appendFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { readRecord } from "../../src/session/journal/records.ts";
 import { everySession } from "../../src/store/index.ts";
+import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/port.ts";
-import { openStore } from "../../src/store/thread/thread.ts";
 import { CELL_FILES, cellOf, promptOf } from "../../tests/support/pi/cells.ts";
 import { FAULT_VARIABLE, type PiFault } from "../../tests/support/pi/fault.ts";
 import type { Pi, PiLine } from "../../tests/support/pi/process.ts";
@@ -104,7 +104,7 @@ function faultBy(random: () => number): PiFault {
 
 /** Notes the results that the store has: what they answer must not be asked again. */
 async function settle({ home, model }: PiScene, settled: Settled): Promise<void> {
-  await using store = await openStore(home.belay, {});
+  await using store = await openStore(home.belay);
   for (const prompt of await answeredIn(store)) {
     if (!settled.has(prompt)) settled.set(prompt, model.subCalls().filter((text) => text === prompt).length);
   }

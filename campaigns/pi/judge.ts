@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { openStore } from "../../src/store/thread/thread.ts";
+import { openStore } from "../../src/store/open.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { cellResult, toldOf } from "../../tests/support/pi/cells.ts";
 import { entriesIn } from "../../tests/support/pi/process.ts";
@@ -45,7 +45,7 @@ export async function judged(
     const { length } = JSON.stringify(entry);
     if (entry.type === "custom" && length > 2048) findings.push(`an entry ${entry.customType} of ${length} characters`);
   }
-  await using store = await openStore(home.belay, {});
+  await using store = await openStore(home.belay);
   return [...findings, ...(await findingsIn(store))];
 }
 

@@ -31,7 +31,7 @@ export interface MachineThread extends Poolable, Pick<Caller<ToThread<unknown>, 
  * The part of a thread's heap for new objects, MB. V8 would let it grow to 48, and buffers that are
  * garbage lie as long.
  */
-export const YOUNG_MB = 3;
+const YOUNG_MB = 3;
 
 /**
  * Starts a thread. The answer has the image of a fresh guest, if the thread was to make it.

@@ -22,25 +22,14 @@ export function endProcess({ stdout, stderr, exit }: NodeJS.Process): void {
   setTimeout(end, CLOSING_MS).unref();
 }
 
-/** Commands that run cells. A short one is over sooner than a thread for its store would have started. */
-const NEED_MACHINE: Readonly<Record<string, "short" | "long">> = {
-  ask: "long",
-  exec: "short",
-  query: "short",
-  repl: "long",
-  resume: "long",
-  search: "short",
-};
+/** Commands that run cells. */
+const NEED_MACHINE: ReadonlySet<string> = new Set(["ask", "exec", "query", "repl", "resume", "search"]);
 
 /** Starts the thread of the machine that a command will need, while the command itself is still being loaded. */
 export async function startMachine([command = "", ...rest]: readonly string[]): Promise<void> {
-  const need = Object.hasOwn(NEED_MACHINE, command) ? NEED_MACHINE[command] : undefined;
-  if (!need || rest.includes("--help") || rest.includes("-h")) return;
+  if (!NEED_MACHINE.has(command) || rest.includes("--help") || rest.includes("-h")) return;
   const { processMachines } = await import("../../runtime/index.ts");
   processMachines().warm(entryUrl("machine-thread-entry"));
-  if (need === "long") return;
-  const { StoreHere, startStoresBy } = await import("../store/index.ts");
-  startStoresBy((entry, setup) => new StoreHere(entry, setup));
 }
 
 /**

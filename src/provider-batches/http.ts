@@ -25,7 +25,7 @@ const MOST = {
 
 const TOO_LARGE = "are too large";
 
-/** Bounds of a row: a deeper one could not be handed to the store's thread. */
+/** Bounds of a row: a deeper one could not be handed on. */
 const ROW_BOUNDS = { bytes: MOST.lineUnits, values: Number.POSITIVE_INFINITY, depth: 500 };
 
 interface Sent {

@@ -62,8 +62,6 @@ export interface Rules extends BudgetRules {
 export interface Host extends Partial<Omit<Env, "emit">> {
   /** Entry of the machine's thread. */
   readonly machineEntry?: URL;
-  /** Entry of the store's thread, for a session that opens its own store. A store that is lent stays open. */
-  readonly storeEntry?: URL;
   readonly origin?: SessionRow["origin"];
   /** Settings that are kept with the session of this id, for a process that continues it. */
   readonly settings?: (session: string) => Json;

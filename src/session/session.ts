@@ -49,8 +49,7 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
   warmMachine(host.machineEntry, host.machines);
   await pace();
   const place = options.store === undefined ? null : placeOf(options.store);
-  const entry = host.storeEntry;
-  const store = host.store ?? (await shareStore(place, entry ? { entry } : {}));
+  const store = host.store ?? (await shareStore(place));
   const signer = host.store || place === null ? {} : { signer: openSigner(place, process.env) };
   const isInMemory = !host.store && place === null;
   const release = async (id: string) => {

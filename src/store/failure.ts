@@ -16,15 +16,6 @@ export function thrownBy(error: unknown): unknown {
   return error instanceof FailedStatement ? error.cause : error;
 }
 
-/** Runs work on the store; what SQLite and the file system throw comes out as `RlmError`, naming the folder. */
-export function guarded<T>(folder: string | null, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw storeError(error, folder);
-  }
-}
-
 /** True if SQLite refused because another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE.busy;
@@ -62,6 +53,13 @@ export function isOfFolder(error: unknown): boolean {
   return code === SQLITE.cantopen || code === SQLITE.readonly;
 }
 
+/** The refusal of a store of a build that was never released. @param store as messages name it */
+export function madeTooEarly(store: string, suggestion: string): RlmError {
+  return new RlmError("store_failed", `${store} was made by a build before 0.1.0, which this build does not read`, {
+    suggestion,
+  });
+}
+
 /** The error for a caller that broke the contract of the port. */
 export function misuse(what: string): RlmError {
   return new RlmError("store_failed", what, { suggestion: "This is a mistake in the program that uses the store." });
@@ -69,7 +67,8 @@ export function misuse(what: string): RlmError {
 
 const SQLITE = { perm: 3, busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
 
-function storeError(found: unknown, folder: string | null): unknown {
+/** The error of SQLite or the file system as an `RlmError` that names the folder. Other errors stay as they are. */
+export function storeError(found: unknown, folder: string | null): unknown {
   const error = thrownBy(found);
   if (error instanceof RlmError || !(error instanceof Error)) return error;
   const store = folder === null ? "the store in memory" : `the store in ${folder}`;

@@ -5,14 +5,13 @@ export { everyRun, everySession } from "./every-row.ts";
 export { storeFull } from "./failure.ts";
 export type * from "./jobs/answers.ts";
 export type * from "./jobs/port.ts";
+export { openStore } from "./open.ts";
 export type * from "./port.ts";
 export { readServerUrl } from "./postgres/url.ts";
 export { readablePart } from "./readable-part.ts";
 export { isWithin } from "./rows/bounds.ts";
+export { shareStore } from "./shared.ts";
 export { textKey } from "./sql/cache.ts";
-export { StoreHere } from "./thread/here.ts";
-export { shareStore } from "./thread/shared.ts";
-export { openStore, startStoresBy } from "./thread/thread.ts";
 export { findingsIn, type Verified, verifyStore } from "./verify-store.ts";
 export type { ServerFacts };
 

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT, run } from "../../scripts/process.ts";
-import { openStore } from "../../src/store/thread/thread.ts";
+import { openStore } from "../../src/store/open.ts";
 import { belay, ENV, finished, type Run } from "../src/cli/belay.ts";
 import { belayHere } from "../src/cli/in-process.ts";
 import { COMMAND } from "../support/command.ts";

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
-import { openStore } from "../../src/store/thread/thread.ts";
+import { openStore } from "../../src/store/open.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { envelopeOf, resultTo } from "../support/pi/model.ts";
 import { played } from "../support/pi/played.ts";
@@ -84,7 +84,7 @@ played(NEWEST_PI, "variables, memory, helpers and context are those of the branc
   await pi.kill();
   const checkpoints = mirrored(file, "rlm_complete").map(({ data }) => data?.checkpoint);
   expect(new Set(checkpoints).size).toBe(checkpoints.length);
-  await using store = await openStore(home.belay, {});
+  await using store = await openStore(home.belay);
   expect(await findingsIn(store)).toEqual([]);
 });
 

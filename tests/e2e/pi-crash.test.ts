@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { expect } from "vitest";
-import { openStore } from "../../src/store/thread/thread.ts";
+import { openStore } from "../../src/store/open.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi/cells.ts";
@@ -80,7 +80,7 @@ played(PI_LINES, "a session is killed at steps of a cell, and the next process f
     if (entry.type === "custom") expect(JSON.stringify(entry).length, entry.customType).toBeLessThanOrEqual(2048);
   }
   await last.kill();
-  await using store = await openStore(home.belay, {});
+  await using store = await openStore(home.belay);
   expect(await findingsIn(store)).toEqual([]);
 });
 

@@ -6,8 +6,8 @@ import type { Session } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import type { SessionOptions } from "../../src/session/option-types.ts";
 import { openSessionWith } from "../../src/session/session.ts";
+import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/port.ts";
-import { openStore } from "../../src/store/thread/thread.ts";
 import { threadEntry } from "./command.ts";
 import { AT_ONCE } from "./length-answers.ts";
 

@@ -6,7 +6,7 @@ import type { Host } from "../../src/session/env.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import type { HostedOptions } from "../../src/session/option-types.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import { shareStore } from "../../src/store/thread/shared.ts";
+import { shareStore } from "../../src/store/shared.ts";
 
 type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
 

@@ -3,18 +3,13 @@ import { pathToFileURL } from "node:url";
 import { vi } from "vitest";
 import { processMachines } from "../../runtime/threads/machines.ts";
 import { useEntriesOf } from "../../src/entries.ts";
-import { startStoresBy } from "../../src/store/thread/thread.ts";
 import { BUNDLED } from "./command.ts";
-import { startStore } from "./store-worker.ts";
 
 // Vitest loads it before each file of tests.
 
 // Tests start a thousand threads. One from the bundle takes half the time of one that strips and links a hundred modules.
 // While files are watched, the bundle would be older than they are.
 if (process.env.VITEST_MODE === "RUN") useEntriesOf(pathToFileURL(join(BUNDLED, "src/")));
-
-// Stores of tests work in the thread of the test: to start a thread takes longer than a test has its store open.
-startStoresBy(startStore);
 
 // Sessions of tests come and go: threads of machines are kept for those that follow, as many as a test has at once.
 processMachines({ kept: 6 });

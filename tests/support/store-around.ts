@@ -1,8 +1,7 @@
 import type { Store } from "../../src/store/port.ts";
-import { eachMethod, type Method } from "../../src/store/thread/methods.ts";
 
-/** A method of the store's port. */
-export type Operation = Method;
+/** The name of a method of the store's port, such as `commit` or `jobs.begin`. */
+export type Operation = string;
 
 /** Operations that write, or take what other processes can see. */
 export const WRITES: ReadonlySet<Operation> = new Set([
@@ -22,20 +21,16 @@ export type Around = <T>(name: Operation, run: () => Promise<T>) => Promise<T>;
 
 /** A store whose every operation goes through `around`. */
 export function storeAround(store: Store, around: Around): Store {
-  return {
-    ...eachMethod(
-      (name) =>
-        (...args) =>
-          around(name, () => methodOf(store, name)(...args)),
-    ),
-    create: (session) => around("create", () => store.create(session)),
-    lease: (id) => around("lease", () => store.lease(id)),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
-}
-
-function methodOf(store: Store, name: Operation) {
-  const [first = "", behind] = name.split(".");
-  const found = Reflect.get(store, first);
-  return behind === undefined ? found : Reflect.get(found, behind);
+  const wrapped = <T extends object>(methods: T, before: string): T =>
+    new Proxy(methods, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name);
+        if (typeof name !== "string") return found;
+        if (typeof found === "function") {
+          return (...args: unknown[]) => around(before + name, () => Reflect.apply(found, target, args));
+        }
+        return typeof found === "object" && found !== null ? wrapped(found, `${name}.`) : found;
+      },
+    });
+  return wrapped(store, "");
 }

@@ -3,9 +3,10 @@ import type { NewCheckpoint, Step } from "../port.ts";
 import { answerFields, newAnswerRow } from "../rows/answers.ts";
 import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
-import { packPages } from "../rows/pages.ts";
+import type { PackedPages } from "../rows/pages.ts";
 import { type Row, seal } from "../rows/seal.ts";
 import { afterStep, fieldsOf, type Session } from "../rows/session.ts";
+import { packInTurns } from "../sql/checkpoints.ts";
 import { packedRecords } from "../sql/journal.ts";
 import { hashesIn } from "../sql/uses.ts";
 import type { Server } from "./connection.ts";
@@ -31,7 +32,8 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
   const gone = new Set(drop.filter((id) => reach.has(id)));
   const next = afterStep(session, step, journal, gone.size);
   const { facts, settings, ...changed } = next;
-  const made = checkpoint ? checkpointOf(checkpoint, next, bytes) : null;
+  const pages = checkpoint && (await server.perform(packInTurns(checkpoint.pages, checkpoint.meta.linearBytes)));
+  const made = checkpoint && pages ? checkpointOf(checkpoint, pages, next, bytes) : null;
   const named = {
     session: session.id,
     fence,
@@ -121,8 +123,7 @@ async function standOf(server: Server, id: string, checkpoint: string | null): P
   }
 }
 
-function checkpointOf(checkpoint: NewCheckpoint, { id, last_seq }: Session, bytes: Bytes) {
-  const pages = packPages(checkpoint.pages, checkpoint.meta.linearBytes);
+function checkpointOf(checkpoint: NewCheckpoint, pages: PackedPages, { id, last_seq }: Session, bytes: Bytes) {
   const { meta, extras, sealed } = fieldsOfCheckpoint({ ...checkpoint, session: id, seq: last_seq }, pages);
   return {
     id: checkpoint.id,

@@ -1,10 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
 import { serverPackagesCure } from "../../platform/server-packages.ts";
 import { shownPlace } from "../../platform/store-place.ts";
 import { thrownBy } from "../failure.ts";
 import type { Row } from "../rows/seal.ts";
-import { type Answer, type Asked, type Plan, POSTGRES, rendered } from "../sql/sql.ts";
+import { type Answer, type Asked, NO_ROWS, type Plan, POSTGRES, rendered } from "../sql/sql.ts";
 import { codeOf, serverError } from "./failure.ts";
 import { readServerUrl } from "./url.ts";
 
@@ -32,6 +33,8 @@ export async function connect(url: string) {
     max: CONNECTIONS,
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
+    // A process that asks for nothing more can end.
+    allowExitOnIdle: true,
     options: `-c search_path=${schema} -c synchronous_commit=on -c client_min_messages=warning`,
     types: { getTypeParser: (oid, format) => (oid === INT8 ? Number : types.getTypeParser(oid, format)) },
   });
@@ -115,8 +118,9 @@ function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResul
       text,
       values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value)),
     );
-  async function answered({ statement }: Asked): Promise<Answer> {
-    const { text, values } = rendered(statement, POSTGRES);
+  async function answered(asked: Asked): Promise<Answer> {
+    if (asked.wants === "turn") return setImmediate(NO_ROWS);
+    const { text, values } = rendered(asked.statement, POSTGRES);
     try {
       const { rows, rowCount } = await run(text, values);
       return { rows, changes: rowCount ?? 0 };

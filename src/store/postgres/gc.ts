@@ -2,12 +2,12 @@ import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { number, text } from "../rows/seal.ts";
 import { deleteFamily, type Past, pastSessions, sweep } from "../sql/gc.ts";
-import type { Own } from "../sql/planned.ts";
+import type { Dialect } from "../sql/planned.ts";
 import type { Server, Sql } from "./connection.ts";
 import type { Leases } from "./leases.ts";
 
 /** Drops what the rule lets go and what nothing reaches. The server gives space back by itself: autovacuum. */
-export async function gc(server: Server, leases: Leases, own: Own, rule: GcRule): Promise<Collected> {
+export async function gc(server: Server, leases: Leases, own: Dialect, rule: GcRule): Promise<Collected> {
   const before = await sizeOf(server);
   let dropped: Omit<Collected, "bytes"> | undefined;
   try {

@@ -1,9 +1,9 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { number, text } from "../rows/seal.ts";
-import { noteEarlierUses } from "../sql/uses.ts";
+import { madeTooEarly } from "../failure.ts";
+import { number } from "../rows/seal.ts";
 import type { Server, Sql } from "./connection.ts";
 import { FUNCTIONS } from "./functions.ts";
-import { MIGRATIONS, SCHEMA_VERSION, USES_VERSION } from "./schema.ts";
+import { FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 
 const APPLICATION = "belay";
 
@@ -19,16 +19,14 @@ export async function migrate(server: Server): Promise<void> {
     if (version === SCHEMA_VERSION) return;
     await sql.run(`CREATE SCHEMA IF NOT EXISTS "${server.schema}"`);
     if (version === 0) await sql.run("CREATE TABLE meta (version int NOT NULL, application text NOT NULL)");
-    for (const migration of MIGRATIONS.slice(version)) await sql.run(migration);
+    for (const migration of MIGRATIONS.slice(version === 0 ? 0 : version - FIRST_VERSION + 1)) await sql.run(migration);
     await sql.run(FUNCTIONS);
-    const earlier = version > 0 && version < USES_VERSION ? await sql.all("SELECT id FROM sessions") : [];
-    for (const session of earlier) await sql.perform(noteEarlierUses(text(session, "id")));
     await sql.run("DELETE FROM meta");
     await sql.run("INSERT INTO meta (version, application) VALUES ($1, $2)", SCHEMA_VERSION, APPLICATION);
   });
 }
 
-/** Version of the store; 0: the schema is not there, or it is empty. @throws RlmError `store_failed`, `store_too_new` */
+/** Version of the store; 0 if the schema is not there, or is empty. @throws RlmError `store_failed`, `store_too_new` */
 export async function storedVersion({ name, schema }: Server, sql: Sql): Promise<number> {
   const tables = await sql.all("SELECT tablename FROM pg_tables WHERE schemaname = $1", schema);
   if (tables.length === 0) return 0;
@@ -40,6 +38,12 @@ export async function storedVersion({ name, schema }: Server, sql: Sql): Promise
     });
   }
   const version = number(meta, "version");
+  if (version < FIRST_VERSION) {
+    throw madeTooEarly(
+      `the store on ${name}`,
+      "Name another schema with ?schema=NAME in the URL: a new store is made there.",
+    );
+  }
   if (version <= SCHEMA_VERSION) return version;
   const message = `the store on ${name} is of version ${version}; this build reads versions up to ${SCHEMA_VERSION}`;
   throw new RlmError("store_too_new", message, { suggestion: "Update Belay, or name another schema in the URL." });

@@ -1,5 +1,9 @@
+/** Version of a store of 0.1.0. Builds before it used lower numbers. */
+export const FIRST_VERSION = 10;
+
 /**
- * Statements that make a store of version n on a server of one of version n - 1. Append only: what was released is out there.
+ * Statements that turn a store of one version into one of the next. The first make {@link FIRST_VERSION} of an empty schema.
+ * Append only: what was released is out there.
  * Texts are compared byte by byte, as in a file. No column that holds JSON is `jsonb`, which reorders keys. The functions
  * follow each time.
  */
@@ -57,9 +61,13 @@ export const MIGRATIONS: readonly string[] = [
     spent_usd bigint NOT NULL DEFAULT 0, spent_tokens bigint NOT NULL DEFAULT 0, spent_calls bigint NOT NULL DEFAULT 0,
     held_usd bigint NOT NULL DEFAULT 0, held_tokens bigint NOT NULL DEFAULT 0, held_calls bigint NOT NULL DEFAULT 0,
     doubtful_usd bigint NOT NULL DEFAULT 0, doubtful_tokens bigint NOT NULL DEFAULT 0,
-    doubtful_calls bigint NOT NULL DEFAULT 0
+    doubtful_calls bigint NOT NULL DEFAULT 0,
+    script_file text COLLATE "C", table_file text COLLATE "C", fresh int NOT NULL DEFAULT 0
   ) WITH (fillfactor = 50);
+  CREATE INDEX runs_by_script ON runs (script_file, id);
+  CREATE INDEX runs_by_table ON runs (table_file, id);
 
+  -- model: that of a job that asks another one than its run. sha256: over a job that is final. asked: over its input and context.
   CREATE TABLE jobs (
     run text COLLATE "C" NOT NULL, n bigint NOT NULL, id text COLLATE "C" NOT NULL, state text NOT NULL, why text,
     rank bigint NOT NULL, run_at float8, changed_at float8 NOT NULL, ticket text, fence bigint NOT NULL DEFAULT 0,
@@ -67,7 +75,8 @@ export const MIGRATIONS: readonly string[] = [
     answers bigint NOT NULL DEFAULT 0, input bytea NOT NULL, context text COLLATE "C",
     result bytea, told bytea,
     spent_usd bigint NOT NULL DEFAULT 0, spent_tokens bigint NOT NULL DEFAULT 0, spent_calls bigint NOT NULL DEFAULT 0,
-    begun_at float8, ended_at float8, PRIMARY KEY (run, n), UNIQUE (run, id)
+    begun_at float8, ended_at float8, model text, sha256 bytea, asked bytea NOT NULL,
+    PRIMARY KEY (run, n), UNIQUE (run, id)
   ) WITH (fillfactor = 70);
   CREATE INDEX jobs_by_rank ON jobs (rank, run, n) WHERE state IN ('waiting', 'running', 'cancelling');
   CREATE INDEX jobs_by_state ON jobs (run, state, n);
@@ -92,25 +101,18 @@ export const MIGRATIONS: readonly string[] = [
 
   -- tat: the instant from which the next may be sent, ms since the epoch.
   CREATE TABLE rates (key text COLLATE "C" PRIMARY KEY, tat float8 NOT NULL) WITH (fillfactor = 50);
-  `,
-  // Which contexts a session names, so that gc reads no texts. What earlier builds have kept is read once, with this migration.
-  `
+
+  -- Which contexts a session names, so that gc reads no texts.
   CREATE TABLE uses (session text COLLATE "C" NOT NULL, hash text COLLATE "C" NOT NULL, PRIMARY KEY (session, hash));
   CREATE INDEX uses_by_hash ON uses (hash);
 
-  -- Over a job that is final. null: an earlier build has ended it.
-  ALTER TABLE jobs ADD COLUMN sha256 bytea;
-  `,
-  // Over what was asked of a job: its input and its context. null: an earlier build has added it.
-  // From here on `contexts.hash` has keys of contexts. Rows of earlier builds have the hash of P, which is their key.
-  "ALTER TABLE jobs ADD COLUMN asked bytea;",
-  // Requests that go by batches of providers. The fence of an account grows with each of its leases.
-  `
+  -- Requests that go by batches of providers. A proof is made with the key of an account, so that nothing but what its owner has
+  -- asked for is sent with it.
   CREATE TABLE parcels (
     session text COLLATE "C" NOT NULL, call text COLLATE "C" NOT NULL, k int NOT NULL, root text COLLATE "C" NOT NULL,
     run text COLLATE "C", account text COLLATE "C" NOT NULL, model text COLLATE "C" NOT NULL, state text NOT NULL,
     at float8 NOT NULL, bytes bigint NOT NULL, tries int NOT NULL DEFAULT 0, ready_at float8 NOT NULL DEFAULT 0, most bigint,
-    shipment text COLLATE "C", n bigint, status int, body_sum bytea NOT NULL, sha256 bytea NOT NULL, answer bytea, body bytea,
+    shipment text COLLATE "C", n bigint, status int, body_sum bytea NOT NULL, proof text, sha256 bytea NOT NULL, answer bytea, body bytea,
     PRIMARY KEY (session, call, k)
   ) WITH (fillfactor = 70);
   ALTER TABLE parcels ALTER answer SET STORAGE EXTERNAL, ALTER body SET STORAGE EXTERNAL;
@@ -123,22 +125,15 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE shipments (
     id text COLLATE "C" PRIMARY KEY, account text COLLATE "C" NOT NULL, model text COLLATE "C" NOT NULL, parcels bigint NOT NULL,
     state text NOT NULL, closed_at float8 NOT NULL, file text, asked_at float8, batch text, made_at float8,
-    cancelled int NOT NULL, over_at float8, look_at float8 NOT NULL, done bigint NOT NULL, sha256 bytea NOT NULL
+    cancelled int NOT NULL, over_at float8, look_at float8 NOT NULL, done bigint NOT NULL, proof text, sha256 bytea NOT NULL
   ) WITH (fillfactor = 50);
   CREATE INDEX shipments_open ON shipments (look_at) WHERE state <> 'over';
   CREATE INDEX shipments_by_account ON shipments (account, over_at);
 
+  -- The fence of an account grows with each of its leases.
   CREATE TABLE accounts (id text COLLATE "C" PRIMARY KEY, fence bigint NOT NULL) WITH (fillfactor = 50);
-  `,
-  // Answers to calls of jobs, which later runs of the same script or table take over. The origin is the call that was asked.
-  `
-  ALTER TABLE runs ADD COLUMN script_file text COLLATE "C", ADD COLUMN table_file text COLLATE "C",
-    ADD COLUMN fresh int NOT NULL DEFAULT 0;
-  CREATE INDEX runs_by_script ON runs (script_file, id);
-  CREATE INDEX runs_by_table ON runs (table_file, id);
-  -- The model of a job that asks another one than its run.
-  ALTER TABLE jobs ADD COLUMN model text;
 
+  -- Answers to calls of jobs, which later runs of the same script or table take over. The origin is the call that was asked.
   CREATE TABLE answers (
     asked text COLLATE "C" NOT NULL, run text COLLATE "C" NOT NULL, n bigint NOT NULL, k bigint NOT NULL,
     origin_run text COLLATE "C" NOT NULL, origin_n bigint NOT NULL, origin_k bigint NOT NULL,
@@ -150,14 +145,6 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX answers_by_job ON answers (run, n);
   CREATE INDEX answers_reused ON answers (run, origin_run) WHERE origin_run <> run;
   `,
-  // Made with the key of an account, so that nothing but what its owner has asked for is sent with it.
-  `
-  ALTER TABLE parcels ADD COLUMN proof text;
-  ALTER TABLE shipments ADD COLUMN proof text;
-  `,
 ];
 
-export const SCHEMA_VERSION = MIGRATIONS.length;
-
-/** From this version on sessions note the contexts that they use. */
-export const USES_VERSION = 2;
+export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -1,31 +1,31 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { misuse } from "../failure.ts";
+import type { BareLease, Methods } from "../methods.ts";
 import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf, fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
-import { type PackedPages, packPages } from "../rows/pages.ts";
+import type { PackedPages } from "../rows/pages.ts";
 import { number, seal, text } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
-import { hasCheckpoint, insertPages } from "../sql/checkpoints.ts";
+import { hasCheckpoint, insertPages, packInTurns } from "../sql/checkpoints.ts";
 import { removeSession } from "../sql/gc.ts";
-import { type Own, planned } from "../sql/planned.ts";
+import { type Dialect, planned } from "../sql/planned.ts";
 import { CHECKPOINT_BYTES, createSession, labelOf, readSession, shownSession } from "../sql/sessions.ts";
+import { get, oneOf, raw, run, sql } from "../sql/sql.ts";
 import { thin } from "../sql/thin.ts";
-import type { SentLease, WireMethods } from "../thread/methods.ts";
 import { commit, type Leased } from "./commit.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
 import { leaseLost } from "./failure.ts";
+import { NOW } from "./functions.ts";
 import { gc } from "./gc.ts";
-import { dueJobs } from "./jobs/jobs.ts";
-import { moneyMethods } from "./jobs/money.ts";
+import { dueJobs, moneyMethods } from "./jobs.ts";
 import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
 import { checkServer } from "./look.ts";
 import { migrate } from "./migrate.ts";
-import { ownOf } from "./own.ts";
 
-/** A store on a server, as it works in the store's thread. */
+/** A store on a server. */
 export interface ServerStore extends AsyncDisposable {
-  readonly methods: WireMethods;
+  readonly methods: Methods;
 }
 
 /** @throws RlmError `store_failed`, `store_too_new` */
@@ -39,19 +39,19 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
     throw error;
   }
   const leases = openLeases(server, parts);
-  const own = ownOf(leases);
+  const own = postgresDialect(leases);
   return {
     methods: {
-      ...planned<"later">({
+      ...planned({
         looks: (plan) => server.perform(plan(own)),
-        reads: (plan) => server.read((sql) => sql.perform(plan(own))),
-        changes: (plan) => server.write((sql) => sql.perform(plan(own))),
+        reads: (plan) => server.read((tx) => tx.perform(plan(own))),
+        changes: (plan) => server.write((tx) => tx.perform(plan(own))),
       }),
       ...sessionMethods(server, leases, own, parts),
       async putBaseline(id, meta, pages) {
         if (await server.perform(hasCheckpoint(id))) return;
-        const packed = packPages(pages, meta.linearBytes);
-        await server.write((sql) => insertBaseline(sql, baselineOf(id, meta), packed));
+        const packed = await server.perform(packInTurns(pages, meta.linearBytes));
+        await server.write((tx) => insertBaseline(tx, baselineOf(id, meta), packed));
       },
       gc: (rule) => gc(server, leases, own, rule),
       "jobs.due": (page) => dueJobs(server, page),
@@ -66,12 +66,42 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
   };
 }
 
+/** A server's side of plans, whose instants are those of its clock. */
+function postgresDialect(leases: Pick<Leases, "holds">): Dialect {
+  return {
+    now: raw(NOW),
+    busy: (session) => session.busy === 1 || leases.holds(text(session, "id")),
+    *dropLeases(sessions) {
+      yield* run(sql`DELETE FROM leases WHERE session ${oneOf(sessions)}`);
+    },
+    *workers(run) {
+      const row = yield* get(sql`SELECT count(DISTINCT l.holder) AS n FROM jobs j JOIN leases l ON l.session = j.session
+        WHERE j.run = ${run} AND j.state IN ('running', 'cancelling') AND l.until > clock_timestamp()`);
+      return row ? number(row, "n") : 0;
+    },
+    holding: (account, fence) => sql`SELECT 1 AS n FROM accounts WHERE id = ${account} AND fence = ${fence} FOR SHARE`,
+    *doubting(update, _job, isOver) {
+      const row = yield* get(sql`WITH changed AS (${update} RETURNING run, n)
+        SELECT count(*) AS n, count(doubt_job(run, n, ${raw(String(isOver))})) FROM changed`);
+      return row?.n === 1;
+    },
+    *dropUnneeded(checkpoint) {
+      yield* get(sql`SELECT drop_unneeded(${checkpoint})::text AS gone`);
+    },
+    // What the server fails at is not a finding.
+    messageOf(error) {
+      if (error instanceof RlmError) return error.message;
+      throw error;
+    },
+  };
+}
+
 /** The methods of sessions that take leases or need them. */
-function sessionMethods(server: Server, leases: Leases, own: Own, holder: LeaseParts) {
+function sessionMethods(server: Server, leases: Leases, own: Dialect, holder: LeaseParts) {
   /** The sessions whose leases this store has. */
   const known = new Map<string, Leased>();
 
-  async function lease(id: string): Promise<SentLease> {
+  async function lease(id: string): Promise<BareLease> {
     const row = await leases.take(await server.perform(readSession(id)));
     const session = decodeSession(row);
     const fence = number(row, "fence");
@@ -92,8 +122,8 @@ function sessionMethods(server: Server, leases: Leases, own: Own, holder: LeaseP
   }
 
   /** Locks the row of a session. @throws RlmError `lease_lost` if it has another fence */
-  async function lock(sql: Sql, id: string, fence: number): Promise<void> {
-    const row = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence);
+  async function lock(tx: Sql, id: string, fence: number): Promise<void> {
+    const row = await tx.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence);
     if (!row) throw leaseLost(id);
   }
 
@@ -120,9 +150,9 @@ function sessionMethods(server: Server, leases: Leases, own: Own, holder: LeaseP
     },
     async thin(id, ends) {
       const before = held(id);
-      const { gone, more } = await server.write(async (sql) => {
-        await lock(sql, id, before.fence);
-        return sql.perform(thin(id, ends, own));
+      const { gone, more } = await server.write(async (tx) => {
+        await lock(tx, id, before.fence);
+        return tx.perform(thin(id, ends, own));
       });
       for (const end of gone) before.reach.delete(end);
       known.set(id, { ...before, session: await server.perform(readSession(id)) });
@@ -135,9 +165,9 @@ function sessionMethods(server: Server, leases: Leases, own: Own, holder: LeaseP
         ? (known.get(id)?.fence ?? 0)
         : number(await leases.take(await server.perform(labelOf(id))), "fence");
       const gone = await server
-        .write(async (sql) => {
-          await lock(sql, id, fence);
-          return sql.perform(removeSession(id, options, own));
+        .write(async (tx) => {
+          await lock(tx, id, fence);
+          return tx.perform(removeSession(id, options, own));
         })
         .catch(async (error) => {
           if (!isHeld) await leases.release(id);
@@ -148,17 +178,17 @@ function sessionMethods(server: Server, leases: Leases, own: Own, holder: LeaseP
         await leases.release(one);
       }
     },
-  } satisfies Partial<WireMethods>;
+  } satisfies Partial<Methods>;
 }
 
 /** Keeps a baseline, unless it is there. */
-async function insertBaseline(sql: Sql, writing: Writing, pages: PackedPages): Promise<void> {
+async function insertBaseline(tx: Sql, writing: Writing, pages: PackedPages): Promise<void> {
   const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
-  const row = await sql.get(
+  const row = await tx.get(
     `INSERT INTO checkpoints (id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes, pages,
       stored_bytes, at, parts, sha256) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
       ON CONFLICT (id) DO NOTHING RETURNING n`,
     ...[...before, packedBytes(packText(meta)), packedBytes(packText(extras)), ...after, seal(sealed)],
   );
-  if (row) await sql.perform(insertPages(number(row, "n"), pages));
+  if (row) await tx.perform(insertPages(number(row, "n"), pages));
 }

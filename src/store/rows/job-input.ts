@@ -10,9 +10,8 @@ import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 /** The columns that {@link inputOf} reads. */
 export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}, context, asked`;
 
-/** The columns that {@link knownOf} reads: the input only where an earlier build has kept no checksum over it. */
-export const KNOWN_COLUMNS = `run, n, id, state,
-  ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL THEN input END")}, context, asked,
+/** The columns that {@link knownOf} reads. */
+export const KNOWN_COLUMNS = `run, n, id, state, context, asked,
   (SELECT count(*) FROM answers a WHERE a.run = jobs.run AND a.n = jobs.n AND a.origin_run <> a.run) AS reused,
   (SELECT parts FROM contexts WHERE contexts.hash = jobs.context) AS parts`;
 
@@ -25,35 +24,24 @@ export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
 export function inputOf(row: Row | undefined, of: { readonly run: string; readonly n: number }): string {
   if (!row) throw misuse(`run ${of.run} has no job ${of.n}`);
   const job = askedOf(row);
-  const asked = value(row, "asked");
-  if (asked === null || isSum(asked, job.run, job)) return job.input;
+  if (isSum(value(row, "asked"), job.run, job)) return job.input;
   throw new RlmError("store_corrupt", `the input of job ${job.id} of run ${job.run} is not what was asked`, {
     suggestion: "Its row is damaged. Submit the same input again, and have the job tried again.",
   });
 }
 
 /**
- * The state in which the run has a job. The input of an earlier build's job is compared itself. The same text under another
- * key, such as that of a folder that was moved, is no change.
+ * The state in which the run has a job. The same text under another key, such as that of a folder that was moved, is not a
+ * change.
  * @param parts those of the wanted context; null: there is none
  */
 export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob {
   const run = text(row, "run");
-  const asked = value(row, "asked") ?? earlierSum(row);
+  const asked = value(row, "asked");
   const isSameText = parts !== null && value(row, "parts") === parts;
   const compared = isSameText ? { ...wanted, context: textOrNull(row, "context") } : wanted;
   const isChanged = !isSum(asked, run, compared);
   return { n: number(row, "n"), state: jobState(row, "state"), isChanged, reused: number(row, "reused") };
-}
-
-/** null: what was asked cannot be read any more. */
-function earlierSum(row: Row): Buffer | null {
-  try {
-    const job = askedOf(row);
-    return sumOfAsked(job.run, job);
-  } catch {
-    return null;
-  }
 }
 
 function askedOf(row: Row): Asked & { readonly run: string } {

@@ -6,10 +6,11 @@ const SEALED_TEXTS = [
   ...["run", "n", "id", "session", "state", "why", "rank", "run_at", "ticket", "fence", "engine"],
   ...["attempts", "lapses", "answers", "context", "begun_at", "ended_at"],
 ];
-/** A job of an earlier build has no checksum over what was asked, so its input itself is sealed. */
-const askedIn = (row: Row) => value(row, "asked") ?? value(row, "input");
 
 const DIGEST_BYTES = 32;
+
+/** States that are sealed. */
+const FINAL: ReadonlySet<Field> = new Set<Field>(["done", "failed", "cancelled"]);
 
 /** The value of the column `sha256` of a final job: the seal of its row, then that of its result, which lists do not read. */
 export function sealOfJob(row: Row): Uint8Array {
@@ -17,10 +18,10 @@ export function sealOfJob(row: Row): Uint8Array {
   return Buffer.concat([sealOver(row, result), result]);
 }
 
-/** @throws RlmError `store_corrupt` naming a job that is not as it ended. A job that is not final, or an earlier build's, has no seal. */
+/** @throws RlmError `store_corrupt` naming a job that is not as it ended. A job that is not final has no seal. */
 export function checkJobSeal(row: Row): void {
   const sealed = value(row, "sha256");
-  if (sealed === null) return;
+  if (sealed === null && !FINAL.has(value(row, "state"))) return;
   const isBytes = sealed instanceof Uint8Array && sealed.byteLength === 2 * DIGEST_BYTES;
   const result = isBytes ? sealed.subarray(DIGEST_BYTES) : null;
   const hasRow = isBytes && result && sealOver(row, result).equals(sealed.subarray(0, DIGEST_BYTES));
@@ -31,7 +32,7 @@ export function checkJobSeal(row: Row): void {
 
 function sealOver(row: Row, result: Uint8Array): Buffer {
   const texts = SEALED_TEXTS.map((column) => textOf(value(row, column)));
-  return seal([...texts, askedIn(row), value(row, "told"), result]);
+  return seal([...texts, value(row, "asked"), value(row, "told"), result]);
 }
 
 function textOf(field: Field): string | null {
@@ -51,7 +52,7 @@ export const SEAL_FINAL = `
         INTO texts;
       result := sha256(${sealedBytes("NEW.result")});
       one := convert_to(texts, 'UTF8');
-      one := one || ${sealedBytes("coalesce(NEW.asked, NEW.input)")};
+      one := one || ${sealedBytes("NEW.asked")};
       one := one || ${sealedBytes("NEW.told")};
       NEW.sha256 := sha256(one || ${sealedBytes("result")}) || result;
     END IF;

@@ -45,10 +45,10 @@ const JOB = {
 /** Bytes of the reason why a job waits, or of the image format of a build. */
 const SHORT_BYTES = 64 * 1024;
 
-/** All of a job but its input and its result, which may be large. The seal of an earlier build's final job is over its input. */
+/** All of a job but its input and its result, which may be large. */
 export const SHOWN_JOB = `run, n, id, state, ${capped("why", SHORT_BYTES)}, rank, run_at, changed_at, ticket, fence, session,
   ${capped("engine", SHORT_BYTES)}, ${capped("model", SHORT_BYTES)}, attempts, lapses, answers,
-  ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL AND sha256 IS NOT NULL THEN input END")}, context,
+  context,
   ${capped("told", TOLD_BOUNDS.bytes)}, spent_usd, spent_tokens, spent_calls, begun_at, ended_at, sha256, asked`;
 
 /** The same with its result. */

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import {
-  countPages,
   freeBytes,
   type ImagePages,
   isPacked,
@@ -23,23 +22,40 @@ export interface PackedPages {
   readonly bytes: number;
 }
 
-/** @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words that their masks say */
-export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
+/** Packs pages part by part. */
+export interface Packing {
+  /** @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words that their masks say */
+  add(part: PagesPart): void;
+  packed(): PackedPages;
+}
+
+export function openPacking(linearBytes: number): Packing {
   const parts: { numbers: Uint8Array; bytes: Uint8Array }[] = [];
   const seals: Buffer[] = [];
   let last = -1;
+  let count = 0;
   let stored = 0;
-  for (const part of pages) {
-    const problem = problemOf(part, last, linearBytes);
-    if (problem !== null) throw misuse(problem);
-    last = part.numbers.at(-1) ?? last;
-    const numbers = bytesOf(part.numbers);
-    const bytes = part.packed ?? pack(bytesOf(part.changes));
-    parts.push({ numbers, bytes });
-    seals.push(sealOf(numbers), sealOf(bytes));
-    stored += numbers.byteLength + bytes.byteLength;
-  }
-  return { parts, seals: Buffer.concat(seals), count: countPages(pages), bytes: stored };
+  return {
+    add(part) {
+      const problem = problemOf(part, last, linearBytes);
+      if (problem !== null) throw misuse(problem);
+      last = part.numbers.at(-1) ?? last;
+      const numbers = bytesOf(part.numbers);
+      const bytes = part.packed ?? pack(bytesOf(part.changes));
+      parts.push({ numbers, bytes });
+      seals.push(sealOf(numbers), sealOf(bytes));
+      count += part.numbers.length;
+      stored += numbers.byteLength + bytes.byteLength;
+    },
+    packed: () => ({ parts, seals: Buffer.concat(seals), count, bytes: stored }),
+  };
+}
+
+/** Packs all parts at once. @throws RlmError `store_failed` as `Packing.add` does */
+export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
+  const packing = openPacking(linearBytes);
+  for (const part of pages) packing.add(part);
+  return packing.packed();
 }
 
 /** In a file, the rows of `pages` and `chunks` of one owner have the places from `owner * PLACES` on, so that no index is needed. */

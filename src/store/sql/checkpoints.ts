@@ -1,8 +1,8 @@
-import { applyPart, type GuestImage, type PagesPart, problemOf } from "../../../runtime/index.ts";
+import { applyPart, type GuestImage, type ImagePages, type PagesPart, problemOf } from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
 import { type Checkpoint, decodeCheckpoint } from "../rows/checkpoint.ts";
-import { freePart, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
-import { get, type Plan, run, spelled, sql } from "./sql.ts";
+import { freePart, openPacking, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
+import { get, type Plan, pause, run, spelled, sql } from "./sql.ts";
 
 /** All columns of a checkpoint `c`. A server gives the number after the row is sealed, so the seal is not over it. */
 export const CHECKPOINT = sql`c.*, ${spelled(sql`1`, sql`0`)} AS seals_number`;
@@ -69,6 +69,16 @@ export function* readParts(checkpoint: Checkpoint, linearBytes: number, use: (pa
     freePart(row, read);
   }
   return true;
+}
+
+/** Packs the pages of an image, with turns for other work between its parts. @throws RlmError `store_failed` */
+export function* packInTurns(pages: ImagePages, linearBytes: number): Plan<PackedPages> {
+  const packing = openPacking(linearBytes);
+  for (const part of pages) {
+    packing.add(part);
+    yield* pause();
+  }
+  return packing.packed();
 }
 
 /** Writes the pages of the checkpoint with this number. */

@@ -6,7 +6,7 @@ import { CONTEXT_INDEX, jsonIn } from "../rows/forms.ts";
 import { CHUNK_BYTES, unpack } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { isSealed, number, type Row, seal, text, value } from "../rows/seal.ts";
-import { all, get, oneOf, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
+import { all, get, oneOf, type Plan, packed, pause, raw, run, spelled, sql } from "./sql.ts";
 
 /**
  * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was
@@ -64,7 +64,7 @@ function* headOf(key: string): Plan<ContextHead> {
   return head;
 }
 
-/** Bytes lie in shared memory, so that they cross threads without a copy. null if the part is missing or damaged. */
+/** Bytes lie in shared memory, so that the machine's thread has them without a copy. null if the part is missing or damaged. */
 export function* readPart(hash: string): Plan<Uint8Array | null> {
   const row = yield* get(sql`SELECT bytes FROM parts WHERE hash = ${hash}`);
   const length = row ? number(row, "bytes") : -1;
@@ -78,6 +78,7 @@ export function* readPart(hash: string): Plan<Uint8Array | null> {
     const expected = Math.min(CHUNK_BYTES, length - at);
     const bytesOfChunk = found instanceof Uint8Array ? unpack(found, expected) : null;
     if (bytesOfChunk?.byteLength !== expected) return null;
+    yield* pause();
     hashed.update(bytesOfChunk);
     bytes.set(bytesOfChunk, at);
   }
@@ -106,7 +107,12 @@ function* hasPart(hash: string): Plan<boolean> {
 }
 
 function* insertPart({ hash, bytes }: StoredContext["parts"][number]): Plan<void> {
-  if (createHash("sha256").update(bytes).digest("hex") !== hash) throw misuse(`a part's hash is not ${hash}`);
+  const hashed = createHash("sha256");
+  for (let at = 0; at < bytes.byteLength; at += CHUNK_BYTES) {
+    hashed.update(bytes.subarray(at, at + CHUNK_BYTES));
+    yield* pause();
+  }
+  if (hashed.digest("hex") !== hash) throw misuse(`a part's hash is not ${hash}`);
   const added = sql`INSERT INTO parts (hash, bytes) VALUES (${hash}, ${bytes.byteLength}) ON CONFLICT (hash) DO NOTHING`;
   // Another process that puts the same part has it now.
   if ((yield* run(added)) === 0) return;

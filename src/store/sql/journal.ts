@@ -5,7 +5,7 @@ import { jsonIn, RECORDS } from "../rows/forms.ts";
 import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { readSession } from "./sessions.ts";
-import { all, type Plan, packed, run, sql } from "./sql.ts";
+import { all, type Plan, packed, pause, run, sql } from "./sql.ts";
 
 /** The records of a session. @throws RlmError `store_corrupt` naming one that is missing or damaged */
 export function* readJournal(id: string, from: number): Plan<JournalRow[]> {
@@ -27,6 +27,7 @@ export function* readableRecords({ id, last_seq }: Session, from: number) {
   const rows: JournalRow[] = [];
   const lost: { first: number; last: number }[] = [];
   for (let seq = Math.max(from, 1); seq <= last_seq; seq++) {
+    if (seq % RECORDS_OF_A_TURN === 0) yield* pause();
     const row = bySeq.get(seq);
     const record = row && wholeRecord(row, id, seq);
     const stretch = lost.at(-1);
@@ -43,6 +44,9 @@ export function* readableRecords({ id, last_seq }: Session, from: number) {
   if (strays > 0) damaged.push(`session ${id} has ${strays} records behind its last one`);
   return { rows, damaged };
 }
+
+/** Records that are read between two turns of other work. */
+const RECORDS_OF_A_TURN = 8;
 
 /** Records of a session as they are written, and the bytes that they take. @param from the seq of the first one */
 export function packedRecords(session: string, from: number, records: readonly StoredRecord[]) {

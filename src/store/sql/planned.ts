@@ -1,5 +1,5 @@
+import type { Methods } from "../methods.ts";
 import { shown } from "../rows/checkpoint.ts";
-import type { Done, MethodsOf, When } from "../thread/methods.ts";
 import { answersTo, reuseAnswer, reusedAnswers, runsOfFiles } from "./answers.ts";
 import { deliveredJobs, giveUpWhich, keepRequest, requestsOfCall, waitsOf } from "./batch-requests.ts";
 import * as batches from "./batches.ts";
@@ -19,31 +19,27 @@ import { type Verifying, verifyPage } from "./verify.ts";
 
 // Methods of the store that are one plan each: the port says what they promise.
 
-/** The side of a database in plans. */
-export interface Own extends Changing, Leasing, Verifying, batches.Handling {
+/** A database's side of plans: what each kind of database does in its own way. */
+export interface Dialect extends Changing, Leasing, Verifying, batches.Handling {
   /** The number of processes that hold sessions of jobs of the run. */
   workers(run: string): Plan<number>;
 }
 
-/** A database that performs plans, at once or later. */
-interface Performing<W extends When> {
+/** A database that performs plans. */
+interface Performing {
   /** The reads of the plan may be of several moments. */
-  looks<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
+  looks<T>(plan: (own: Dialect) => Plan<T>): Promise<T>;
   /** The reads of the plan are all of one moment. */
-  reads<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
+  reads<T>(plan: (own: Dialect) => Plan<T>): Promise<T>;
   /** All writes of the plan are kept, or none. */
-  changes<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
+  changes<T>(plan: (own: Dialect) => Plan<T>): Promise<T>;
 }
 
 /** Methods that take leases or need them, or that a server does in one statement: each database has its own. */
 type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "batches.lease" | "batches.release";
 type OfHolders = "commit" | "thin" | "putBaseline" | "jobs.reserve" | "jobs.give" | "jobs.slot" | "jobs.hush";
 
-export function planned<W extends When>({
-  looks,
-  reads,
-  changes,
-}: Performing<W>): Omit<MethodsOf<W>, OfLeases | OfHolders> {
+export function planned({ looks, reads, changes }: Performing): Omit<Methods, OfLeases | OfHolders> {
   return {
     find: (nameOrId) => reads((own) => findSession(nameOrId, own)),
     list: (page) => looks((own) => listSessions(page, own)),

@@ -95,20 +95,28 @@ function put<V>(part: Part, dialect: Dialect<Value | V>, values: (Value | V)[]):
 }
 
 /**
- * Work with a database, statement by statement. `yield*` takes the place of `await`: SQLite performs a plan at once, so that
- * its transaction stays one call, and PostgreSQL waits for each answer. A call without `yield*` does nothing.
+ * Work with a database, statement by statement. `yield*` takes the place of `await`: SQLite answers at once, and PostgreSQL is
+ * waited for. A call without `yield*` does nothing.
  */
 export type Plan<T> = Generator<Asked, T, Answer>;
 
-export interface Asked {
-  readonly wants: "one" | "all" | "changes";
-  readonly statement: Statement;
-}
+/** A statement with what is wanted of its answer, or a turn for the other work of the thread. */
+export type Asked =
+  | { readonly wants: "one" | "all" | "changes"; readonly statement: Statement }
+  | { readonly wants: "turn" };
 
 /** Rows and the number of rows that changed; or what the database threw, and at which text. */
 export type Answer =
   | { readonly rows: readonly Row[]; readonly changes: number }
   | { readonly text: string; readonly cause: unknown };
+
+/** The answer to what is no statement. */
+export const NO_ROWS: Answer = { rows: [], changes: 0 };
+
+/** Stands in long work between statements: the thread does other work here, if that has waited for long. */
+export function* pause(): Plan<void> {
+  yield { wants: "turn" };
+}
 
 export function* get(statement: Statement): Plan<Row | undefined> {
   return whole(yield { wants: "one", statement }).rows[0];

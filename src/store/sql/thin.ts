@@ -1,9 +1,9 @@
 import { applyPart, openChanges, PAGE_BYTES, type PagesPart } from "../../../runtime/index.ts";
 import { type Checkpoint, decodeCheckpoint, fieldsOfCheckpoint } from "../rows/checkpoint.ts";
-import { type PackedPages, packPages } from "../rows/pages.ts";
+import type { PackedPages } from "../rows/pages.ts";
 import { number, type Row, seal } from "../rows/seal.ts";
 import { fieldsOf } from "../rows/session.ts";
-import { CHECKPOINT, dropPages, insertPages, readParts } from "./checkpoints.ts";
+import { CHECKPOINT, dropPages, insertPages, packInTurns, readParts } from "./checkpoints.ts";
 import { CHECKPOINT_BYTES, readSession } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, sql } from "./sql.ts";
 import type { Changing } from "./tries.ts";
@@ -79,7 +79,7 @@ function* sumOf(checkpoints: readonly Checkpoint[], linearBytes: number): Plan<P
   const zero = new Int32Array(PAGE_WORDS);
   for (const page of Uint32Array.from(places.keys()).sort())
     changes.add(page, zero, 0, sum, (places.get(page) ?? 0) * PAGE_WORDS);
-  return packPages(changes.flush(), linearBytes);
+  return yield* packInTurns(changes.flush(), linearBytes);
 }
 
 const PAGE_WORDS = PAGE_BYTES / 4;

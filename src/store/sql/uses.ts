@@ -1,6 +1,5 @@
-import { unpackText } from "../rows/pack.ts";
-import { number, text } from "../rows/seal.ts";
-import { all, oneOf, type Plan, run, type Statement, sql } from "./sql.ts";
+import { text } from "../rows/seal.ts";
+import { all, oneOf, type Plan, run, sql } from "./sql.ts";
 
 /** Notes that a session uses those of the hashes that are contexts of the store. */
 export function* addUses(session: string, hashes: ReadonlySet<string>): Plan<void> {
@@ -14,31 +13,6 @@ export function* copyUses(parent: string, fork: string, hashes: ReadonlySet<stri
   yield* run(sql`INSERT INTO uses (session, hash)
     SELECT ${fork}, hash FROM uses WHERE session = ${parent} AND hash ${oneOf(hashes)}`);
 }
-
-/** Notes what a session of an earlier build uses: all that is kept of it is read, a hundred rows at a time. */
-export function* noteEarlierUses(session: string): Plan<void> {
-  const named = new Set<string>();
-  for (const kept of KEPT) {
-    for (let after = -1; ; ) {
-      const rows = yield* all(kept(session, after));
-      for (const row of rows) for (const column of Object.keys(row)) hashesIn(unpackText(row, column), named);
-      const last = rows.at(-1);
-      if (!last) break;
-      // In a damaged file rows may be out of order.
-      after = Math.max(after + 1, number(last, "n"));
-    }
-  }
-  yield* addUses(session, named);
-}
-
-/** Texts of a session, in the order of the numbers beside them. */
-const KEPT: readonly ((session: string, after: number) => Statement)[] = [
-  (session, after) => sql`SELECT 0 AS n, facts, settings FROM sessions WHERE id = ${session} AND ${after} < 0`,
-  (session, after) => sql`SELECT seq AS n, content FROM journal WHERE session = ${session} AND seq > ${after}
-    ORDER BY seq LIMIT 100`,
-  (session, after) => sql`SELECT n, meta, beside FROM checkpoints
-    WHERE n IN (SELECT checkpoint FROM reach WHERE session = ${session}) AND n > ${after} ORDER BY n LIMIT 100`,
-];
 
 /** Contexts that these records name and that the session is not noted to use. */
 export function* unnotedUses(session: string, records: unknown): Plan<readonly string[]> {

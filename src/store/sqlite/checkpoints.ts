@@ -5,39 +5,35 @@ import type { PackedPages } from "../rows/pages.ts";
 import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
 import { dropPages, hasCheckpoint, insertPages } from "../sql/checkpoints.ts";
 import { CHECKPOINT_BYTES } from "../sql/sessions.ts";
-import { get, type Plan, sql } from "../sql/sql.ts";
-import type { Database } from "./database.ts";
+import { get, list, type Plan, raw, run, sql } from "../sql/sql.ts";
 
-/** Returns the bytes that it takes. @throws RlmError `checkpoint_lost` if its base is missing */
-export function insertCheckpoint(database: Database, writing: Writing, pages: PackedPages): number {
+/** Writes a checkpoint and its pages. Returns the bytes that they take. @throws RlmError `checkpoint_lost` */
+export function* insertCheckpoint(writing: Writing, pages: PackedPages): Plan<number> {
   const { base, session } = writing;
-  if (base !== null && !database.perform(hasCheckpoint(base)))
-    throw checkpointLost(writing.id, `its base ${base} is missing`);
-  const last = database.get("SELECT coalesce(max(n), 0) AS n FROM checkpoints");
+  if (base !== null && !(yield* hasCheckpoint(base))) throw checkpointLost(writing.id, `its base ${base} is missing`);
+  const last = yield* get(sql`SELECT coalesce(max(n), 0) AS n FROM checkpoints`);
   const n = (last ? number(last, "n") : 0) + 1;
   const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
   const packedMeta = packText(meta);
   const beside = packText(extras);
-  database.run(
-    `INSERT INTO checkpoints (n, id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes,
-      pages, stored_bytes, at, parts, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[n, ...before, packedMeta, beside, ...after, seal([n, ...sealed])],
-  );
-  database.perform(insertPages(n, pages));
-  if (session !== null) database.run("INSERT INTO reach (session, checkpoint) VALUES (?, ?)", session, n);
+  yield* run(sql`INSERT INTO checkpoints (n, id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length,
+      chain_bytes, pages, stored_bytes, at, parts, sha256)
+    VALUES (${list([n, ...before, packedMeta, beside, ...after, seal([n, ...sealed])])})`);
+  yield* insertPages(n, pages);
+  if (session !== null) yield* run(sql`INSERT INTO reach (session, checkpoint) VALUES (${session}, ${n})`);
   return pages.bytes + Buffer.byteLength(packedMeta) + Buffer.byteLength(beside);
 }
 
 /** Takes checkpoints from the session, and drops those that nothing else needs. Returns how many were taken, and their bytes. */
-export function letGo(database: Database, session: string, ids: readonly string[]) {
+export function* letGo(session: string, ids: readonly string[]): Plan<{ count: number; bytes: number }> {
   const gone = { count: 0, bytes: 0 };
   for (const id of ids) {
-    const row = database.get(`SELECT n, ${CHECKPOINT_BYTES} AS bytes FROM checkpoints c WHERE id = ?`, id);
+    const row = yield* get(sql`SELECT n, ${raw(CHECKPOINT_BYTES)} AS bytes FROM checkpoints c WHERE id = ${id}`);
     if (!row) continue;
-    const taken = database.run("DELETE FROM reach WHERE session = ? AND checkpoint = ?", session, number(row, "n"));
+    const taken = yield* run(sql`DELETE FROM reach WHERE session = ${session} AND checkpoint = ${number(row, "n")}`);
     gone.count += taken;
     gone.bytes += taken * number(row, "bytes");
-    database.perform(dropUnneeded(id));
+    yield* dropUnneeded(id);
   }
   return gone;
 }

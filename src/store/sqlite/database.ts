@@ -1,62 +1,117 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { Row } from "../rows/seal.ts";
-import { type Answer, type Asked, type Plan, rendered, SQLITE } from "../sql/sql.ts";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { isBusy } from "../failure.ts";
+import { type Answer, type Asked, NO_ROWS, type Plan, rendered, SQLITE, type Value } from "../sql/sql.ts";
+import type { Log } from "./log.ts";
 
-export type Database = ReturnType<typeof connect>;
+/** A connection that keeps its statements, and whose transactions end whatever happens. One caller at a time uses it. */
+export interface Database {
+  /** Begins a turn of the thread that the store has for itself. A plan that takes longer lets the thread do other work. */
+  beginTurn(): void;
+  /** Lets the thread do other work if the turn has been long. */
+  endLongTurn(): Promise<void>;
+  perform<T>(plan: Plan<T>): Promise<T>;
+  /** Everything that `work` reads is of one moment. */
+  read<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Keeps what `work` writes: it is on disk when this resolves, or `together` around it. If that rejects, it is gone, and
+   * `undone` is called.
+   */
+  write<T>(work: () => Promise<T>, undone?: () => void): Promise<T>;
+  /** Undoes all that `work` writes once it is over. */
+  tryOut<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If this rejects, none is kept.
+   * @param work learns from `isWriting` if something is written that is not on disk
+   */
+  together(work: (isWriting: () => boolean) => Promise<void>): Promise<void>;
+  exec(sql: string): void;
+  /** Moves all pages of the log into the database, as far as no reader needs them, and cuts the log off. */
+  emptyLog(): Promise<void>;
+  close(): Promise<void>;
+}
 
-/** A connection that keeps its statements, and whose transactions end whatever happens. */
-export function connect(connection: DatabaseSync) {
-  const statements = new Map<string, StatementSync>();
-  function statement(sql: string): StatementSync {
-    const known = statements.get(sql) ?? connection.prepare(sql);
-    statements.set(sql, known);
-    return known;
+/** @param log null: in memory */
+export function connect(connection: DatabaseSync, log: Log | null): Database {
+  // While another process writes SQLite would hold the thread. Statements are asked again instead.
+  connection.exec("PRAGMA busy_timeout = 0");
+  const statements = openStatements(connection);
+  const turn = openTurn();
+
+  /** Ends the transaction. What it has written is on disk when this resolves. */
+  async function commit(): Promise<void> {
+    statements.run("COMMIT");
+    const bytes = statements.takeWritten();
+    if (bytes === 0 || !log) return;
+    await log.flush();
+    log.grown(bytes);
   }
+
+  return {
+    ...openTransactions(connection, statements, { commit, check: () => log?.check() }),
+    beginTurn: turn.begin,
+    endLongTurn: turn.endIfLong,
+    async perform(plan) {
+      let step = plan.next();
+      while (!step.done) {
+        const asked = step.value;
+        let answer = statements.answer(asked);
+        if ("cause" in answer && isBusy(answer.cause)) answer = await answeredPatiently(() => statements.answer(asked));
+        if (turn.isLong()) await turn.endIfLong();
+        step = plan.next(answer);
+      }
+      return step.value;
+    },
+    exec: (sql) => connection.exec(sql),
+    async emptyLog() {
+      await log?.empty();
+      connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    },
+    async close() {
+      await log?.close();
+      statements.forget();
+      if (connection.isOpen) connection.close();
+    },
+  };
+}
+
+interface Committing {
+  /** Ends a transaction. What it has written is on disk when this resolves. */
+  commit(): Promise<void>;
+  /** Throws if nothing can be written any more. */
+  check(): void;
+}
+
+function openTransactions(
+  connection: DatabaseSync,
+  statements: Statements,
+  { commit, check }: Committing,
+): Pick<Database, "read" | "write" | "tryOut" | "together"> {
   /** Undoes the writes that are kept together; null: each is kept alone. */
   let undo: (() => void)[] | null = null;
   /** The error with which SQLite has ended their transaction. */
   let lost: unknown;
-  function transaction<T>([begin, end, back]: readonly [string, string | null, string], work: () => T): T {
-    statement(begin).run();
+
+  async function transaction<T>({ begin, end, back }: Bounds, work: () => Promise<T>): Promise<T> {
+    await patiently(() => statements.run(begin));
     try {
-      const done = work();
-      if (end !== null) statement(end).run();
+      const done = await work();
+      if (end === "COMMIT") await commit();
+      else if (end !== null) statements.run(end);
       return done;
     } catch (error) {
       rollBack(connection, back);
       throw error;
     }
   }
-  function answered({ wants, statement: asked }: Asked): Answer {
-    const { text, values } = rendered(asked, SQLITE);
-    try {
-      if (wants === "changes") return { rows: [], changes: Number(statement(text).run(...values).changes) };
-      if (wants === "all") return { rows: statement(text).all(...values), changes: 0 };
-      const row = statement(text).get(...values);
-      return { rows: row ? [row] : [], changes: 0 };
-    } catch (cause) {
-      return { text, cause };
-    }
-  }
+
   return {
-    perform<T>(plan: Plan<T>): T {
-      let step = plan.next();
-      while (!step.done) step = plan.next(answered(step.value));
-      return step.value;
-    },
-    get: (sql: string, ...values: SQLInputValue[]): Row | undefined => statement(sql).get(...values),
-    all: (sql: string, ...values: SQLInputValue[]): Row[] => statement(sql).all(...values),
-    /** Returns how many rows changed. */
-    run: (sql: string, ...values: SQLInputValue[]) => Number(statement(sql).run(...values).changes),
-    exec: (sql: string) => connection.exec(sql),
-    /** Everything that `work` reads is of one moment. */
-    read: <T>(work: () => T): T =>
-      connection.isTransaction ? work() : transaction(["BEGIN", "COMMIT", "ROLLBACK"], work),
-    /** Keeps what `work` writes: it is on disk when this returns, or `together` around it. If that throws, it is gone, and `undone` is called. */
-    write<T>(work: () => T, undone = () => {}): T {
+    read: async (work) => (connection.isTransaction ? work() : transaction(READ, work)),
+    async write(work, undone = () => {}) {
       const isPart = connection.isTransaction;
       try {
-        const done = transaction(isPart ? PART : ["BEGIN IMMEDIATE", undo ? null : "COMMIT", "ROLLBACK"], work);
+        check();
+        const done = await transaction(isPart ? PART : undo ? FIRST : ALONE, work);
         undo?.push(undone);
         return done;
       } catch (error) {
@@ -65,16 +120,20 @@ export function connect(connection: DatabaseSync) {
         throw error;
       }
     },
-    /**
-     * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If this throws, none is kept.
-     * @param work learns from `isWriting` if something is written that is not on disk
-     */
-    together(work: (isWriting: () => boolean) => void): void {
+    async tryOut(work) {
+      await patiently(() => statements.run(ALONE.begin));
+      try {
+        return await work();
+      } finally {
+        rollBack(connection, ALONE.back);
+      }
+    },
+    async together(work) {
       undo = [];
       try {
-        work(() => connection.isTransaction);
+        await work(() => connection.isTransaction);
         if (lost !== undefined) throw lost;
-        if (connection.isTransaction) statement("COMMIT").run();
+        if (connection.isTransaction) await commit();
       } catch (error) {
         rollBack(connection, "ROLLBACK");
         for (const undone of undo.reverse()) undone();
@@ -84,14 +143,134 @@ export function connect(connection: DatabaseSync) {
         lost = undefined;
       }
     },
-    close(): void {
-      statements.clear();
-      if (connection.isOpen) connection.close();
+  };
+}
+
+/** The longest time for which a plan holds the thread, ms, unless one statement takes longer. A screen is drawn every 16 ms. */
+const TURN_MS = 8;
+
+/** The store's turn in its thread. */
+interface Turn {
+  begin(): void;
+  isLong(): boolean;
+  /** Lets the thread do other work if the turn has been long, and begins another one. */
+  endIfLong(): Promise<void>;
+}
+
+function openTurn(): Turn {
+  let end = Number.POSITIVE_INFINITY;
+  const begin = () => {
+    end = performance.now() + TURN_MS;
+  };
+  const isLong = () => performance.now() > end;
+  return {
+    begin,
+    isLong,
+    async endIfLong() {
+      if (!isLong()) return;
+      await setImmediate();
+      begin();
     },
   };
 }
 
-const PART = ["SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part"] as const;
+/** The statements of a connection, each prepared once. */
+interface Statements {
+  run(sql: string): void;
+  answer(asked: Asked): Answer;
+  /** Returns the bytes that statements have written since the last call, at the most. */
+  takeWritten(): number;
+  forget(): void;
+}
+
+function openStatements(connection: DatabaseSync): Statements {
+  const prepared = new Map<string, StatementSync>();
+  let written = 0;
+  function statement(sql: string): StatementSync {
+    const known = prepared.get(sql) ?? connection.prepare(sql);
+    prepared.set(sql, known);
+    return known;
+  }
+  return {
+    run: (sql) => void statement(sql).run(),
+    answer(asked) {
+      if (asked.wants === "turn") return NO_ROWS;
+      const { text, values } = rendered(asked.statement, SQLITE);
+      try {
+        if (asked.wants === "changes") {
+          const changes = Number(statement(text).run(...values).changes);
+          written += bytesOf(values);
+          return { rows: [], changes };
+        }
+        if (asked.wants === "all") return { rows: statement(text).all(...values), changes: 0 };
+        const row = statement(text).get(...values);
+        return { rows: row ? [row] : [], changes: 0 };
+      } catch (cause) {
+        return { text, cause };
+      }
+    },
+    takeWritten() {
+      const bytes = written;
+      written = 0;
+      return bytes;
+    },
+    forget: () => prepared.clear(),
+  };
+}
+
+/** Bytes that a statement with these values adds to the log: a page of 4 KiB or more. */
+function bytesOf(values: readonly Value[]): number {
+  let bytes = PAGE_BYTES;
+  for (const value of values) {
+    if (typeof value === "string") bytes += value.length;
+    else if (value instanceof Uint8Array) bytes += value.byteLength;
+  }
+  return bytes;
+}
+
+const PAGE_BYTES = 4096;
+
+/** The statements that begin, end and undo a transaction. */
+interface Bounds {
+  readonly begin: string;
+  /** null: what is around it ends it. */
+  readonly end: string | null;
+  readonly back: string;
+}
+
+const READ: Bounds = { begin: "BEGIN", end: "COMMIT", back: "ROLLBACK" };
+const ALONE: Bounds = { begin: "BEGIN IMMEDIATE", end: "COMMIT", back: "ROLLBACK" };
+const FIRST: Bounds = { ...ALONE, end: null };
+const PART: Bounds = { begin: "SAVEPOINT part", end: "RELEASE part", back: "ROLLBACK TO part; RELEASE part" };
+
+/** The time for which a connection waits until another process has written, ms. */
+const BUSY_MS = 10_000;
+/** The longest time between two attempts, ms. */
+const MOST_PAUSE_MS = 50;
+
+/** Repeats work while another process holds the lock that it needs. SQLite itself would wait without a turn for anybody. */
+async function patiently<T>(work: () => T): Promise<T> {
+  const until = performance.now() + BUSY_MS;
+  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+    }
+    await setTimeout(pauseMs);
+  }
+}
+
+/** Asks again while another process holds the lock that the statement needs. */
+async function answeredPatiently(ask: () => Answer): Promise<Answer> {
+  let answer = ask();
+  const again = () => {
+    answer = ask();
+    if ("cause" in answer && isBusy(answer.cause)) throw answer.cause;
+  };
+  await patiently(again).catch(() => {});
+  return answer;
+}
 
 /** SQLite itself ends the transaction after some errors (disk full, I/O). The error that led here is the one to tell. */
 function rollBack(connection: DatabaseSync, how: string): void {

@@ -2,57 +2,73 @@ import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { number, text } from "../rows/seal.ts";
 import { deleteFamily, pastSessions, sweep } from "../sql/gc.ts";
+import { all, get, type Plan, raw, sql } from "../sql/sql.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
 
+type Dropped = Omit<Collected, "bytes">;
+
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */
-export function gc(database: Database, leases: Leases, rule: GcRule): Collected {
-  const before = fileBytes(database);
-  const free = database.perform(pastSessions(rule)).filter(({ id }) => !leases.busy(id));
+export async function gc(database: Database, leases: Leases, rule: GcRule): Promise<Collected> {
+  const before = await database.perform(fileBytes());
+  const free = (await database.perform(pastSessions(rule))).filter(({ id }) => !leases.busy(id));
   const taken = new Set(free.flatMap(({ id }) => (rule.dryRun || leases.take(id) ? id : [])));
-  let dropped: Omit<Collected, "bytes">;
-  let gone: readonly string[] = [];
-  let bytes = 0;
-  try {
-    dropped = rolledBack(database, rule.dryRun, () => {
-      // Between the look and the lease another process may have gone on with it.
-      const going = database.perform(pastSessions(rule)).filter(({ id }) => taken.has(id));
-      gone = going.flatMap(({ id }) => database.perform(deleteFamily(id, {})));
-      const left = database.all("SELECT id FROM sessions").map((row) => text(row, "id"));
-      const anyOpen = left.some((id) => !taken.has(id) && leases.busy(id));
-      const found = database.perform(sweep(rule, anyOpen));
-      bytes = pragma(database, "freelist_count") * pragma(database, "page_size");
-      return { sessions: going.map(displayName), ...found };
-    });
-    if (!rule.dryRun) for (const id of gone) leases.forget(id);
-  } finally {
-    if (!rule.dryRun) for (const id of taken) leases.drop(id);
+  const drop = () => database.perform(dropPast(rule, leases, taken));
+  if (rule.dryRun) {
+    const { gone: _, bytes, ...dropped } = await database.tryOut(drop);
+    return { ...dropped, bytes };
   }
-  if (rule.dryRun) return { ...dropped, bytes };
-  giveBack(database);
-  return { ...dropped, bytes: before - fileBytes(database) };
+  const {
+    gone,
+    bytes: _,
+    ...dropped
+  } = await database.write(drop).finally(() => {
+    for (const id of taken) leases.drop(id);
+  });
+  for (const id of gone) leases.forget(id);
+  await giveBack(database);
+  return { ...dropped, bytes: before - (await database.perform(fileBytes())) };
 }
 
-function rolledBack<T>(database: Database, back: boolean, work: () => T): T {
-  if (!back) return database.write(work);
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    return work();
-  } finally {
-    database.exec("ROLLBACK");
-  }
+/** Drops the sessions among `taken` that the rule still lets go, and what nothing reaches. Returns the bytes that become free. */
+function* dropPast(
+  rule: GcRule,
+  leases: Leases,
+  taken: ReadonlySet<string>,
+): Plan<Dropped & { readonly gone: readonly string[]; readonly bytes: number }> {
+  // Between the look and the lease another process may have gone on with it.
+  const going = (yield* pastSessions(rule)).filter(({ id }) => taken.has(id));
+  const gone: string[] = [];
+  for (const { id } of going) gone.push(...(yield* deleteFamily(id, {})));
+  const left = (yield* all(sql`SELECT id FROM sessions`)).map((row) => text(row, "id"));
+  const anyOpen = left.some((id) => !taken.has(id) && leases.busy(id));
+  const found = yield* sweep(rule, anyOpen);
+  const bytes = (yield* pragma("freelist_count")) * (yield* pragma("page_size"));
+  return { sessions: going.map(displayName), ...found, gone, bytes };
 }
+
+/** Pages that are given back between two turns of other work. */
+const PAGES_OF_A_TURN = 256;
 
 /** Gives space that is free back to the disk. */
-export function giveBack(database: Database): void {
-  database.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
+export async function giveBack(database: Database): Promise<void> {
+  for (let free = await freePages(database); free > 0; ) {
+    database.exec(`PRAGMA incremental_vacuum(${PAGES_OF_A_TURN})`);
+    await database.endLongTurn();
+    const left = await freePages(database);
+    if (left >= free) break;
+    free = left;
+  }
+  await database.emptyLog();
 }
 
-function fileBytes(database: Database): number {
-  return pragma(database, "page_count") * pragma(database, "page_size");
+const freePages = (database: Database) => database.perform(pragma("freelist_count"));
+
+function* fileBytes(): Plan<number> {
+  return (yield* pragma("page_count")) * (yield* pragma("page_size"));
 }
 
-function pragma(database: Database, name: "page_count" | "page_size" | "freelist_count"): number {
-  const row = database.get(`PRAGMA ${name}`);
+function* pragma(name: "page_count" | "page_size" | "freelist_count"): Plan<number> {
+  const row = yield* get(raw(`PRAGMA ${name}`));
   return row ? number(row, name) : 0;
 }

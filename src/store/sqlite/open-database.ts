@@ -17,13 +17,12 @@ import { pathToFileURL } from "node:url";
 import { RlmError } from "../../../runtime/errors.ts";
 import { DATABASE_FILE, isStoreToRead } from "../../platform/home.ts";
 import { makeFolder, temporaryFolder } from "../../platform/make-folder.ts";
-import { isOfFolder } from "../failure.ts";
-import { text } from "../rows/seal.ts";
-import { noteEarlierUses } from "../sql/uses.ts";
+import { isOfFolder, madeTooEarly } from "../failure.ts";
 import { connect, type Database } from "./database.ts";
 import { createPrivately } from "./file-locks.ts";
 import { alone } from "./lease.ts";
-import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, USES_VERSION } from "./schema.ts";
+import { LOG_BYTES, openLog } from "./log.ts";
+import { APPLICATION_ID, FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 
 /** The folder, in that of the store, in which a store keeps its locks. */
 export const LOCKS_FOLDER = "locks";
@@ -36,9 +35,8 @@ export const LOCKS_FOLDER = "locks";
 export function openDatabase(folder: string | null): Database {
   if (folder === null) {
     const connection = new DatabaseSync(":memory:");
-    const database = connect(connection);
-    migrate(database, 0);
-    return database;
+    migrate(connection, 0);
+    return connect(connection, null);
   }
   const path = join(folder, DATABASE_FILE);
   if (isStoreToRead(folder)) return openToRead(folder, path);
@@ -53,7 +51,7 @@ export function openDatabase(folder: string | null): Database {
 
 function checked(connection: DatabaseSync, path: string): Database {
   checkSchema(connection, path);
-  return connect(connection);
+  return connect(connection, openLog(path));
 }
 
 /**
@@ -152,13 +150,13 @@ function checkOwn(folder: string, path: string): void {
 }
 
 function openConnection(path: string): DatabaseSync {
-  const waits = `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES}`;
-  return begunWith(new DatabaseSync(path), waits);
+  const ofFile = `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_size_limit = ${LOG_BYTES}`;
+  // `Log` waits until a commit is on disk, and empties the log before SQLite would do so within a commit.
+  return begunWith(new DatabaseSync(path), `${ofFile}; ${WITH_LOG}`);
 }
 
 const BUSY_MS = 10_000;
-/** The size to which the write-ahead log shrinks after a large transaction. */
-const WAL_BYTES = 16 * 1024 * 1024;
+const WITH_LOG = `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${(4 * LOG_BYTES) / 4096}`;
 
 /** Version of the database; looked up without a write, since what is not ours must stay as it is. */
 function versionOf(path: string): number {
@@ -179,6 +177,12 @@ function versionIn(connection: DatabaseSync, path: string): number {
   if (application !== APPLICATION_ID || version < 1) {
     const suggestion = "Choose another folder for the store, or move the file away.";
     throw new RlmError("store_failed", `${path} is a database of another program`, { suggestion });
+  }
+  if (version < FIRST_VERSION) {
+    throw madeTooEarly(
+      path,
+      "Move the file away, and a new store is made there; or choose another folder for the store.",
+    );
   }
   if (version > SCHEMA_VERSION) {
     const suggestion = "Update Belay, or choose another folder for the store.";
@@ -218,27 +222,18 @@ function bringFrom(version: number, path: string): void {
   using connection = openConnection(path);
   // Both are of the file, and can only be set outside a transaction; the first only before anything is written.
   if (version === 0) connection.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
-  migrate(connect(connection), version);
+  migrate(connection, version);
 }
 
 /** All of it or nothing: a process that is killed meanwhile leaves the version that was there. */
-function migrate(database: Database, from: number): void {
-  database.write(() => {
-    for (const migration of MIGRATIONS.slice(from)) database.exec(migration);
-    if (from < USES_VERSION) noteAllUses(database);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
-  });
-}
-
-/** Notes what the sessions of an earlier build use. */
-function noteAllUses(database: Database): void {
-  for (const row of database.all("SELECT id FROM sessions")) {
-    const id = text(row, "id");
-    try {
-      database.perform(noteEarlierUses(id));
-    } catch {
-      // The file is damaged where its texts are: gc drops nothing that it may need.
-      database.run("INSERT OR IGNORE INTO uses (session, hash) SELECT ?, hash FROM contexts", id);
-    }
+function migrate(connection: DatabaseSync, from: number): void {
+  const statements = MIGRATIONS.slice(from === 0 ? 0 : from - FIRST_VERSION + 1);
+  const version = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`;
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    for (const one of [...statements, version, "COMMIT"]) connection.exec(one);
+  } catch (error) {
+    if (connection.isTransaction) connection.exec("ROLLBACK");
+    throw error;
   }
 }

@@ -1,9 +1,12 @@
 /** "Bely": in the header of the file, so that no other program's database is taken for a store. */
 export const APPLICATION_ID = 0x42656c79;
 
+/** Version of a store of 0.1.0. Builds before it used lower numbers. */
+export const FIRST_VERSION = 10;
+
 /**
- * Statements that make a store of version n of one of version n - 1; version 0 is an empty file. Append only: what was
- * released is out there.
+ * Statements that turn a store of one version into one of the next. The first make {@link FIRST_VERSION} of an empty file.
+ * Append only: what was released is out there.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -46,14 +49,8 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE cache (key TEXT PRIMARY KEY, value ANY NOT NULL, at REAL NOT NULL, sha256 BLOB NOT NULL)
     STRICT, WITHOUT ROWID;
-  `,
-  // The tables stay. Rows may have the origin `mcp` and records of asks, which an earlier build cannot read: by the version
-  // it refuses the store.
-  "",
-  // The tables stay. Rows may have the origin `child`, and a load may read a slice of another context.
-  "",
-  // Jobs of runs. Their session is a row of `sessions` once it is opened; the origin is then `batch`.
-  `
+
+  -- Jobs of runs. Their session is a row of sessions once it is opened, with the origin batch.
   CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, queue TEXT NOT NULL, share INTEGER NOT NULL, spec TEXT NOT NULL,
     hash TEXT NOT NULL, state TEXT NOT NULL, why TEXT, created_at REAL NOT NULL, first_rank INTEGER NOT NULL,
@@ -61,8 +58,13 @@ export const MIGRATIONS: readonly string[] = [
     spent_usd INTEGER NOT NULL DEFAULT 0, spent_tokens INTEGER NOT NULL DEFAULT 0, spent_calls INTEGER NOT NULL DEFAULT 0,
     held_usd INTEGER NOT NULL DEFAULT 0, held_tokens INTEGER NOT NULL DEFAULT 0, held_calls INTEGER NOT NULL DEFAULT 0,
     doubtful_usd INTEGER NOT NULL DEFAULT 0, doubtful_tokens INTEGER NOT NULL DEFAULT 0,
-    doubtful_calls INTEGER NOT NULL DEFAULT 0
+    doubtful_calls INTEGER NOT NULL DEFAULT 0,
+    script_file TEXT, table_file TEXT, fresh INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX runs_by_script ON runs (script_file, id);
+  CREATE INDEX runs_by_table ON runs (table_file, id);
+
+  -- model: that of a job that asks another one than its run. sha256: over a job that is final. asked: over its input and context.
 
   CREATE TABLE jobs (
     run TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL, why TEXT, rank INTEGER NOT NULL,
@@ -70,7 +72,8 @@ export const MIGRATIONS: readonly string[] = [
     attempts INTEGER NOT NULL DEFAULT 0, lapses INTEGER NOT NULL DEFAULT 0, answers INTEGER NOT NULL DEFAULT 0,
     input ANY NOT NULL, context TEXT, result ANY, told ANY,
     spent_usd INTEGER NOT NULL DEFAULT 0, spent_tokens INTEGER NOT NULL DEFAULT 0, spent_calls INTEGER NOT NULL DEFAULT 0,
-    begun_at REAL, ended_at REAL, UNIQUE (run, n), UNIQUE (run, id)
+    begun_at REAL, ended_at REAL, model TEXT, sha256 BLOB, asked BLOB NOT NULL,
+    UNIQUE (run, n), UNIQUE (run, id)
   ) STRICT;
   CREATE INDEX jobs_by_rank ON jobs (rank, run, n) WHERE state IN ('waiting', 'running', 'cancelling');
   CREATE INDEX jobs_by_state ON jobs (run, state, n);
@@ -83,27 +86,20 @@ export const MIGRATIONS: readonly string[] = [
 
   -- tat: the instant from which the next may be sent, ms since the epoch.
   CREATE TABLE rates (key TEXT PRIMARY KEY, tat REAL NOT NULL) STRICT, WITHOUT ROWID;
-  `,
-  // Which contexts a session names, so that gc reads no texts. What earlier builds have kept is read once, with this migration.
-  `
+
+  -- Which contexts a session names, so that gc reads no texts.
   CREATE TABLE uses (
     session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE, hash TEXT NOT NULL, PRIMARY KEY (session, hash)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX uses_by_hash ON uses (hash);
 
-  -- Over a job that is final. null: an earlier build has ended it.
-  ALTER TABLE jobs ADD COLUMN sha256 BLOB;
-  `,
-  // Over what was asked of a job: its input and its context. null: an earlier build has added it.
-  // From here on `contexts.hash` has keys of contexts. Rows of earlier builds have the hash of P, which is their key.
-  "ALTER TABLE jobs ADD COLUMN asked BLOB;",
-  // Requests that go by batches of providers. The long columns are the last ones: they are not read when states are.
-  `
+  -- Requests that go by batches of providers. The long columns are the last ones: they are not read when states are. A proof is
+  -- made with the key of an account, so that nothing but what its owner has asked for is sent with it.
   CREATE TABLE parcels (
     session TEXT NOT NULL, call TEXT NOT NULL, k INTEGER NOT NULL, root TEXT NOT NULL, run TEXT,
     account TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL, at REAL NOT NULL, bytes INTEGER NOT NULL,
     tries INTEGER NOT NULL DEFAULT 0, ready_at REAL NOT NULL DEFAULT 0, most INTEGER, shipment TEXT, n INTEGER, status INTEGER,
-    body_sum BLOB NOT NULL, sha256 BLOB NOT NULL, answer ANY, body ANY, PRIMARY KEY (session, call, k)
+    body_sum BLOB NOT NULL, proof TEXT, sha256 BLOB NOT NULL, answer ANY, body ANY, PRIMARY KEY (session, call, k)
   ) STRICT;
   CREATE INDEX parcels_waiting ON parcels (account, model, at, session, call, k, ready_at, bytes, most, run)
     WHERE state = 'waiting';
@@ -114,21 +110,12 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE shipments (
     id TEXT PRIMARY KEY, account TEXT NOT NULL, model TEXT NOT NULL, parcels INTEGER NOT NULL, state TEXT NOT NULL,
     closed_at REAL NOT NULL, file TEXT, asked_at REAL, batch TEXT, made_at REAL, cancelled INTEGER NOT NULL, over_at REAL,
-    look_at REAL NOT NULL, done INTEGER NOT NULL, sha256 BLOB NOT NULL
+    look_at REAL NOT NULL, done INTEGER NOT NULL, proof TEXT, sha256 BLOB NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX shipments_open ON shipments (look_at) WHERE state <> 'over';
   CREATE INDEX shipments_by_account ON shipments (account, over_at);
-  `,
-  // Answers to calls of jobs, which later runs of the same script or table take over. The origin is the call that was asked.
-  `
-  ALTER TABLE runs ADD COLUMN script_file TEXT;
-  ALTER TABLE runs ADD COLUMN table_file TEXT;
-  ALTER TABLE runs ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
-  CREATE INDEX runs_by_script ON runs (script_file, id);
-  CREATE INDEX runs_by_table ON runs (table_file, id);
-  -- The model of a job that asks another one than its run.
-  ALTER TABLE jobs ADD COLUMN model TEXT;
 
+  -- Answers to calls of jobs, which later runs of the same script or table take over. The origin is the call that was asked.
   CREATE TABLE answers (
     asked TEXT NOT NULL, run TEXT NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL,
     origin_run TEXT NOT NULL, origin_n INTEGER NOT NULL, origin_k INTEGER NOT NULL,
@@ -139,14 +126,6 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX answers_by_job ON answers (run, n);
   CREATE INDEX answers_reused ON answers (run, origin_run) WHERE origin_run <> run;
   `,
-  // Made with the key of an account, so that nothing but what its owner has asked for is sent with it.
-  `
-  ALTER TABLE parcels ADD COLUMN proof TEXT;
-  ALTER TABLE shipments ADD COLUMN proof TEXT;
-  `,
 ];
 
-/** From this version on sessions note the contexts that they use. */
-export const USES_VERSION = 5;
-
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -1,97 +1,144 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { SQLInputValue } from "node:sqlite";
-import { guarded } from "../failure.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { DATABASE_FILE } from "../../platform/home.ts";
+import { storeError, thrownBy } from "../failure.ts";
+import type { JobKey } from "../jobs/port.ts";
+import { type Methods, wrapEach } from "../methods.ts";
 import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf } from "../rows/checkpoint.ts";
-import { packPages } from "../rows/pages.ts";
-import { text } from "../rows/seal.ts";
-import { hasCheckpoint } from "../sql/checkpoints.ts";
-import { type Own, planned } from "../sql/planned.ts";
+import { sealOfJob } from "../rows/job-seal.ts";
+import { type Row, text } from "../rows/seal.ts";
+import { hasCheckpoint, packInTurns } from "../sql/checkpoints.ts";
+import { type Dialect, planned } from "../sql/planned.ts";
 import type { Holder } from "../sql/sessions.ts";
-import type { Plan } from "../sql/sql.ts";
-import type { Contents, SyncMethods, SyncStore } from "../thread/methods.ts";
-import { insertCheckpoint } from "./checkpoints.ts";
+import { all, run as change, get, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
+import { verifyPage } from "../sql/verify.ts";
+import { dropUnneeded, insertCheckpoint } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { gc } from "./gc.ts";
-import { dueJobs } from "./jobs/jobs.ts";
-import { give, hush, reserve, slot } from "./jobs/money.ts";
+import { dueJobs, markDoubtful, releaseHold, reserve, silenceRate, takeRateSlot } from "./jobs.ts";
 import { type Leases, openLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
-import { ownAt } from "./own.ts";
+import { pragmaApart } from "./pragma-apart.ts";
 import { sessionMethods } from "./session-methods.ts";
+
+/** A store in a file or in memory. One method at a time may be at work: `serveFile` sees to that. */
+export interface SqliteStore {
+  readonly methods: Methods;
+  readonly database: Database;
+  close(): Promise<void>;
+}
 
 /**
  * Opens the store in a folder, which is made if it is missing; null: a store in memory.
- * @param contents the beginning of a store in memory
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
  */
-export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now, contents?: Contents): SyncStore {
-  const database = guarded(folder, () => openDatabase(folder));
+export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now): SqliteStore {
+  try {
+    return openedStore(folder, holder, now);
+  } catch (error) {
+    throw storeError(error, folder);
+  }
+}
+
+function openedStore(folder: string | null, holder: Holder, now: () => number): SqliteStore {
+  const database = openDatabase(folder);
   const leases = openLeases(folder === null ? null : join(folder, LOCKS_FOLDER));
-  if (contents) fill(database, leases, contents);
-  const own = () => ownAt(now(), database, leases);
-  const perform = <T>(plan: (own: Own) => Plan<T>) => database.perform(plan(own()));
-  const reads = <T>(plan: (own: Own) => Plan<T>) => database.read(() => perform(plan));
-  const changes = <T>(plan: (own: Own) => Plan<T>) => database.write(() => perform(plan));
-  const methods: SyncMethods = {
-    ...planned<"at once">({ looks: reads, reads, changes }),
+  const own = () => sqliteDialect(now(), leases);
+  const looks = <T>(plan: (own: Dialect) => Plan<T>) => database.perform(plan(own()));
+  const reads = <T>(plan: (own: Dialect) => Plan<T>) => database.read(() => looks(plan));
+  const changes = <T>(plan: (own: Dialect) => Plan<T>) => database.write(() => looks(plan));
+  const isBusy = (session: string) => leases.busy(session);
+  const methods: Methods = {
+    ...planned({ looks: reads, reads, changes }),
     ...sessionMethods(database, leases, own, holder),
-    putBaseline(id, meta, pages) {
-      if (database.perform(hasCheckpoint(id))) return;
-      const packed = packPages(pages, meta.linearBytes);
-      database.write(() => {
-        if (!database.perform(hasCheckpoint(id))) insertCheckpoint(database, baselineOf(id, meta), packed);
+    async putBaseline(id, meta, pages) {
+      if (await database.perform(hasCheckpoint(id))) return;
+      const packed = await database.perform(packInTurns(pages, meta.linearBytes));
+      await changes(function* () {
+        if (!(yield* hasCheckpoint(id))) yield* insertCheckpoint(baselineOf(id, meta), packed);
       });
     },
     gc: (rule) => gc(database, leases, rule),
-    "jobs.due": (page) => database.read(() => dueJobs(database, leases, page, now())),
+    async verify(part, after) {
+      const isLong =
+        part === "file" && folder !== null && statSync(join(folder, DATABASE_FILE)).size > MOST_CHECKED_HERE;
+      if (!isLong) return reads((own) => verifyPage(part, after, own));
+      const rows = await pragmaApart(join(folder, DATABASE_FILE), "integrity_check").catch(lineOf);
+      return { findings: typeof rows === "string" ? [rows] : findingsOf(rows), next: null };
+    },
+    "jobs.due": (page) => reads(() => dueJobs(page, now(), isBusy)),
     "jobs.reserve": (hold) => changes(() => reserve(hold)),
-    "jobs.give": (hold, spent) => changes(() => give(hold, spent)),
-    "jobs.slot": (rate, cost) => changes(() => slot(rate, cost, now())),
-    "jobs.hush": (rate, ms) => changes(() => hush(rate, ms, now())),
-    "batches.lease": (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
-    "batches.release": (account) => leases.drop(leaseOfAccount(account)),
+    "jobs.give": (hold, spent) => changes(() => releaseHold(hold, spent)),
+    "jobs.slot": (rate, cost) => changes(() => takeRateSlot(rate, cost, now())),
+    "jobs.hush": (rate, ms) => changes(() => silenceRate(rate, ms, now())),
+    "batches.lease": async (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
+    "batches.release": async (account) => leases.drop(leaseOfAccount(account)),
+  };
+  const fail = (error: unknown): never => {
+    throw storeError(error, folder);
   };
   return {
-    ...guardedMethods(folder, methods),
-    contents: () => contentsOf(database, leases),
-    together: (work) => guarded(folder, () => database.together(work)),
-    [Symbol.dispose]() {
+    methods: wrapEach(
+      methods,
+      (method) =>
+        (...args) =>
+          method(...args).catch(fail),
+    ),
+    database,
+    async close() {
       leases[Symbol.dispose]();
-      guarded(folder, () => database.close());
+      await database.close();
     },
   };
 }
 
-/** The methods, out of which errors of SQLite and the file system come as `RlmError`. */
-function guardedMethods(folder: string | null, methods: SyncMethods): SyncMethods;
-function guardedMethods(
-  folder: string | null,
-  methods: Readonly<Record<string, (...args: never[]) => unknown>>,
-): object {
-  const guard =
-    (method: (...args: never[]) => unknown) =>
-    (...args: never[]) =>
-      guarded(folder, () => method(...args));
-  return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guard(method)]));
+/** A file's side of plans, at an instant. The lease of an account is a lock, as that of a session is: its fence is 0. */
+function sqliteDialect(now: number, leases: Leases): Dialect {
+  const busy: Dialect["busy"] = (session) => leases.busy(text(session, "id"));
+  return {
+    now,
+    busy,
+    *workers(run) {
+      const running = yield* all(sql`SELECT s.id, s.pid, s.host FROM jobs j JOIN sessions s ON s.id = j.session
+        WHERE j.run = ${run} AND j.state IN ('running', 'cancelling')`);
+      return new Set(running.filter(busy).map(({ pid, host }) => `${pid} ${host}`)).size;
+    },
+    holding: (account, fence) =>
+      sql`SELECT 1 AS n WHERE ${fence === 0 && leases.holds(leaseOfAccount(account)) ? 1 : 0} = 1`,
+    doubting,
+    dropUnneeded,
+    seal: sealJob,
+    file: integrity,
+    messageOf: lineOf,
+  };
 }
 
-function contentsOf(database: Database, leases: Leases): Contents {
-  // In the order in which they were made: rows come after those that they refer to.
-  const tables = database.all("SELECT name FROM sqlite_schema WHERE type = 'table'").map((row) => text(row, "name"));
-  return { tables: tables.map((name) => [name, database.all(`SELECT * FROM ${name}`)]), leases: leases.held() };
+function* doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean> {
+  if ((yield* change(update)) === 0) return false;
+  yield* markDoubtful(job, isOver);
+  return true;
 }
 
-function fill(database: Database, leases: Leases, contents: Contents): void {
-  const insert = (table: string, values: readonly SQLInputValue[]) =>
-    database.run(`INSERT INTO ${table} VALUES (${values.map(() => "?")})`, ...values);
-  database.write(() => {
-    for (const [table, rows] of contents.tables)
-      for (const row of rows) insert(table, Object.values(row).map(asWritten));
-  });
-  contents.leases.forEach(leases.take);
+function* sealJob({ run, n }: JobKey): Plan<void> {
+  const row = yield* get(sql`SELECT * FROM jobs WHERE run = ${run} AND n = ${n}`);
+  if (row) yield* change(sql`UPDATE jobs SET sha256 = ${sealOfJob(row)} WHERE run = ${run} AND n = ${n}`);
 }
 
-/** Node 22 reads an empty blob as bytes without memory, and would write them as NULL. */
-const asWritten = (value: SQLInputValue) => (value instanceof Uint8Array && value.length === 0 ? EMPTY : value);
-const EMPTY = Buffer.alloc(1).subarray(1);
+/** Bytes of a database that are checked so fast that a thread is not worth it. */
+const MOST_CHECKED_HERE = 32 * 2 ** 20;
+
+function* integrity(): Plan<readonly string[]> {
+  return findingsOf(yield* all(raw("PRAGMA integrity_check")));
+}
+
+function findingsOf(rows: readonly Row[]): readonly string[] {
+  const lines = rows.map((row) => text(row, "integrity_check"));
+  return lines.filter((line) => line !== "ok").map((line) => `database: ${line}`);
+}
+
+function lineOf(error: unknown): string {
+  return error instanceof RlmError ? error.message : `database: ${messageOf(thrownBy(error))}`;
+}

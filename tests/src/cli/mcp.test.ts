@@ -71,7 +71,7 @@ test("what is listed is answered before anything that works with sessions is loa
   expect(modulesIn(file)).toContain("src/mcp/listed-tools.ts");
   expect(modulesIn(file).filter(heavy)).toEqual([]);
   await call("rlm_status");
-  expect(modulesIn(file)).toEqual(expect.arrayContaining(["src/session/session.ts", "src/store/thread/thread.ts"]));
+  expect(modulesIn(file)).toEqual(expect.arrayContaining(["src/session/session.ts", "src/store/open.ts"]));
   // The engine, its cells and the search are loaded by the machine's thread alone.
   expect(modulesIn(file).filter((module) => /^runtime\/(?:quickjs|cells)\//.test(module))).toEqual([
     "runtime/cells/owned-names.ts",

@@ -9,7 +9,7 @@ import type { SessionDescription } from "../../../src/history/index.ts";
 import type { ModelRequest } from "../../../src/models/port.ts";
 import { keepContext } from "../../../src/session/contexts/contexts.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { shareStore } from "../../../src/store/thread/shared.ts";
+import { shareStore } from "../../../src/store/shared.ts";
 import { sessionOf } from "../../support/ask/described.ts";
 import { openJournal } from "../../support/ask/journal.ts";
 import { journals } from "../../support/journals.ts";

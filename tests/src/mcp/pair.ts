@@ -6,7 +6,7 @@ import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.t
 import { openSessionWith } from "../../../src/session/session.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import type { SessionRow } from "../../../src/store/port.ts";
-import { shareStore } from "../../../src/store/thread/shared.ts";
+import { shareStore } from "../../../src/store/shared.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { folderWith } from "../../support/tree.ts";
 

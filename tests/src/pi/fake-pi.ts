@@ -10,7 +10,7 @@ import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "../../../src/pi/host.ts";
 import { type Lifecycle, openLifecycle } from "../../../src/pi/lifecycle.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { shareStore } from "../../../src/store/thread/shared.ts";
+import { shareStore } from "../../../src/store/shared.ts";
 import type { ToolEnvelope } from "../../../src/tools/index.ts";
 import { tools } from "../../../src/tools/pi-tools.ts";
 import { folderWith, type Tree } from "../../support/tree.ts";
@@ -85,7 +85,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
   const faux = registerFauxProvider({ provider: "faux", models: [{ id: "f" }, { id: "s" }] });
   onTestFinished(() => faux.unregister());
   let calls = 0;
-  /** Holds the store's thread for the whole test: each process would start one of its own. */
+  /** Holds the store open for the whole test: each process would open it anew. */
   let keeper: Promise<Store> | undefined;
   onTestFinished(async () => (await keeper)?.[Symbol.asyncDispose]());
   const pi: FakePi = {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { collect } from "../../../src/provider-batches/collector.ts";
 import { type BatchClient, ProviderError } from "../../../src/provider-batches/provider.ts";
 import type { BatchStore, NewBatchRequest } from "../../../src/store/index.ts";
+import { type Methods, wrapEach } from "../../../src/store/methods.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { simulatedClock, simulatedProvider } from "../../support/simulated-provider.ts";
@@ -29,7 +30,7 @@ test.each([
 async function play(seed: number, hasFence: boolean): Promise<string[]> {
   const random = seededRandom(seed);
   const clock = simulatedClock();
-  using store = openSqliteStore(null, { pid: 1, host: "test" }, clock.now);
+  const store = storeInTurns(clock.now);
   const provider = simulatedProvider(clock, random, hasFence);
   const requests = 1 + Math.floor(random() * 12);
   const keys = Array.from({ length: requests }, (_, at) => newRequest(at));
@@ -37,8 +38,10 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
     ...{ id: ACCOUNT, api: "openai-completions" as const, baseUrl: "http://p/v1", model: "m", headers: {} },
     prove: () => "proof",
   };
-  const isOver = () =>
-    keys.every(({ session, call }) => store["batches.ofCall"](session, call)[0]?.state === "answered");
+  async function isOver(): Promise<boolean> {
+    const requests = await Promise.all(keys.map(({ session, call }) => store["batches.ofCall"](session, call)));
+    return requests.every(([request]) => request?.state === "answered");
+  }
 
   /** A process: from some step on none of its requests and commits comes back. */
   function live(): { end(): void } {
@@ -62,8 +65,11 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
     const die = () => {
       isDead = true;
       clock.after(random() * 90_000, () => {
-        store["batches.release"](ACCOUNT);
-        if (!isOver()) current = live();
+        void store["batches.release"](ACCOUNT)
+          .then(isOver)
+          .then((over) => {
+            if (!over) current = live();
+          });
       });
     };
     const batches = {
@@ -72,7 +78,7 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
       ) as unknown as BatchStore),
       // The answer of a store's server can be old when it comes.
       open: dying(async () => {
-        const rows = store["batches.open"]();
+        const rows = await store["batches.open"]();
         await new Promise<void>((arrived) => clock.after(random() < 0.5 ? 0 : random() * 3000, arrived));
         return rows;
       }),
@@ -104,13 +110,25 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
 
   for (const request of keys) clock.after(random() * 400_000, () => void store["batches.keep"](request));
   let current = live();
-  for (let steps = 0; !isOver(); steps++) {
+  for (let steps = 0; !(await isOver()); steps++) {
     if (steps > 20_000 || !(await clock.advance())) throw new Error(`seed ${seed}: not over after ${steps} steps`);
   }
   current.end();
   // What is still on its way at the provider comes to its end too.
   while (await clock.advance());
   return [...provider.paid].filter(([, times]) => times > 1).map(([body]) => body);
+}
+
+/** A store in memory that carries out one request after the other, within one round of the event loop. */
+function storeInTurns(now: () => number): Methods {
+  const { methods } = openSqliteStore(null, { pid: 1, host: "test" }, now);
+  let last: Promise<unknown> = Promise.resolve();
+  return wrapEach(methods, (method) => (...args) => {
+    const work = () => method(...args);
+    const turn = last.then(work, work);
+    last = turn;
+    return turn;
+  });
 }
 
 const METHODS = [

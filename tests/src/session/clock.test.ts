@@ -3,7 +3,7 @@ import { ulid } from "ulid";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
+import { openStore } from "../../../src/store/open.ts";
 import { findingsIn } from "../../../src/store/verify-store.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { listed } from "../../support/listed.ts";

@@ -6,8 +6,8 @@ import type { ImageFormat } from "../../../runtime/images/image.ts";
 import { imageFormat } from "../../../runtime/images/image-compat.ts";
 import type { Session } from "../../../src/session/api.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
+import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
 import { threadEntry } from "../../support/command.ts";
 import {
   FINISHED,

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
 import type { BatchResult, NewBatchRequest, ProviderBatch } from "../../../src/store/batch-store.ts";
 import type { Amount } from "../../../src/store/jobs/port.ts";
+import { openStore } from "../../../src/store/open.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
 import { giveUpWhich, keepRequest, waitsOf } from "../../../src/store/sql/batch-requests.ts";
 import {
@@ -14,7 +15,6 @@ import {
 } from "../../../src/store/sql/batches.ts";
 import { type Plan, sql } from "../../../src/store/sql/sql.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../src/store/verify-store.ts";
 import { EDITED } from "./edited.ts";
 import { contextOf, recordOf, sessionOf } from "./sample.ts";
@@ -585,14 +585,14 @@ describe.each(EDITED)("requests by batch of a store $kind", (of) => {
 const own = { now: 1, holding: () => sql`SELECT 1 AS n` };
 const ENDED = { kind: "answered", answer: OK } as const;
 
-test("10,000 requests take as many statements to be polled and closed as 1,000, and fewer than two each to be answered", () => {
-  const statementsFor = (count: number) => {
+test("10,000 requests take as many statements to be polled and closed as 1,000, and fewer than two each to be answered", async () => {
+  const statementsFor = async (count: number) => {
     const database = openDatabase(null);
     database.exec(`INSERT INTO parcels (session, call, k, root, run, account, model, state, at, bytes, body_sum, sha256, body)
       WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < ${count})
       SELECT 'S' || n, 'c', 0, 'S' || n, 'R', 'a', 'm', 'waiting', n, 2000, x'00', x'00', '1' FROM c;
-      INSERT INTO jobs (run, n, id, state, why, rank, changed_at, session, input)
-        SELECT 'R', at, session, 'parked', 'delivery', 0, 0, session, '1' FROM parcels;
+      INSERT INTO jobs (run, n, id, state, why, rank, changed_at, session, input, asked)
+        SELECT 'R', at, session, 'parked', 'delivery', 0, 0, session, '1', x'' FROM parcels;
       INSERT INTO runs (id, name, queue, share, spec, hash, state, created_at, first_rank)
         VALUES ('R', 'R', 'q', 1, '{}', 'h', 'open', 0, 0)`);
     let asked = 0;
@@ -601,28 +601,29 @@ test("10,000 requests take as many statements to be polled and closed as 1,000, 
       for (; !step.done; asked++) step = plan.next(yield step.value);
       return step.value;
     }
-    const perform = <T>(plan: Plan<T>): T => database.perform(counting(plan));
-    perform(groupsOf(own));
-    const id = perform(closeBatch({ account: "a", model: "m" }, 0, ALL, own))?.id ?? "";
-    perform(openBatches(own));
-    perform(waitsOf({ run: "R" }));
+    const perform = <T>(plan: Plan<T>): Promise<T> => database.perform(counting(plan));
+    await perform(groupsOf(own));
+    const id = (await perform(closeBatch({ account: "a", model: "m" }, 0, ALL, own)))?.id ?? "";
+    await perform(openBatches(own));
+    await perform(waitsOf({ run: "R" }));
     const polled = asked;
     for (let from = 0; from < count / 2; from += 500) {
       const answers = Array.from({ length: 500 }, (_, n) => answerOf(from + n));
-      expect(perform(answerRequests(id, 0, answers, own))).toBe(true);
+      expect(await perform(answerRequests(id, 0, answers, own))).toBe(true);
     }
     const answered = asked - polled;
-    expect(perform(endBatch(id, 0, ENDED, own))).toBe(true);
-    database.close();
+    expect(await perform(endBatch(id, 0, ENDED, own))).toBe(true);
+    await database.close();
     return { polled, answered, ended: asked - polled - answered };
   };
-  const [few, many] = [statementsFor(1000), statementsFor(10_000)];
+  const few = await statementsFor(1000);
+  const many = await statementsFor(10_000);
   expect(many.polled).toBe(few.polled);
   expect(many.answered).toBeLessThan(2 * 5000);
   expect(many.ended).toBeLessThan(40);
 });
 
-test("no statement on requests reads a table from end to end, or all requests of a batch for each of them", () => {
+test("no statement on requests reads a table from end to end, or all requests of a batch for each of them", async () => {
   const database = openDatabase(null);
   const plans = new Map<string, readonly string[]>();
   const { prepare } = DatabaseSync.prototype;
@@ -639,19 +640,19 @@ test("no statement on requests reads a table from end to end, or all requests of
     }
     return prepare.call(this, text);
   });
-  database.exec(`INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input)
-    VALUES ('R', 0, 'j', 'parked', 0, 0, 'S', '1')`);
-  for (const k of [0, 1, 2]) database.perform(keepRequest(requestFor("S", { run: "R", k }), 1));
-  database.perform(groupsOf(own));
-  const id = database.perform(closeBatch(OF, 0, ALL, own))?.id ?? "";
-  for (const of of [{ run: "R" }, { root: "S" }]) database.perform(waitsOf(of));
-  database.perform(openBatches(own));
-  database.perform(requestsOf(id, 0));
-  database.perform(answerRequests(id, 0, [answerOf(0), answerOf(1, { again: true })], own));
-  database.perform(endBatch(id, 0, ENDED, own));
-  for (const which of ["unsent", "all"] as const) database.perform(giveUpWhich({ root: "S" }, which, 1));
+  database.exec(`INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, asked)
+    VALUES ('R', 0, 'j', 'parked', 0, 0, 'S', '1', x'')`);
+  for (const k of [0, 1, 2]) await database.perform(keepRequest(requestFor("S", { run: "R", k }), 1));
+  await database.perform(groupsOf(own));
+  const id = (await database.perform(closeBatch(OF, 0, ALL, own)))?.id ?? "";
+  for (const of of [{ run: "R" }, { root: "S" }]) await database.perform(waitsOf(of));
+  await database.perform(openBatches(own));
+  await database.perform(requestsOf(id, 0));
+  await database.perform(answerRequests(id, 0, [answerOf(0), answerOf(1, { again: true })], own));
+  await database.perform(endBatch(id, 0, ENDED, own));
+  for (const which of ["unsent", "all"] as const) await database.perform(giveUpWhich({ root: "S" }, which, 1));
   prepared.mockRestore();
-  database.close();
+  await database.close();
   // The rows of a list, and of a query that another one reads, are scanned once.
   const scans = [...plans.values()].flatMap((plan) =>
     plan.filter((line, at) => line.startsWith("SCAN") && !plan[at - 1]?.startsWith("LIST SUBQUERY")),

@@ -1,4 +1,4 @@
-import { openStore } from "../../../src/store/thread/thread.ts";
+import { openStore } from "../../../src/store/open.ts";
 import { recordOf, sessionOf } from "./sample.ts";
 
 // A process of its own: makes or takes session S1 of the store that it is told, says so and waits to be killed.

@@ -1,5 +1,5 @@
 import { sha256 } from "../../../src/read-cache/digest.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
+import { openStore } from "../../../src/store/open.ts";
 import { TEXTS } from "./sample.ts";
 
 // A process of its own: keeps the sample's texts in the store that it is told, and ends.

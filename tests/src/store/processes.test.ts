@@ -9,14 +9,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import { load } from "../../../src/context/index.ts";
 import { sha256 } from "../../../src/read-cache/digest.ts";
+import { openStore } from "../../../src/store/open.ts";
 import { textKey } from "../../../src/store/sql/cache.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../src/store/verify-store.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf, TEXTS } from "./sample.ts";
-import { openMoving } from "./stores.ts";
 
 const KEEPER = new URL("./keeper.ts", import.meta.url);
 const HOLDER = new URL("./holder.ts", import.meta.url);
@@ -222,49 +221,16 @@ test("a folder that cannot be made is named", async () => {
   });
 });
 
-test("a thread that dies rejects what waits for it", async () => {
-  const entry = new URL("./dying-thread-entry.ts", import.meta.url);
-  const store = await openStore(null, { entry });
-  const asked = [listed(store), store.hasContext("x")];
-  for (const one of await Promise.allSettled(asked)) {
-    expect(one).toMatchObject({
-      status: "rejected",
-      reason: { code: "store_failed", message: expect.stringContaining("dying as asked") },
-    });
-  }
-  await expect(listed(store)).rejects.toMatchObject({ code: "store_failed" });
-  await store[Symbol.asyncDispose]();
-});
-
-test("a store in memory starts a thread when it is given pages or a text, and not before", async () => {
-  const store = await openMoving(new URL("./dying-thread-entry.ts", import.meta.url));
-  await store.create(sessionOf("S1"));
-  await store.commit("S1", { records: [recordOf("E1", 1)], facts: { n: 1 } });
-  expect(await listed(store)).toMatchObject([{ id: "S1", facts: { n: 1 } }]);
-  const dies = { code: "store_failed", message: expect.stringContaining("dying as asked") };
-  await expect(store.putContext(contextOf("a text"))).rejects.toMatchObject(dies);
-  await expect(listed(store)).rejects.toMatchObject({ code: "store_failed" });
-});
-
-test("a lease that is lost before its holder is told that it has it is lost to the holder too", async () => {
-  await using store = await openStore(null, { entry: new URL("./losing-thread-entry.ts", import.meta.url) });
-  for (const time of ["first", "second"]) {
-    const { lost } = await store.lease("S1");
-    expect(lost.reason, time).toMatchObject({ code: "lease_lost", message: "the lease of S1 is lost" });
-  }
-});
-
-test("what is handed over is only what is seen", async () => {
+test("words of pages that lie in a larger buffer are kept alone", async () => {
   await using store = await openStore(null);
   await store.create(sessionOf("S1"));
   const [whole] = pagesOf([1, 2, 3], 1);
   if (!whole) throw new Error("there are no pages");
   const numbers = roomy(whole.numbers);
   await store.commit("S1", { checkpoint: checkpointOf("C1", { pages: [{ numbers, changes: roomy(whole.changes) }] }) });
-  expect([...numbers]).toEqual([1, 2, 3]);
   expect(await store.checkpoint("C1")).toMatchObject({ pages: 3 });
   await store.commit("S1", { checkpoint: checkpointOf("C2", { pages: [whole] }) });
-  expect([whole.numbers.length, whole.changes.length]).toEqual([0, 0]);
+  expect((await store.image("C1")).memory).toEqual((await store.image("C2")).memory);
 });
 
 /** The same, in a larger buffer. */
@@ -308,7 +274,7 @@ test("a damaged session can still be dropped, and the others be seen", async () 
   expect(existsSync(join(folder, "locks", "S1.db"))).toBe(false);
 });
 
-const THREAD = new URL("../../../src/store/thread/thread.ts", import.meta.url).href;
+const THREAD = new URL("../../../src/store/open.ts", import.meta.url).href;
 
 test("two processes that keep the same texts at once do not harm them", async () => {
   const folder = join(folderWith(), "store");

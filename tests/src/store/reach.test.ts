@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../src/store/verify-store.ts";
 import { EDITED } from "./edited.ts";
 import { checkpointOf, META, pagesOf, recordOf, sessionOf } from "./sample.ts";

@@ -1,14 +1,12 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore } from "../../../src/index.ts";
-import { shareStore } from "../../../src/store/thread/shared.ts";
+import { shareStore } from "../../../src/store/shared.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const newFolder = () => join(folderWith({ "store/": "" }), "store");
-
-/** A thread that opens nothing, the first time. */
-const BROKEN = new URL("data:text/javascript,throw new Error('broken')");
 
 test("sessions in one folder share a store, and what one keeps another one finds", async () => {
   const store = newFolder();
@@ -74,10 +72,12 @@ test("an account is one user's, and a session that is not removed is nobody's", 
   expect(await second.batches.lease("a")).toBe(0);
 });
 
-test("a store that did not open, or whose thread ended, is opened anew by the next", async () => {
-  const folder = newFolder();
-  await expect(shareStore(folder, { entry: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
-  await expect(shareStore(folder, { entry: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
+test("a store that did not open, or was closed, is opened anew by the next", async () => {
+  const folder = join(folderWith(), "new");
+  writeFileSync(folder, "");
+  await expect(shareStore(folder)).rejects.toMatchObject({ code: "store_failed" });
+  await expect(shareStore(folder)).rejects.toMatchObject({ code: "store_failed" });
+  rmSync(folder);
   const first = await shareStore(folder);
   await first[Symbol.asyncDispose]();
   await using second = await shareStore(folder);

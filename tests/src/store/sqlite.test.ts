@@ -1,20 +1,22 @@
-import { hash } from "node:crypto";
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { hash, randomBytes } from "node:crypto";
+import fs, { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PAGE_BYTES, pack } from "../../../runtime/index.ts";
+import { openStore } from "../../../src/store/open.ts";
 import { baselineOf } from "../../../src/store/rows/checkpoint.ts";
 import { type PackedPages, packPages } from "../../../src/store/rows/pages.ts";
+import { keepText, readAnswer, textKey } from "../../../src/store/sql/cache.ts";
 import { pagesAreWhole, readCheckpoint, readImage } from "../../../src/store/sql/checkpoints.ts";
+import { all, get, raw, run, sql } from "../../../src/store/sql/sql.ts";
 import { insertCheckpoint } from "../../../src/store/sqlite/checkpoints.ts";
 import { isLocked, openFileLocks } from "../../../src/store/sqlite/file-locks.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, META, memoryOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
-import { folderOfVersion1 } from "./version-one.ts";
 
 test("a lock whose file was removed is no lock of the file that others see, and removing a lock takes its file", () => {
   const path = join(folderWith(), "S.db");
@@ -56,96 +58,173 @@ test("a database that is empty, linked, or where others can write is refused by 
   expect(readdirSync(open)).toEqual([]);
 });
 
-test("a process that was killed while it made the database leaves none, and the next one makes it", () => {
+test("a process that was killed while it made the database leaves none, and the next one makes it", async () => {
   const folder = folderWith({ "belay.db.new": "half", "belay.db.new-wal": "half" });
-  openDatabase(folder).close();
+  await openDatabase(folder).close();
   expect(readdirSync(folder).toSorted()).toEqual(["belay.db", "locks"]);
 });
 
-test.each(["0", "-1", "1.5", '"many"', "8589934592"])("an image of %s bytes of memory is lost, by name", (bytes) => {
-  const database = openDatabase(folderWith());
-  const forged = { ...META, linearBytes: JSON.parse(bytes) };
-  database.write(() => insertCheckpoint(database, baselineOf("c", forged), packPages([], META.linearBytes)));
-  const lost = expect.objectContaining({ code: "checkpoint_lost" });
-  expect(() => database.perform(readImage("c"))).toThrow(lost);
-  database.close();
+test.each(["0", "-1", "1.5", '"many"', "8589934592"])(
+  "an image of %s bytes of memory is lost, by name",
+  async (bytes) => {
+    const database = openDatabase(folderWith());
+    const forged = { ...META, linearBytes: JSON.parse(bytes) };
+    const pages = packPages([], META.linearBytes);
+    await database.write(() => database.perform(insertCheckpoint(baselineOf("c", forged), pages)));
+    const lost = expect.objectContaining({ code: "checkpoint_lost" });
+    await expect(database.perform(readImage("c"))).rejects.toEqual(lost);
+    database.close();
+  },
+);
+
+// A kill cannot show whether a commit waits for the disk: what makes it so is looked at.
+test("a commit is on disk when it resolves: the write-ahead log is flushed in between, and reads flush nothing", async () => {
+  const database = openDatabase(folderWith({}));
+  const pragma = async (name: string) => Object.values((await database.perform(get(raw(`PRAGMA ${name}`)))) ?? {})[0];
+  // SQLite itself flushes the log before its pages are moved, and the database afterwards.
+  expect([await pragma("journal_mode"), await pragma("synchronous"), await pragma("busy_timeout")]).toEqual([
+    "wal",
+    1,
+    0,
+  ]);
+  const flushes: string[] = [];
+  const { fdatasync } = fs;
+  const spy = vi.spyOn(fs, "fdatasync").mockImplementation((file, done) => {
+    flushes.push("begun");
+    fdatasync(file, (error) => {
+      flushes.push("done");
+      done(error);
+    });
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  await database.read(async () => database.perform(get(sql`SELECT count(*) FROM sessions`)));
+  expect(flushes).toEqual([]);
+  await database.write(() => database.perform(keepText("h", "a text", 1)));
+  expect(flushes).toEqual(["begun", "done"]);
+  await database.close();
 });
 
-// A kill cannot show whether a commit waits for the disk: the settings that make it so are looked at.
-test("a commit is on disk when it returns: write-ahead log, synchronous=FULL", () => {
-  const database = openDatabase(folderWith({}));
-  const pragma = (name: string) => Object.values(database.get(`PRAGMA ${name}`) ?? {})[0];
-  expect(pragma("journal_mode")).toBe("wal");
-  expect(pragma("synchronous")).toBe(2);
-  expect(pragma("busy_timeout")).toBe(10_000);
-  database.close();
+test("once a flush has failed, nothing more is written until the store is opened anew", async () => {
+  const folder = folderWith({});
+  const database = openDatabase(folder);
+  const spy = vi.spyOn(fs, "fdatasync").mockImplementation((_file, done) => {
+    done(Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO", errno: -5 }));
+  });
+  syncBuiltinESMExports();
+  const keep = (key: string) => database.write(() => database.perform(keepText(key, "a text", 1)));
+  await expect(keep("first")).rejects.toThrow("EIO");
+  spy.mockRestore();
+  syncBuiltinESMExports();
+  await expect(keep("second")).rejects.toThrow("EIO");
+  await database.close();
+  const again = openDatabase(folder);
+  expect(await again.perform(readAnswer(textKey("second")))).toBeNull();
+  await again.write(() => again.perform(keepText("third", "a text", 1)));
+  await again.close();
+});
+
+test("while another process writes, the thread goes on, and the write waits", async () => {
+  const folder = folderWith({});
+  const database = openDatabase(folder);
+  const other = new DatabaseSync(join(folder, "belay.db"));
+  other.exec("BEGIN IMMEDIATE");
+  let isKept = false;
+  const writing = database
+    .write(() => database.perform(keepText("h", "a text", 1)))
+    .then(() => {
+      isKept = true;
+    });
+  await delay(50);
+  expect(isKept).toBe(false);
+  other.exec("COMMIT");
+  other.close();
+  await writing;
+  expect(await database.perform(readAnswer(textKey("h")))).toBe("a text");
+  await database.close();
+});
+
+test("a log that has grown is moved into the database by another thread", async () => {
+  const folder = folderWith({});
+  const database = openDatabase(folder);
+  const before = statSync(join(folder, "belay.db")).size;
+  const text = randomBytes(3 * 2 ** 20).toString("hex");
+  for (const n of [1, 2, 3, 4, 5, 6, 7, 8]) await database.write(() => database.perform(keepText(`h${n}`, text, 1)));
+  await vi.waitFor(() => expect(statSync(join(folder, "belay.db")).size).toBeGreaterThan(before + 2 ** 20));
+  await database.close();
 });
 
 describe("writes that are kept together", () => {
-  const add = "INSERT OR ROLLBACK INTO cache (key, value, at, sha256) VALUES (?, 'v', 0, x'')";
   function scene() {
     const folder = folderWith({});
     const database = openDatabase(folder);
     const undone: string[] = [];
-    const write = (key: string, and = () => {}) => {
-      const work = () => {
-        database.run(add, key);
-        and();
-      };
-      database.write(work, () => undone.push(key));
-    };
-    const kept = () => database.all("SELECT key FROM cache ORDER BY key").map(({ key }) => key);
+    const insert = (key: string) =>
+      database.perform(run(sql`INSERT OR ROLLBACK INTO cache (key, value, at, sha256) VALUES (${key}, 'v', 0, x'')`));
+    const write = (key: string, and: () => unknown = () => {}) =>
+      database.write(
+        async () => {
+          await insert(key);
+          await and();
+        },
+        () => undone.push(key),
+      );
+    const kept = async () =>
+      (await database.perform(all(sql`SELECT key FROM cache ORDER BY key`))).map(({ key }) => key);
     return { folder, database, undone, write, kept };
   }
   const fail = () => {
     throw new Error("on purpose");
   };
 
-  test("one that fails is undone alone, and the others come to the disk with one commit", () => {
+  test("one that fails is undone alone, and the others come to the disk with one commit", async () => {
     const { folder, database, undone, write, kept } = scene();
     const before = commitsIn(folder);
-    database.together((isWriting) => {
-      expect(() => write("a", fail)).toThrow("on purpose");
-      expect([isWriting(), database.read(kept)]).toEqual([false, []]);
-      write("b");
-      expect(() => write("c", fail)).toThrow("on purpose");
-      write("d");
-      expect([isWriting(), database.read(kept)]).toEqual([true, ["b", "d"]]);
+    await database.together(async (isWriting) => {
+      await expect(write("a", fail)).rejects.toThrow("on purpose");
+      expect([isWriting(), await database.read(kept)]).toEqual([false, []]);
+      await write("b");
+      await expect(write("c", fail)).rejects.toThrow("on purpose");
+      await write("d");
+      expect([isWriting(), await database.read(kept)]).toEqual([true, ["b", "d"]]);
       expect(commitsIn(folder)).toBe(before);
     });
-    expect([kept(), undone, commitsIn(folder) - before]).toEqual([["b", "d"], ["a", "c"], 1]);
-    write("e");
-    expect([kept(), commitsIn(folder) - before]).toEqual([["b", "d", "e"], 2]);
-    database.close();
+    expect([await kept(), undone, commitsIn(folder) - before]).toEqual([["b", "d"], ["a", "c"], 1]);
+    await write("e");
+    expect([await kept(), commitsIn(folder) - before]).toEqual([["b", "d", "e"], 2]);
+    await database.close();
   });
 
-  test("if their commit fails, none of them is kept, and the last one is undone first", () => {
+  test("if their commit fails, none of them is kept, and the last one is undone first", async () => {
     const { database, undone, write, kept } = scene();
     database.exec(`CREATE TABLE deferred (
       session TEXT REFERENCES sessions DEFERRABLE INITIALLY DEFERRED) STRICT`);
     const both = () =>
-      database.together(() => {
-        write("a", () => database.run("INSERT INTO deferred VALUES ('none')"));
-        write("b");
+      database.together(async () => {
+        await write("a", () => database.perform(run(sql`INSERT INTO deferred VALUES ('none')`)));
+        await write("b");
       });
-    expect(both).toThrow("FOREIGN KEY");
-    expect([kept(), undone]).toEqual([[], ["b", "a"]]);
-    write("c");
-    expect(kept()).toEqual(["c"]);
-    database.close();
+    await expect(both()).rejects.toThrow("FOREIGN KEY");
+    expect([await kept(), undone]).toEqual([[], ["b", "a"]]);
+    await write("c");
+    expect(await kept()).toEqual(["c"]);
+    await database.close();
   });
 
-  test("if SQLite ends their transaction, none of them is kept, and that error is the one that is told", () => {
+  test("if SQLite ends their transaction, none of them is kept, and that error is the one that is told", async () => {
     const { database, undone, write, kept } = scene();
-    const all = () =>
-      database.together(() => {
-        write("a");
-        expect(() => write("a")).toThrow("UNIQUE");
-        write("b");
+    const together = () =>
+      database.together(async () => {
+        await write("a");
+        await expect(write("a")).rejects.toMatchObject({ cause: { message: expect.stringContaining("UNIQUE") } });
+        await write("b");
       });
-    expect(all).toThrow("UNIQUE");
-    expect([kept(), undone]).toEqual([[], ["a", "b", "a"]]);
-    database.close();
+    await expect(together()).rejects.toMatchObject({ cause: { message: expect.stringContaining("UNIQUE") } });
+    expect([await kept(), undone]).toEqual([[], ["a", "b", "a"]]);
+    await database.close();
   });
 });
 
@@ -170,7 +249,8 @@ test("requests that wait at the same time are kept with one commit, and each get
   await expect(asked.taken).rejects.toMatchObject({ code: "session_exists" });
   expect(await asked.found).toMatchObject({ id: "S1", last_seq: 0, busy: true });
   await asked.last;
-  expect(order).toEqual(Object.keys(asked));
+  expect(order.toSorted()).toEqual(Object.keys(asked).toSorted());
+  expect(order.slice(-2)).toEqual(["released", "last"]);
   expect(commitsIn(folder) - before).toBe(2);
   expect((await store.list({ after: null, limit: 9 })).map(({ id, last_seq }) => [id, last_seq]).sort()).toEqual([
     ["S1", 1],
@@ -188,36 +268,25 @@ function commitsIn(folder: string): number {
   return frames.filter((at) => log.readUInt32BE(at + 4) !== 0).length;
 }
 
-// A build of version 1 cannot read the origin `mcp`. It refuses a store of a later version by name (`store_too_new`).
-test("a store of version 1 becomes one of the present version and keeps its sessions", () => {
-  const folder = folderOfVersion1();
-  using before = new DatabaseSync(join(folder, "belay.db"));
-  expect(before.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
-  const sessions = before.prepare("SELECT count(*) AS n FROM sessions").get();
-  const database = openDatabase(folder);
-  expect(database.get("PRAGMA user_version")).toEqual({ user_version: SCHEMA_VERSION });
-  expect(database.get("SELECT count(*) AS n FROM sessions")).toEqual(sessions);
-  database.close();
-});
-
 // Its seals may say what they like: what is not changes of this memory is not put onto it.
 test.each([
   ["beyond its memory", packPages(pagesOf([64], 1), 65 * PAGE_BYTES)],
   ["with fewer words than their masks say", cut(4)],
   ["whose last word is no whole one", cut(1)],
   ["without the last of their masks", cut(2 * PAGE_BYTES + 4)],
-])("an image with pages %s is refused", (_what, packed) => {
+])("an image with pages %s is refused", async (_what, packed) => {
   const database = openDatabase(null);
   const insert = (id: string, pages: PackedPages) => {
     const writing = { ...checkpointOf(id, { pages: [] }), session: null, seq: 1 };
-    insertCheckpoint(database, writing, pages);
+    return database.perform(insertCheckpoint(writing, pages));
   };
-  insert("whole", packPages(pagesOf([1, 2], 1), META.linearBytes));
-  expect(Buffer.compare(database.perform(readImage("whole")).memory, memoryOf(pagesOf([1, 2], 1)))).toBe(0);
-  insert("other", packed);
-  expect(() => database.perform(readImage("other"))).toThrow("checkpoint other: its pages are damaged");
-  expect(database.perform(pagesAreWhole(database.perform(readCheckpoint("other"))))).toBe(false);
-  database.close();
+  await insert("whole", packPages(pagesOf([1, 2], 1), META.linearBytes));
+  const { memory } = await database.perform(readImage("whole"));
+  expect(Buffer.compare(memory, memoryOf(pagesOf([1, 2], 1)))).toBe(0);
+  await insert("other", packed);
+  await expect(database.perform(readImage("other"))).rejects.toThrow("checkpoint other: its pages are damaged");
+  expect(await database.perform(pagesAreWhole(await database.perform(readCheckpoint("other"))))).toBe(false);
+  await database.close();
 });
 
 /** Two pages whose changes end too early, sealed as they are. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { everySession, type Store } from "../../../src/store/index.ts";
+import { openStore } from "../../../src/store/open.ts";
 import { VERIFY_PARTS, type VerifiedPage } from "../../../src/store/port.ts";
-import { openStore } from "../../../src/store/thread/thread.ts";
 import { verifyStore } from "../../../src/store/verify-store.ts";
 import { EDITED } from "./edited.ts";
 import { sessionOf } from "./sample.ts";

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { writeSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import type { Store } from "../../../src/store/port.ts";
 import { storeAround, WRITES } from "../store-around.ts";
 
@@ -34,19 +35,24 @@ export function crashingStores(point: CrashPoint): (store: Store) => Store {
       const here = ++count === point.operation;
       tell(name);
       if (here && point.side === "before") die();
-      const running = run();
-      if (here && point.side === "during") {
-        // The store's thread has the request by then, and works on while this one sleeps.
-        await setImmediate();
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, point.waitMs);
-        die();
-      }
-      const value = await running;
+      if (here && point.side === "during") await dieAfter(point.waitMs);
+      const value = await run();
       if (here) die();
       return value;
     });
   };
 }
+
+/** Another thread kills the process after so many ms, whatever this one does then. Resolves once it has begun to count. */
+async function dieAfter(ms: number): Promise<void> {
+  const killer = new Worker(KILLER, { eval: true, workerData: ms });
+  await once(killer, "message");
+}
+
+const KILLER = `const { parentPort, workerData } = require("node:worker_threads");
+  parentPort.postMessage("begun");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData);
+  process.kill(process.pid, "SIGKILL");`;
 
 function tell(line: string): void {
   writeSync(CRASH_CHANNEL, `${line}\n`);

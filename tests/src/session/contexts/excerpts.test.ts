@@ -6,8 +6,8 @@ import { storedContext } from "../../../../src/session/contexts/contexts.ts";
 import { type ExcerptInput, excerptInput, rangesInParent } from "../../../../src/session/contexts/excerpts.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
+import { openStore } from "../../../../src/store/open.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { openStore } from "../../../../src/store/thread/thread.ts";
 import { contextKey } from "../../../support/context-key.ts";
 import { folderWith } from "../../../support/tree.ts";
 

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { FREE } from "../../../../src/session/sub-calls/plan.ts";
+import { openStore } from "../../../../src/store/open.ts";
 import type { Lease, Store } from "../../../../src/store/port.ts";
-import { openStore } from "../../../../src/store/thread/thread.ts";
 
 const LOST = new RlmError("lease_lost", "the session is another process's now", { suggestion: "Read it again." });
 

@@ -8,8 +8,8 @@ import {
   removeSession,
   sessionNamed,
 } from "../../../../src/session/stored/sessions.ts";
+import { openStore } from "../../../../src/store/open.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { openStore } from "../../../../src/store/thread/thread.ts";
 
 async function emptyStore(): Promise<Store> {
   const store = await openStore(null);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openStore } from "../../../../src/store/thread/thread.ts";
+import { openStore } from "../../../../src/store/open.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { EDITED } from "../edited.ts";
 
@@ -20,7 +20,7 @@ test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out
   await expect(store.jobs.list("R", { from: 0, limit: 9 })).rejects.toMatchObject(refused);
   expect(await findingsIn(store)).toEqual([expect.stringMatching(/^job a of run R: .*a job's state is wating/)]);
 
-  await of.change(place, "UPDATE STORE.jobs SET state = 'done', result = NULL, told = NULL");
+  await of.change(place, "UPDATE STORE.jobs SET state = 'waiting', result = NULL, told = NULL");
   await of.change(place, "UPDATE STORE.runs SET state = 'opeo'");
   expect(await findingsIn(store)).toEqual([expect.stringMatching(/^run r: .*a run's state is opeo/)]);
 });
@@ -125,12 +125,12 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
     ["state = 'donf'", "list"],
     ["why = 'x'", "list"],
     ["told = input", "list"],
-    ["asked = NULL", "list"],
     ["asked = sha256", "list"],
     ["input = told", "input"],
     ["ended_at = ended_at + 1", "list"],
     ["answers = 3", "list"],
     ["n = 7", "list"],
+    ["sha256 = NULL", "list"],
     ["sha256 = substr(sha256, 1, 32)", "list"],
     ["result = NULL", "result"],
     ["result = told", "result"],
@@ -145,22 +145,8 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
     await of.change(place, "INSERT INTO STORE.jobs SELECT * FROM STORE.kept");
   }
 
-  // An earlier build has kept no checksum over what was asked: then the input itself is compared.
-  await of.change(place, "UPDATE STORE.jobs SET asked = NULL WHERE id = 'c'");
-  await store.jobs.change("R", { to: "retry", ids: ["c"], states: ["cancelled"], fresh: false });
-  const before = ["é\n", "e"].map((input) => ({ id: "c", input: JSON.stringify(input), context: "h" }));
-  expect(await store.jobs.known("R", before)).toMatchObject([{ isChanged: false }, { isChanged: true }]);
-  await store.jobs.change("R", { to: "cancel", ids: null });
-  expect((await of.change(place, sealed)).map(({ n }) => Number(n))).toEqual([0, 1, 2]);
-  expect([await findingsIn(store), (await list()).length]).toEqual([[], 3]);
-  await of.change(place, "UPDATE STORE.jobs SET input = (SELECT told FROM STORE.kept WHERE id = 'a') WHERE id = 'c'");
-  await expect(list()).rejects.toMatchObject({ code: "store_corrupt" });
-  await of.change(place, "DELETE FROM STORE.jobs");
-  await of.change(place, "INSERT INTO STORE.jobs SELECT * FROM STORE.kept");
-
-  // A job of an earlier build has no seal, and one that is tried again has none.
-  await of.change(place, "UPDATE STORE.jobs SET sha256 = NULL, answers = 9 WHERE id = 'a'");
+  // A job that is tried again has no seal.
   await store.jobs.change("R", { to: "retry", ids: ["b", "c"], states: ["failed", "cancelled"], fresh: false });
   expect((await list()).map(({ state }) => state)).toEqual(["done", "waiting", "waiting"]);
-  expect([await of.change(place, sealed), await findingsIn(store)]).toEqual([[], []]);
+  expect([(await of.change(place, sealed)).length, await findingsIn(store)]).toEqual([1, []]);
 });

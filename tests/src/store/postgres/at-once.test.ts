@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openStore } from "../../../../src/store/thread/thread.ts";
+import { openStore } from "../../../../src/store/open.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, pagesOf, recordOf, sessionOf } from "../sample.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { corruptServer } from "../../../../campaigns/corrupt/server.ts";
 import { changed } from "../../../../campaigns/fuzz/surfaces/rows.ts";
+import { openStore } from "../../../../src/store/open.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { openSql } from "../../../support/postgres/sql.ts";

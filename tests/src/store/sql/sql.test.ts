@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../runtime/errors.ts";
-import { FailedStatement, guarded } from "../../../../src/store/failure.ts";
+import { FailedStatement, storeError } from "../../../../src/store/failure.ts";
 import { connect } from "../../../../src/store/postgres/connection.ts";
 import { list, oneOf, POSTGRES, packed, rendered, SQLITE, spelled, sql } from "../../../../src/store/sql/sql.ts";
 import { addUses } from "../../../../src/store/sql/uses.ts";
@@ -30,11 +30,12 @@ test("the text of a statement is the same however many values a list has", () =>
 
 const HASHES = new Set(["a".repeat(64)]);
 
-test("a failed statement of a file has its text, its cause and the generators that asked", () => {
+test("a failed statement of a file has its text, its cause and the generators that asked", async () => {
   const database = openDatabase(null);
   onTestFinished(() => database.close());
   database.exec("DROP TABLE uses");
-  const error = thrownIn(() => guarded(null, () => database.perform(addUses("S1", HASHES))));
+  const thrown = await database.perform(addUses("S1", HASHES)).catch((error: unknown) => error);
+  const error = storeError(thrown, null);
   expect(error).toMatchObject({ code: "store_failed", message: "the store in memory: no such table: uses" });
   expectNamed(error);
 });
@@ -59,15 +60,6 @@ function expectNamed(error: unknown): void {
   expect(cause.message).toMatch(/^a statement failed: INSERT INTO uses/);
   expect(cause.stack).toMatch(/at addUses/);
   expect(cause.cause).toMatchObject({ message: expect.stringContaining("uses") });
-}
-
-function thrownIn(work: () => unknown): unknown {
-  try {
-    work();
-  } catch (error) {
-    return error;
-  }
-  throw new Error("it did not throw");
 }
 
 async function connectedTo(url: string) {

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openStore } from "../../../../src/store/open.ts";
 import { VERIFY_PARTS } from "../../../../src/store/port.ts";
 import type { Plan } from "../../../../src/store/sql/sql.ts";
 import { verify } from "../../../../src/store/sql/verify.ts";
 import { openDatabase } from "../../../../src/store/sqlite/open-database.ts";
-import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { folderWith } from "../../../support/tree.ts";
@@ -32,7 +32,7 @@ test("a row that has gone between the look for its key and the look at it is no 
   await store[Symbol.asyncDispose]();
 
   const database = openDatabase(folder);
-  const own = { busy: () => false, file: () => [], messageOf: String };
+  const own = { busy: () => false, messageOf: String };
   // Rows that change between the two looks are still found.
   for (const { by, finds } of [
     { by: "UPDATE TABLE SET", finds: 1 },
@@ -44,7 +44,7 @@ test("a row that has gone between the look for its key and the look at it is no 
         for (const table of TABLES) database.exec(by.replace("TABLE", table).replace(/SET$/, `SET ${DAMAGED[table]}`));
       };
       database.exec("BEGIN");
-      database.perform(between(verify(part, null, own, found), change));
+      await database.perform(between(verify(part, null, own, found), change));
       database.exec("ROLLBACK");
       const paged = ["sessions", "checkpoints", "contexts", "answers", "runs", "jobs", "parcels", "shipments"].includes(
         part,
@@ -52,7 +52,7 @@ test("a row that has gone between the look for its key and the look at it is no 
       if (paged) expect([part, found.length > 0 ? 1 : 0]).toEqual([part, finds]);
     }
   }
-  database.close();
+  await database.close();
 });
 
 const DAMAGED: Readonly<Record<string, string>> = {

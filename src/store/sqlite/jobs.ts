@@ -1,11 +1,47 @@
-import { LIMITS } from "../../../../runtime/index.ts";
-import { misuse } from "../../failure.ts";
-import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
-import type { Amount, Held, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
-import { fieldsOfAmount, heldBy, NOTHING } from "../../rows/jobs.ts";
-import { number } from "../../rows/seal.ts";
-import { checkHeld, readRun } from "../../sql/runs.ts";
-import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../../sql/sql.ts";
+import { LIMITS } from "../../../runtime/index.ts";
+import { misuse } from "../failure.ts";
+import { intervalOf, mayHold, minus, plus } from "../jobs/money.ts";
+import type { Amount, DueJob, DuePage, Held, Hold, JobKey, Rate, Settled } from "../jobs/port.ts";
+import { fieldsOfAmount, heldBy, NOTHING } from "../rows/jobs.ts";
+import { columnsOf, number, type Row, text } from "../rows/seal.ts";
+import { atMost } from "../sql/jobs.ts";
+import { checkHeld, readRun } from "../sql/runs.ts";
+import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
+
+/**
+ * Jobs that wait for their time, or out of memory for their provider, and begun ones that nobody holds, by rank.
+ * @param isBusy true if a process has the session
+ */
+export function* dueJobs(page: DuePage, now: number, isBusy: (session: string) => boolean): Plan<DueJob[]> {
+  const due: DueJob[] = [];
+  const limit = atMost(page.limit);
+  let after = page.after;
+  while (due.length < limit) {
+    const rows: readonly Row[] = yield* all(dueAfter(after, page, now));
+    for (const row of rows) {
+      const job = columnsOf(row, { run: text, n: number, rank: number, lapses: number });
+      after = { ...job, afterMs: Math.max(0, number(row, "due_at") - now) };
+      const isFree = row.state === "waiting" || row.state === "parked" || !isBusy(text(row, "session"));
+      if (isFree && due.length < limit) due.push(after);
+    }
+    if (rows.length < limit) break;
+  }
+  return due;
+}
+
+function dueAfter(after: DuePage["after"], { queue, overdueMs, limit }: DuePage, now: number): Statement {
+  const behind = after ? sql`AND (j.rank, j.run, j.n) > (${after.rank}, ${after.run}, ${after.n})` : sql``;
+  const overdue = overdueMs === 0 ? sql`` : sql`AND coalesce(j.run_at, j.changed_at) <= ${now - overdueMs}`;
+  // Each part by an index of its own.
+  const dueIn = (jobs: Statement) => sql`SELECT j.run, j.n, j.rank, j.lapses, j.state, j.session,
+      coalesce(j.run_at, 0) AS due_at
+    FROM ${jobs} AND r.queue = ${queue} AND (r.state = 'open' OR j.state = 'cancelling') ${overdue} ${behind}`;
+  return sql`${dueIn(sql`jobs j JOIN runs r ON r.id = j.run WHERE j.state IN ('waiting', 'running', 'cancelling')`)}
+    UNION ALL ${dueIn(sql`runs r CROSS JOIN jobs j ON j.run = r.id
+      WHERE j.state = 'parked' AND j.run_at IS NOT NULL
+        AND (j.why IS DISTINCT FROM 'held' OR j.run_at <= ${now})`)}
+    ORDER BY 3, 1, 2 LIMIT ${atMost(limit)}`;
+}
 
 /** Holds an amount of the run's before a request is sent. */
 export function* reserve({ run, n, call, attempt, fence, amount }: Hold): Plan<Held> {
@@ -23,7 +59,7 @@ export function* reserve({ run, n, call, attempt, fence, amount }: Hold): Plan<H
 }
 
 /** The amount that the request really took stays held until the record of its call. */
-export function* give(hold: Omit<Hold, "amount">, spent: Amount): Plan<void> {
+export function* releaseHold(hold: Omit<Hold, "amount">, spent: Amount): Plan<void> {
   const row = yield* get(sql`SELECT * FROM holds WHERE ${holdOf(hold)}`);
   if (!row) return;
   const [usd, tokens, calls] = fieldsOfAmount(spent);
@@ -49,7 +85,7 @@ const holdOf = ({ run, n, call, attempt }: Pick<Hold, "run" | "n" | "call" | "at
  * Nobody knows what the requests took whose holds an earlier try left. They count in full, for ever. Unless the job is over, holds
  * by batch stay: the next try takes them over.
  */
-export function* doubt({ run, n }: JobKey, isOver: boolean): Plan<void> {
+export function* markDoubtful({ run, n }: JobKey, isOver: boolean): Plan<void> {
   const left = yield* take(sql`run = ${run} AND n = ${n} ${isOver ? sql`` : sql`AND attempt >= 0`}`);
   if (left === NOTHING) return;
   yield* addSums(run, { held: minus(NOTHING, left), doubtful: left });
@@ -70,7 +106,7 @@ function* addSums(run: string, sums: { readonly [Of in "held" | "spent" | "doubt
 }
 
 /** Takes the next instants of a rate, unless they are too far; returns how long to wait for the first of them, ms. */
-export function* slot({ key, perMinute }: Rate, cost: number, now: number): Plan<number> {
+export function* takeRateSlot({ key, perMinute }: Rate, cost: number, now: number): Plan<number> {
   const from = Math.max((yield* tatOf(key)) ?? now, now);
   const wait = from - now;
   if (wait <= LIMITS.rateWaitMs) yield* setTat(key, from + intervalOf(perMinute) * cost);
@@ -78,7 +114,7 @@ export function* slot({ key, perMinute }: Rate, cost: number, now: number): Plan
 }
 
 /** Nobody sends under this rate for so long. */
-export function* hush({ key }: Rate, ms: number, now: number): Plan<void> {
+export function* silenceRate({ key }: Rate, ms: number, now: number): Plan<void> {
   yield* setTat(key, Math.max((yield* tatOf(key)) ?? now, now + ms));
 }
 

@@ -1,6 +1,6 @@
-import { LIMITS } from "../../../runtime/index.ts";
-import type { Store } from "../port.ts";
-import { openStore } from "./thread.ts";
+import { LIMITS } from "../../runtime/index.ts";
+import { openStore } from "./open.ts";
+import type { Store } from "./port.ts";
 
 /** A store that several users in this process have open. */
 interface Shared {
@@ -10,20 +10,19 @@ interface Shared {
   stay(): void;
 }
 
-const open = new Map<string, Shared>();
+const open = new Map<string | null, Shared>();
 
 /**
- * Opens a store as `openStore` does, but all users of one place share one thread and one connection; null: one store in
- * memory for all. Each user has leases of its own. The last to close it ends the thread, which in memory stays for some seconds:
- * the next session may come soon.
+ * Opens a store as `openStore` does, but all users of one place share one connection; null: one store in memory for all. Each
+ * user has leases of its own. The last to close it closes the store, but one in memory stays for some seconds: the next session
+ * may come soon.
  */
-export async function shareStore(place: string | null, { entry }: { readonly entry?: URL } = {}): Promise<Store> {
-  const key = JSON.stringify([place, entry?.href ?? null]);
-  const shared = open.get(key) ?? begin(key, place, entry);
+export async function shareStore(place: string | null): Promise<Store> {
+  const shared = open.get(place) ?? begin(place);
   shared.users++;
   shared.stay();
   const store = await shared.opening;
-  return userOf(store, () => leave(key, shared, place === null ? LIMITS.idleThreadMs : 0));
+  return userOf(store, () => leave(place, shared, place === null ? LIMITS.idleThreadMs : 0));
 }
 
 /** The store as one user has it: a session that another user has leased is busy. */
@@ -80,21 +79,20 @@ function userOf(store: Store, close: () => Promise<void>): Store {
   };
 }
 
-function begin(key: string, place: string | null, entry: URL | undefined): Shared {
-  const forget = () => {
-    if (open.get(key) === shared) open.delete(key);
-  };
-  const opening = openStore(place, { ...(entry ? { entry } : {}), onEnd: forget });
+function begin(place: string | null): Shared {
+  const opening = openStore(place);
   const shared: Shared = { opening, users: 0, stay() {} };
-  opening.catch(forget);
-  open.set(key, shared);
+  opening.catch(() => {
+    if (open.get(place) === shared) open.delete(place);
+  });
+  open.set(place, shared);
   return shared;
 }
 
-async function leave(key: string, shared: Shared, lingerMs: number): Promise<void> {
+async function leave(place: string | null, shared: Shared, lingerMs: number): Promise<void> {
   if (--shared.users > 0) return;
   const end = async () => {
-    if (open.get(key) === shared) open.delete(key);
+    if (open.get(place) === shared) open.delete(place);
     await (await shared.opening)[Symbol.asyncDispose]();
   };
   if (lingerMs === 0) return end();
