@@ -140,7 +140,9 @@ export interface Services {
   /** The functions that the program lends; none in most sessions. */
   functions(): readonly FunctionFacts[];
   /**
-   * The conversation in which the exec runs. @throws RlmError `context_not_loaded`, `context_lost`
+   * The conversation in which the exec runs.
+   *
+   * @throws RlmError `context_not_loaded`, `context_lost`
    */
   history(): HistoryServices;
   /** @throws RlmError `context_not_loaded` */

@@ -132,8 +132,9 @@ function receivedError({ code, message, suggestion }: SentError): Error {
 }
 
 /**
- * The way to a thread of this process. @param ended says that it has ended: "the machine's thread
- * ended"
+ * The way to a thread of this process.
+ *
+ * @param ended says that it has ended: "the machine's thread ended"
  */
 export function channelOfWorker<Heard>(worker: Worker, ended: string): Channel<Heard> {
   return {

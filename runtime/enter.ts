@@ -24,7 +24,9 @@ export function step({ engine, clock }: Pick<Guest, "engine" | "clock">, name: s
 }
 
 /**
- * Runs a guest command for the host, between execs. @throws RlmError with what the command threw
+ * Runs a guest command for the host, between execs.
+ *
+ * @throws RlmError with what the command threw
  */
 export function runCommand(guest: Guest, name: string, payload: Json): Json {
   guest.running.state = idleState();

@@ -40,7 +40,9 @@ const OF_PARAMS: Readonly<Record<string, (params: URLSearchParams, args: readonl
 };
 
 /**
- * Answers a call of the guest. @throws RlmError for what Node's own would refuse, by the same class
+ * Answers a call of the guest.
+ *
+ * @throws RlmError for what Node's own would refuse, by the same class
  */
 export function answerOfLanguage(name: string, args: readonly Json[]): Json {
   const what = name.slice(name.indexOf(".") + 1);

@@ -16,8 +16,9 @@ export interface CallScope {
    */
   offClock<T>(work: () => T): T;
   /**
-   * To be called between the steps of long work. @throws RlmError if the exec's time is over or it
-   * was cancelled
+   * To be called between the steps of long work.
+   *
+   * @throws RlmError if the exec's time is over or it was cancelled
    */
   checkTime(): void;
   /** Tells the waiting person what is going on. It is not part of the exec's record. */

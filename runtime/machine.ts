@@ -1,14 +1,19 @@
 import { CellSyntaxError } from "./cells/checks.ts";
 import { runHelpers } from "./cells/run-helpers.ts";
+import { openScripts } from "./cells/scripts.ts";
+import { type Clock, openRunClock } from "./clock.ts";
 import { cutExec, endExec, thrownEnd } from "./end-exec.ts";
 import { foundEnd, neverSettles, parseThrown, resultEnd, sourceTooLarge, syntaxEnd } from "./ends.ts";
-import { MachineFault } from "./engine.ts";
+import { type Engine, type EngineOptions, MachineFault } from "./engine.ts";
 import { listOf, runCommand, step } from "./enter.ts";
-import { type Guest, type GuestOptions, installedNames, makeGuest } from "./guest.ts";
-import type { Baseline } from "./images/image.ts";
-import { captureImage, openImages } from "./images/images.ts";
-import { DRAIN_MS, LIMITS } from "./limits.ts";
-import { extensionSource } from "./prelude.ts";
+import type { Guest } from "./guest.ts";
+import { openHeap } from "./heap.ts";
+import type { Baseline, ImageFormat } from "./images/image.ts";
+import { captureImage, fromImage, openImages } from "./images/images.ts";
+import type { GuestLibrary } from "./library.ts";
+import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
+import { openPost, STRING_SLACK_BYTES } from "./post.ts";
+import { extensionSource, preludeSource } from "./prelude.ts";
 import type {
   Answer,
   CallError,
@@ -18,12 +23,13 @@ import type {
   Ended,
   ExecInput,
   Json,
+  Printed,
   Restoration,
   ResumeInput,
   Settlement,
   SliceEnd,
 } from "./protocol.ts";
-import { addWarning, beginExec, keepLibraryState, type Running, TYPES_LEFT_OUT } from "./running.ts";
+import { addWarning, beginExec, keepLibraryState, nothingRunning, type Running, TYPES_LEFT_OUT } from "./running.ts";
 
 /**
  * One guest and the exec that runs in it. Every method runs guest code to rest and may throw
@@ -46,13 +52,34 @@ export interface Machine extends Disposable {
   /** Captures an image of the guest: see `captureImage`. */
   checkpoint(request: CheckpointRequest): Checkpoint;
   /**
-   * Runs a guest command for the host, between execs. @throws RlmError with what the command threw
+   * Runs a guest command for the host, between execs.
+   *
+   * @throws RlmError with what the command threw
    */
   enter(name: string, payload: Json): Json;
   /** The guest as it was when it was opened, in shared memory. */
   baseline(): Baseline;
   /** Bytes of linear memory. */
   linearBytes(): number;
+}
+
+interface GuestOptions {
+  readonly library: GuestLibrary;
+  /**
+   * Limit of the guest's own heap, bytes. The texts that the guest takes from the library come on
+   * top.
+   */
+  readonly memoryBytes: number;
+  readonly clock: Clock;
+  /** The words of `SHARED`, over a SharedArrayBuffer. */
+  readonly shared: Int32Array;
+  readonly notice: (text: string) => void;
+  readonly printed: (part: Printed) => void;
+  /** Format of the images that this build makes. */
+  readonly format: ImageFormat;
+  openEngine(options: EngineOptions): Promise<Engine>;
+  /** If given, the guest is made from this image, which this build must be able to read. */
+  readonly restore?: Restoration;
 }
 
 export async function openMachine(options: GuestOptions): Promise<Machine> {
@@ -73,6 +100,66 @@ export async function openMachine(options: GuestOptions): Promise<Machine> {
     linearBytes: engine.linearBytes,
     [Symbol.dispose]: () => engine[Symbol.dispose](),
   };
+}
+
+/** Makes a guest: a fresh one, or the one in an image. No cell has run in it in this process. */
+async function makeGuest(options: GuestOptions): Promise<Guest> {
+  const { library, restore } = options;
+  const clock = openRunClock(options.clock, options.shared);
+  const isTaken = (source: string) => engine.compile(source, "<cell>", "cell").ok;
+  const scripts = openScripts(library.reserved, namesForOwnCells(library), isTaken);
+  const running = nothingRunning();
+  const granted = Math.min(restore?.image.meta.granted ?? 0, mostGranted(library));
+  const heap = openHeap({ limitBytes: options.memoryBytes, granted, engine: () => engine });
+  const { post, placing } = openPost({ ...options, clock, scripts, running, heap, engine: () => engine });
+  const prelude = preludeSource(library.modules);
+  const config = preludeConfig(library);
+  // Fresh guests are equal byte for byte, so each one is made at the same time.
+  let now = () => 0;
+  const engine = await options.openEngine({
+    host: { post, placing, shouldStop: clock.shouldStop, now: () => now() },
+    ...(restore ? fromImage(restore.image, library) : {}),
+    prelude,
+    config,
+  });
+  now = () => options.clock.now();
+  return { engine, heap, clock, library, scripts, running, prelude: prelude + config };
+}
+
+/**
+ * The most that a guest can have been granted: an image may be somebody else's, and does not raise
+ * the limit of this one.
+ */
+function mostGranted({ texts }: GuestLibrary): number {
+  const loaded = Object.values(texts).filter((text) => text.id() !== null);
+  return loaded.reduce((sum, text) => sum + 2 * text.read().length + STRING_SLACK_BYTES, 0);
+}
+
+function preludeConfig(library: GuestLibrary): string {
+  return JSON.stringify({
+    ...installedNames(library),
+    younger: [...library.younger],
+    completion: false,
+    outputUnits: DEFAULT_EXEC_LIMITS.max_output_bytes,
+    messageUnits: LIMITS.errorMessageUnits,
+  });
+}
+
+/**
+ * Functions that cells reach by their own names. A module installs its name itself, and calls the
+ * function behind it.
+ */
+function installedNames({ sync, async, modules }: GuestLibrary) {
+  const isModule = (name: string) => modules.some((module) => module.name === name);
+  return {
+    sync: Object.keys(sync).filter((name) => !name.includes(".") && !isModule(name)),
+    async: Object.keys(async).filter((name) => async[name]?.installed),
+  };
+}
+
+/** P is left out: to name it is to copy the context into the guest. */
+function namesForOwnCells({ reserved, younger, texts }: GuestLibrary): string[] {
+  return [...reserved, ...younger].filter((name) => !(name in texts));
 }
 
 function startCell(guest: Guest, input: ExecInput): SliceEnd {

@@ -1,5 +1,5 @@
 import type { MachineFault } from "./engine.ts";
-import type { Guest } from "./guest.ts";
+import type { GuestLibrary } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
 import type { CallError, CellEnd, ExecState, Json, PendingCall, ResumeInput, SetAside } from "./protocol.ts";
@@ -48,9 +48,14 @@ const atBeginning = (): Pick<Running, "fresh" | "parts" | "room" | "done" | "sit
 });
 
 /**
- * Keeps with the exec's state what the library has of it. @param end null: the exec waits for calls
+ * Keeps with the exec's state what the library has of it.
+ *
+ * @param end null: the exec waits for calls
  */
-export function keepLibraryState({ library, running }: Pick<Guest, "library" | "running">, end: CellEnd | null): void {
+export function keepLibraryState(
+  { library, running }: { readonly library: GuestLibrary; readonly running: Running },
+  end: CellEnd | null,
+): void {
   const { state, facts } = running;
   const kept = library.exec?.kept(end && { end, state, facts }) ?? null;
   if (kept === null) delete running.state.library;

@@ -68,7 +68,9 @@ export interface Sandbox<Message = unknown> extends Slices, Pick<Seat<unknown>, 
    */
   isSpent(): boolean;
   /**
-   * Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone
+   * Runs a guest command.
+   *
+   * @throws RlmError with what it threw; `machine_lost` if the guest is gone
    */
   enter(name: string, payload: Json): Promise<Json>;
   /** Sends a message to the library alone. @throws as `enter` */
@@ -137,8 +139,9 @@ async function openGuest<Message>(
 }
 
 /**
- * The answer, unless it is refused. If it failed the machine is ended. @throws RlmError with what
- * was refused; `machine_lost`
+ * The answer, unless it is refused. If it failed the machine is ended.
+ *
+ * @throws RlmError with what was refused; `machine_lost`
  */
 async function accepted({ end }: Pick<Thread<never>, "end">, answer: Promise<FromThread>): Promise<FromThread> {
   try {

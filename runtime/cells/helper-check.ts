@@ -44,7 +44,9 @@ function checkName(name: string, reserved: ReadonlySet<string>): void {
 }
 
 /**
- * Compiles the helper, since the engine refuses some of what acorn accepts. @throws CellSyntaxError
+ * Compiles the helper, since the engine refuses some of what acorn accepts.
+ *
+ * @throws CellSyntaxError
  */
 function compile(name: string, source: string, { scripts, engine }: Parts): HelperScript {
   const script = scripts.helper(name, source);

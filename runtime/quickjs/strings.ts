@@ -10,12 +10,15 @@ import { call, entriesOf, type Instance } from "./instance.ts";
  */
 export interface Strings {
   /**
-   * Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory
+   * Makes a guest string. A long one is listed from now on.
+   *
+   * @throws if the guest is out of memory
    */
   place(name: string, text: HostText): JSValueHandle;
   /**
-   * Writes a text into an image that was made without it. @throws MachineFault if no such string
-   * lies at the place
+   * Writes a text into an image that was made without it.
+   *
+   * @throws MachineFault if no such string lies at the place
    */
   writeBack(place: EnginePlace, text: HostText): void;
   places(): readonly EnginePlace[];

@@ -15,8 +15,9 @@ import { type MachineThread, startMachineThread } from "./thread.ts";
  */
 export interface Machines {
   /**
-   * Returns a thread for one machine and what a fresh guest is made from. @throws RlmError
-   * `machine_lost` if none starts
+   * Returns a thread for one machine and what a fresh guest is made from.
+   *
+   * @throws RlmError `machine_lost` if none starts
    */
   take(entry: URL): Promise<{ readonly seat: Seat<MachineThread>; readonly baseline: Baseline }>;
   /** Starts a thread for the next machine, if there is none yet. */

@@ -34,7 +34,9 @@ interface Workshop<Message> {
   /** Makes the image of a fresh guest. */
   baseline(): Promise<Baseline>;
   /**
-   * Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened
+   * Opens a machine from an image.
+   *
+   * @throws RlmError `checkpoint_lost` if the image cannot be opened
    */
   open(setup: MachineSetup<Message>): Promise<Served<Message>>;
 }

@@ -70,8 +70,9 @@ const UNKNOWN_PARAMETER = /\btools param requires\b|\bunsupported param: tools\b
 const TOOLS_NAMED = /\b(?:tools?|functions?)\b|\broles must alternate\b/i;
 
 /**
- * The failure of a model, `provider/id`, that answered with no text. @param isThought it only
- * thought
+ * The failure of a model, `provider/id`, that answered with no text.
+ *
+ * @param isThought it only thought
  */
 export function nothingSaid(id: string, isThought: boolean): SubCallError {
   return failure("empty_answer", `${id}: the answer is empty${isThought ? ": the model only thought" : ""}`);

@@ -75,7 +75,9 @@ const TIMEOUT_MS = 4000;
 
 /**
  * Asks `from` for the lists of these providers, and keeps what is newer. Returns the providers that
- * failed. @throws OutboundError
+ * failed.
+ *
+ * @throws OutboundError
  */
 export async function refreshLists(from: string, providers: readonly string[], file: string): Promise<string[]> {
   const kept = new Map(readFetched(file));

@@ -27,8 +27,9 @@ export interface ModelFacts {
 }
 
 /**
- * The models of pi-ai, of fetched lists and of models.json. @throws RlmError `invalid_config` for a
- * broken file of Pi
+ * The models of pi-ai, of fetched lists and of models.json.
+ *
+ * @throws RlmError `invalid_config` for a broken file of Pi
  */
 export function listModels(env: Env, apiKeyEnv?: string): readonly ModelFacts[] {
   const options = registryOptions(env, apiKeyEnv);

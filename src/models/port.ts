@@ -324,8 +324,9 @@ export interface Models {
    */
   resolve(name: string | null): Model;
   /**
-   * The price of a model, as `resolve` finds it; no key is needed. null: not known. @throws as
-   * `resolve`, but for keys
+   * The price of a model, as `resolve` finds it; no key is needed. null: not known.
+   *
+   * @throws as `resolve`, but for keys
    */
   price(name: string | null): Model["price"];
 }

@@ -49,7 +49,9 @@ export interface FoundFile {
 }
 
 /**
- * The roots that exist, without symlinks. @throws RlmError `path_not_found` if all of them are gone
+ * The roots that exist, without symlinks.
+ *
+ * @throws RlmError `path_not_found` if all of them are gone
  */
 export function rootsOf({ roots, cwd }: ReadableRoots): Roots {
   const found = openRoots(roots, cwd).filter((root) => existsSync(root));

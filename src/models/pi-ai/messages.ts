@@ -130,8 +130,9 @@ function toMessages(messages: readonly ModelMessage[]): Message[] {
 }
 
 /**
- * The reply whose calls are named by their places. @param before calls that the conversation has
- * before it
+ * The reply whose calls are named by their places.
+ *
+ * @param before calls that the conversation has before it
  */
 function withPlacedIds(reply: AssistantMessage, before: number): AssistantMessage {
   const given = reply.content.filter(isCall).map(({ id }) => id);

@@ -73,8 +73,9 @@ export function explain({ place, said: whole, seen, secrets, tokens }: Refusal):
 }
 
 /**
- * The failure of a reply in which the model refused, or that its provider withheld. @param words as
- * they were sent
+ * The failure of a reply in which the model refused, or that its provider withheld.
+ *
+ * @param words as they were sent
  */
 export function withheldBy({ place, secrets }: Refusal, words: string): SubCallError {
   const shown = redactedStart(words.trim(), MESSAGE_CHARS, (text) => withoutKeys(text, secrets));

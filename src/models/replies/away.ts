@@ -149,8 +149,9 @@ async function turn(server: Server, address: string, patience: Patience, signal:
 const leftOf = ({ since }: Away, { clock, mostMs }: Patience) => since + mostMs - clock.monotonic();
 
 /**
- * Notes that a request has met the server away. @param retryAfterMs the server's wish, before which
- * nobody asks again
+ * Notes that a request has met the server away.
+ *
+ * @param retryAfterMs the server's wish, before which nobody asks again
  */
 function stillAway(server: Server, now: number, retryAfterMs = 0): Away {
   const known = server.away && now - server.away.seenAt < FORGOTTEN_MS ? server.away : null;

@@ -70,8 +70,9 @@ function kindOf(value: unknown): string {
 
 /**
  * The value of arguments that are JSON, or nearly: a fence around them, a comma behind the last
- * field, and raw line breaks are mended. They may be code, so nothing else is. @throws SyntaxError
- * for other texts
+ * field, and raw line breaks are mended. They may be code, so nothing else is.
+ *
+ * @throws SyntaxError for other texts
  */
 export function parseArguments(text: string): unknown {
   const bare = text
