@@ -8,7 +8,10 @@ const grouped = (rows: readonly EvalRow[]) => [
   ...Map.groupBy(rows, ({ suite, size, method }) => JSON.stringify([suite, size, METHODS.indexOf(method)])).values(),
 ];
 
-/** The rows of one suite and size and method. Figures are means of the jobs that have a score; counts are sums. */
+/**
+ * The rows of one suite and size and method. Figures are means of the jobs that have a score;
+ * counts are sums.
+ */
 interface Cell
   extends Pick<EvalRow, "suite" | "size" | "method" | "coverage">,
     Readonly<Record<(typeof MEANS)[number] | (typeof COUNTS)[number], number>> {
@@ -56,7 +59,10 @@ export function cellsOf(rows: readonly EvalRow[]): Cell[] {
   });
 }
 
-/** The places where another method has the better mean over the questions that it and the ask have answered. */
+/**
+ * The places where another method has the better mean over the questions that it and the ask have
+ * answered.
+ */
 interface Loss extends Pick<EvalRow, "suite" | "size"> {
   /** The better method. */
   readonly to: Method;
@@ -93,13 +99,19 @@ export function lossLine(loss: Loss): string {
   return `the ask loses to ${to} in ${suite} at ${size}: ${scores}, ${share}`;
 }
 
-/** Questions with files in their contexts that should have text and could not be read, and how many files they are. */
+/**
+ * Questions with files in their contexts that should have text and could not be read, and how many
+ * files they are.
+ */
 export function unreadOf(rows: readonly EvalRow[]): { readonly item: string; readonly files: number }[] {
   const lacking = new Map(rows.map(({ item, unread }) => [item, unread]));
   return [...lacking].filter(([, files]) => files > 0).map(([item, files]) => ({ item, files }));
 }
 
-/** `files of the contexts of 2 questions could not be read: lease-1 (2 files), …`, or null if all were read. */
+/**
+ * `files of the contexts of 2 questions could not be read: lease-1 (2 files), …`, or null if all
+ * were read.
+ */
 export function unreadLine(rows: readonly EvalRow[]): string | null {
   const lacking = unreadOf(rows);
   if (lacking.length === 0) return null;
@@ -132,7 +144,12 @@ export function lineOf(cell: Cell): string[] {
   ];
 }
 
-/** The report in Markdown. @param facts name and value of each setting @param show the line that shows a job */
+/**
+ * The report in Markdown.
+ *
+ * @param facts name and value of each setting
+ * @param show the line that shows a job
+ */
 export function* markdownOf(
   rows: readonly EvalRow[],
   facts: readonly (readonly [string, string])[],

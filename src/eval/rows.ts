@@ -3,11 +3,17 @@ import type { Store } from "../store/index.ts";
 import { scoreOf } from "./scores.ts";
 import type { Item } from "./suites.ts";
 
-/** Methods to answer a question: Belay's ask, one prompt with the context, one with its best passages. In the report's order. */
+/**
+ * Methods to answer a question: Belay's ask, one prompt with the context, one with its best
+ * passages. In the report's order.
+ */
 export const METHODS = ["ask", "direct", "bm25"] as const;
 export type Method = (typeof METHODS)[number];
 
-/** Tokens of passages, those that stay free for question and answer, and characters of a token at the least: no prompt is refused. */
+/**
+ * Tokens of passages, those that stay free for question and answer, and characters of a token at
+ * the least: no prompt is refused.
+ */
 const PASSAGES_TOKENS = 16_000;
 const FREE_TOKENS = 8_192;
 const UNITS_A_TOKEN = 3;
@@ -18,7 +24,9 @@ export function roomOf(method: Method, window: number): number {
   return UNITS_A_TOKEN * (method === "bm25" ? Math.min(PASSAGES_TOKENS, tokens) : tokens);
 }
 
-/** A job of the run as far as it has come; null: it has not begun. `result` is what its cell gave. */
+/**
+ * A job of the run as far as it has come; null: it has not begun. `result` is what its cell gave.
+ */
 export type JobEnd = {
   readonly status: string;
   readonly error_code: string | null;
@@ -88,7 +96,8 @@ export async function figuresOf(store: Store, session: string): Promise<Figures>
   const calls = told.execs.flatMap((exec) => exec.calls);
   const requests = requestsOf(told);
   const child = calls.find((call) => call.child)?.child?.session;
-  // The call of an ask gives all of P to its child: the child's journal has what its models were shown.
+  // The call of an ask gives all of P to its child: the child's journal has what its models were
+  // shown.
   const { coverage } = child === undefined ? told : (await describeWhole(store, child, { partly: true })).session;
   const sum = (of: (call: CallDescription) => number) => calls.reduce((total, call) => total + of(call), 0);
   return {
@@ -108,7 +117,9 @@ export async function figuresOf(store: Store, session: string): Promise<Figures>
 
 const CHILDREN = 1000;
 
-/** The calls of a session and of its children, turns among them, without those that a child answers. */
+/**
+ * The calls of a session and of its children, turns among them, without those that a child answers.
+ */
 const requestsOf = ({ execs }: SessionDescription): CallDescription[] =>
   execs.flatMap(({ calls }) =>
     calls.flatMap((call) => (call.child?.description ? requestsOf(call.child.description) : [call])),

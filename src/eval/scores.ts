@@ -4,7 +4,10 @@ export type Expected = string | number | readonly string[];
 export const SCORE_NAMES = ["contains", "exact", "count", "recall", "f1"] as const;
 export type ScoreName = (typeof SCORE_NAMES)[number];
 
-/** The score of an answer, 0 to 1. null: it is not of the form that was asked for, which counts as 0. */
+/**
+ * The score of an answer, 0 to 1. null: it is not of the form that was asked for, which counts as
+ * 0.
+ */
 export function scoreOf(name: ScoreName, answer: string, expected: Expected): number | null {
   switch (name) {
     case "contains":

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import { seededRandom } from "../platform/seeded-random.ts";
 import type { Expected, ScoreName } from "./scores.ts";
 
-/** A question about a context of its own, whose answer is known. Its suite and its size are its row in the report. */
+/**
+ * A question about a context of its own, whose answer is known. Its suite and its size are its row
+ * in the report.
+ */
 export interface Item {
   readonly id: string;
   readonly suite: string;
@@ -26,7 +29,10 @@ interface Made extends Pick<Item, "question" | "expected"> {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Suites by the name that is typed: two of RULER's shapes, two of OOLONG's, and two of documents that belong together. */
+/**
+ * Suites by the name that is typed: two of RULER's shapes, two of OOLONG's, and two of documents
+ * that belong together.
+ */
 export const SUITES = {
   needle: {
     about: "one number, told once in a long text",
@@ -53,7 +59,11 @@ export const SUITES = {
 } satisfies Readonly<Record<string, Suite>>;
 export type SuiteName = keyof typeof SUITES;
 
-/** Makes an item with its context: equal arguments give the same bytes on every machine. @param number from 1 */
+/**
+ * Makes an item with its context: equal arguments give the same bytes on every machine.
+ *
+ * @param number from 1
+ */
 export function itemOf(
   suite: SuiteName,
   size: string,
@@ -202,7 +212,10 @@ function counted(random: Random, units: number): Made {
   return { question, expected, files: fileOf(all) };
 }
 
-/** Cancellations, and the towns that they are from: as many at every size, so that an answer stays short. */
+/**
+ * Cancellations, and the towns that they are from: as many at every size, so that an answer stays
+ * short.
+ */
 const RARE = 24;
 const TOWNS = 6;
 
@@ -229,7 +242,10 @@ function pairsOf(all: readonly Message[]): string[] {
 
 // Facts that lead to each other, in documents of their own.
 
-/** Chains with the characters of their facts, documents at the most, and characters of one at the least. */
+/**
+ * Chains with the characters of their facts, documents at the most, and characters of one at the
+ * least.
+ */
 const CHAINS = 20;
 const CHAIN_UNITS = 170;
 const DOCUMENTS = 2_000;
@@ -283,7 +299,10 @@ function chainOf(name: (syllables: number) => string): Chain {
 
 const CODE_VERBS = "open close book split review settle merge price list move send keep".split(" ");
 const CODE_NOUNS = "Invoice Refund Deposit Discount Transfer Credit Receipt Fee Contract Voucher".split(" ");
-/** Characters of a function, functions of a file at the least, files of a folder at the most, handlers without a guard. */
+/**
+ * Characters of a function, functions of a file at the least, files of a folder at the most,
+ * handlers without a guard.
+ */
 const FUNCTION_UNITS = 130;
 const PER_FILE = 4;
 const FILES = 4_000;
@@ -293,7 +312,10 @@ const GUARD = `export function requireRole(request: Request, role: string) {
 }
 `;
 
-/** Handlers over functions, a third of all. Those are looked for that write without asking who calls. */
+/**
+ * Handlers over functions, a third of all. Those are looked for that write without asking who
+ * calls.
+ */
 function codeBase(random: Random, units: number): Made {
   const amount = Math.max(60, Math.floor(units / FUNCTION_UNITS));
   const handlers = Math.floor(amount / 3);

@@ -25,14 +25,20 @@ export interface Submitted {
 export type WorkerSession = Pick<HostedOptions, "cwd" | "indexDir" | keyof SettingOptions> & {
   /** Models that cells may name beside those of the provider of their run's model. */
   readonly also?: readonly string[] | undefined;
-  /** `provider/id` of the models that jobs may ask, in scripts too; null: the model of the run, and those that cells may name. */
+  /**
+   * `provider/id` of the models that jobs may ask, in scripts too; null: the model of the run, and
+   * those that cells may name.
+   */
   readonly models: readonly string[] | null;
 };
 
 /** Options of `work(options)`, which resolves when the last try has returned. */
 export interface WorkOptions {
   readonly store: Store;
-  /** Folder or URL of the store, for a process that tries a job apart; null: it is in memory, and all are tried here. */
+  /**
+   * Folder or URL of the store, for a process that tries a job apart; null: it is in memory, and
+   * all are tried here.
+   */
   readonly place: string | null;
   /** The queues that are served, each with its dispatcher. */
   readonly queues: readonly { readonly name: string; readonly dispatcher: Dispatcher }[];
@@ -43,7 +49,10 @@ export interface WorkOptions {
   /** Every job is suspended where it is, and its ticket given back. */
   readonly suspend: AbortSignal;
   readonly session: WorkerSession;
-  /** Makes batches again of which nobody can tell whether they were made: their calls may be paid twice (default false). */
+  /**
+   * Makes batches again of which nobody can tell whether they were made: their calls may be paid
+   * twice (default false).
+   */
   readonly resendsDoubtful?: boolean;
   readonly onProgress?: (progress: WorkProgress) => void;
   /** Called once all that waits for providers has been looked at. */

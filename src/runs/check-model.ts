@@ -6,8 +6,8 @@ import type { RunSpec } from "./spec.ts";
 const ASKING = ["llm_query", "llm_query_batch", "rlm_query"];
 
 /**
- * Refuses a run whose script asks the run's model if there is none, or if the models here cannot ask it. A script that makes no
- * calls, or names a model in its code, is not refused.
+ * Refuses a run whose script asks the run's model if there is none, or if the models here cannot
+ * ask it. A script that makes no calls, or names a model in its code, is not refused.
  *
  * @param models null: other hosts ask, and have the keys
  * @throws RlmError `no_model_configured`, `auth_expired`
@@ -26,7 +26,10 @@ export function asksModel({ source }: RunSpec["script"]): boolean {
   return !names.has("model") && ASKING.some((name) => names.has(name));
 }
 
-/** The names that a cell has in its code: those in comments, texts and regular expressions are not among them. */
+/**
+ * The names that a cell has in its code: those in comments, texts and regular expressions are not
+ * among them.
+ */
 function namesIn(source: string): ReadonlySet<string> {
   const names = new Set<string>();
   try {

@@ -9,7 +9,10 @@ import { tryJob, verdictOf } from "./try.ts";
 /** A job may take so long to be suspended when its worker is gone, ms. */
 const LEAVE_MS = 5000;
 
-/** Tries the one job that the worker names, in this process. It ends with the worker: the job is suspended then. */
+/**
+ * Tries the one job that the worker names, in this process. It ends with the worker: the job is
+ * suspended then.
+ */
 export function serveWorker(): void {
   const suspend = new AbortController();
   const changed = new AbortController();

@@ -5,10 +5,16 @@ import { onceAborted } from "../platform/signals.ts";
 import type { WorkerSession, WorkOptions, WorkProgress } from "./api.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 
-/** A ticket that has lapsed so often is tried in a process of its own: it may be the job that ends processes. */
+/**
+ * A ticket that has lapsed so often is tried in a process of its own: it may be the job that ends
+ * processes.
+ */
 export const LAPSES_APART = 2;
 
-/** The worker's one request to the process that tries a job. Its answer is the verdict, and its notes are progress. */
+/**
+ * The worker's one request to the process that tries a job. Its answer is the verdict, and its
+ * notes are progress.
+ */
 export interface TryRequest {
   readonly place: string;
   readonly ticket: Ticket;
@@ -26,7 +32,10 @@ interface ChildOptions extends Pick<WorkOptions, "onProgress" | "session" | "sus
   readonly entry?: URL;
 }
 
-/** Tries a job in a process with a store connection of its own. Rejects if the process ends without a verdict. */
+/**
+ * Tries a job in a process with a store connection of its own. Rejects if the process ends without
+ * a verdict.
+ */
 export async function tryInChild(options: ChildOptions, { changed, ...ticket }: Tried): Promise<Verdict> {
   const { place, session, suspend, onProgress = () => {}, entry = entryUrl("runs/child-entry") } = options;
   const child = fork(entry, [], { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] });

@@ -9,20 +9,28 @@ import { modelsBy } from "./job-session.ts";
 import { onlyThese } from "./session-options.ts";
 import { reasonOf } from "./shared-failures.ts";
 
-/** Time between two looks for jobs whose answers have come, ms. Another process may have taken them in. */
+/**
+ * Time between two looks for jobs whose answers have come, ms. Another process may have taken them
+ * in.
+ */
 const LOOK_MS = 1000;
 const IDLE_LOOK_MS = 5000;
 /** Time until rows that are damaged are read again, ms. */
 const DAMAGED_MS = 60_000;
 
-/** Sends what jobs have given to batches, takes in the answers, and offers the jobs that may go on, until the signal aborts. */
+/**
+ * Sends what jobs have given to batches, takes in the answers, and offers the jobs that may go on,
+ * until the signal aborts.
+ */
 export async function collecting(options: WorkOptions, signal: AbortSignal): Promise<void> {
   const { store, place, session: own, clock = systemClock, onProgress = () => {}, resendsDoubtful = false } = options;
   const isShared = place !== null && isServer(place);
   const told = new Set<string>();
   let offersSoon = true;
 
-  /** The run says why it does not go on. A worker without the key of an account leaves it to others. */
+  /**
+   * The run says why it does not go on. A worker without the key of an account leaves it to others.
+   */
   async function hindered(account: string, error: RlmError, isOurs: boolean): Promise<void> {
     const reason = reasonOf(error);
     const isLeft = isShared && !isOurs;
@@ -53,7 +61,8 @@ export async function collecting(options: WorkOptions, signal: AbortSignal): Pro
   };
   const sending = (async () => {
     while (!signal.aborted) {
-      // A damaged row of one run is no reason to end the work on the others: somebody may remove that run.
+      // A damaged row of one run is no reason to end the work on the others: somebody may remove
+      // that run.
       await collectAnswers(parts, signal).catch((error: unknown) => {
         if (!(error instanceof RlmError) || error.code !== "store_corrupt") throw error;
         tellOnce({ kind: "said", text: reasonOf(error) });
@@ -73,7 +82,10 @@ export async function collecting(options: WorkOptions, signal: AbortSignal): Pro
   await Promise.all([sending, offering]);
 }
 
-/** Offers jobs that waited for batches and wait for nothing any more. One that has a ticket gets no second one. */
+/**
+ * Offers jobs that waited for batches and wait for nothing any more. One that has a ticket gets no
+ * second one.
+ */
 async function offerDelivered({ store, queues }: WorkOptions): Promise<void> {
   for (const { name, dispatcher } of queues) {
     await dispatcher.offer(await store.batches.delivered(name));

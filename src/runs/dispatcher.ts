@@ -1,21 +1,28 @@
-/** Says who should try a job next, and nothing else. It may hand a ticket out twice, late, or after the job is over: rows and fences decide. */
+/**
+ * Says who should try a job next, and nothing else. It may hand a ticket out twice, late, or after
+ * the job is over: rows and fences decide.
+ */
 export interface Dispatcher extends AsyncDisposable {
   /**
-   * Queues tickets; resolves when all of them are taken. A job with a waiting ticket gets no second one, so whoever is in doubt
-   * offers again.
+   * Queues tickets; resolves when all of them are taken. A job with a waiting ticket gets no second
+   * one, so whoever is in doubt offers again.
    */
   offer(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void>;
   /**
-   * Hands tickets to `attempt`, at most `concurrency` at once, until `signal` aborts; resolves when the last try has returned. A
-   * rejected attempt counts like a death of the process; a ticket that has used up its lapses goes to `dead`, which can say that
-   * the job should be tried again. If it rejects, the ticket goes there again later.
+   * Hands tickets to `attempt`, at most `concurrency` at once, until `signal` aborts; resolves when
+   * the last try has returned. A rejected attempt counts like a death of the process; a ticket that
+   * has used up its lapses goes to `dead`, which can say that the job should be tried again. If it
+   * rejects, the ticket goes there again later.
    */
   work(
     how: WorkOptions,
     attempt: (tried: Tried) => Promise<Verdict>,
     dead: (letter: DeadLetter) => Promise<Verdict>,
   ): Promise<void>;
-  /** Makes `changed` of these tries abort, and offers the jobs again in case nobody is alive to notice. */
+  /**
+   * Makes `changed` of these tries abort, and offers the jobs again in case nobody is alive to
+   * notice.
+   */
   nudge(tries: readonly { readonly ticket: Ticket; readonly id: string }[]): Promise<void>;
 }
 
@@ -54,7 +61,7 @@ export interface DeadLetter extends Omit<Tried, "changed"> {
 }
 
 /**
- * The verdict of a try on its ticket: the job needs no further try, or it should be tried again after so many ms. Its lapses
- * are forgotten, unless the verdict names those that still count.
+ * The verdict of a try on its ticket: the job needs no further try, or it should be tried again
+ * after so many ms. Its lapses are forgotten, unless the verdict names those that still count.
  */
 export type Verdict = "over" | { readonly againMs: number; readonly lapses?: number };

@@ -19,11 +19,16 @@ export interface Following {
   readonly signal: AbortSignal;
   /** Receives each look at the run. */
   look(now: Look & { readonly at: number }): Promise<void>;
-  /** Nobody else works on this store: a run is over too when only jobs are left that another build has begun. */
+  /**
+   * Nobody else works on this store: a run is over too when only jobs are left that another build
+   * has begun.
+   */
   readonly isAlone?: boolean;
   /** So long it waits for providers if nothing else can go on, ms. Default: to the end. */
   waitMs?(): number | undefined;
-  /** A server does not answer, since so many ms. Without it the first failure ends the following. */
+  /**
+   * A server does not answer, since so many ms. Without it the first failure ends the following.
+   */
   readonly unreachable?: ((error: RlmError, ms: number) => void) | undefined;
 }
 
@@ -35,7 +40,10 @@ const SLOWEST_MS = 30_000;
 
 type FollowedStore = Pick<Store, "batches"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list" | "reused"> };
 
-/** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
+/**
+ * Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was
+ * looked at.
+ */
 export async function followRun(following: Following): Promise<CountedRun | null> {
   const { clock = performance, signal, wait } = following;
   let counted: CountedRun | null = null;
@@ -80,8 +88,9 @@ export async function countedRun(store: FollowedStore, id: string): Promise<Coun
 }
 
 /**
- * Counts of a run, and the batches that its jobs wait for. An answer that arrives between the two reads would leave parked jobs
- * that wait for nothing, so counts are read until they are the same after as before.
+ * Counts of a run, and the batches that its jobs wait for. An answer that arrives between the two
+ * reads would leave parked jobs that wait for nothing, so counts are read until they are the same
+ * after as before.
  */
 export async function countsAndWaits(
   store: Pick<Store, "batches"> & { readonly jobs: Pick<Jobs, "counts"> },
@@ -109,7 +118,10 @@ async function isOver({ store: { jobs }, run: id, isAlone }: Following, counted:
   return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
 }
 
-/** The instant at which the first of its parked jobs goes on by itself, such as when its provider may be asked again; null: none does. */
+/**
+ * The instant at which the first of its parked jobs goes on by itself, such as when its provider
+ * may be asked again; null: none does.
+ */
 async function nextParked(jobs: Pick<Jobs, "list">, run: string): Promise<number | null> {
   const parked = await jobs.list(run, { states: ["parked"], from: 0, limit: 1000 });
   const instants = parked.flatMap(({ run_at }) => run_at ?? []);
@@ -117,8 +129,8 @@ async function nextParked(jobs: Pick<Jobs, "list">, run: string): Promise<number
 }
 
 /**
- * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0 if this build can go on with
- * others, or if no job waits.
+ * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0
+ * if this build can go on with others, or if no job waits.
  */
 export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
   let left = 0;
@@ -152,14 +164,20 @@ interface Idling {
   /** True if a job runs here. */
   isBusy(): boolean;
   readonly signal: AbortSignal;
-  /** ms in which only providers could go on, after which that is no work any more. Default: none is too long. */
+  /**
+   * ms in which only providers could go on, after which that is no work any more. Default: none is
+   * too long.
+   */
   readonly waitMs?: number | undefined;
 }
 
 /** Work that a queue has left: jobs can go on, or wait for a provider alone. */
 type Left = "jobs" | "providers" | null;
 
-/** Resolves when no open run of the queues has anything left that is waited for, or the signal aborts. Answers what is left. */
+/**
+ * Resolves when no open run of the queues has anything left that is waited for, or the signal
+ * aborts. Answers what is left.
+ */
 export async function untilIdle({ waitMs = Number.POSITIVE_INFINITY, ...idling }: Idling): Promise<Left> {
   let waited = 0;
   while (!idling.signal.aborted) {

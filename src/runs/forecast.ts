@@ -17,7 +17,9 @@ export interface Forecast {
   /** Jobs that are over. */
   readonly from: number;
   readonly likely: Sum;
-  /** The cost if each job takes as much as the dearest took or could have taken, within the limits. */
+  /**
+   * The cost if each job takes as much as the dearest took or could have taken, within the limits.
+   */
   readonly at_most: Sum;
 }
 
@@ -26,7 +28,10 @@ interface Sum {
   readonly tokens: number;
 }
 
-/** The number of first jobs that run with placeholders for answers, to estimate the most that they could cost. */
+/**
+ * The number of first jobs that run with placeholders for answers, to estimate the most that they
+ * could cost.
+ */
 const TRIED = 3;
 
 export interface ForecastAsked {
@@ -66,7 +71,9 @@ export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null
   return { jobs: all, from, likely: whole(likely), at_most: whole(greater(likely, bounded)) };
 }
 
-/** The cost of the answers that a job took over from earlier runs. A row may be damaged or hostile. */
+/**
+ * The cost of the answers that a job took over from earlier runs. A row may be damaged or hostile.
+ */
 function savedBy(job: JobRow): Sum {
   const { saved } = toldOf(job);
   const { cost_usd, tokens } = isRecord(saved) ? saved : NOTHING;
@@ -98,7 +105,9 @@ const greater = (a: Sum, b: Sum) => each((name) => Math.max(a[name], b[name]));
 const lesser = (a: Sum, b: Sum) => each((name) => Math.min(a[name], b[name]));
 const whole = (sum: Sum): Sum => ({ cost_usd: sum.cost_usd, tokens: Math.round(sum.tokens) });
 
-/** The most that one of the first jobs could have taken, if each answer were as long as it may be. */
+/**
+ * The most that one of the first jobs could have taken, if each answer were as long as it may be.
+ */
 async function couldTake({ spec, session, runs, submitted }: ForecastAsked): Promise<Sum> {
   let most = NOTHING;
   let tried = 0;

@@ -9,7 +9,10 @@ export interface InProcessOptions {
   readonly held?: number;
   /** Lapses after which a ticket is dead. */
   readonly mostLapses?: number;
-  /** Time that a ticket waits after its first lapse, ms. The time doubles with each, up to SLOWEST times as long. */
+  /**
+   * Time that a ticket waits after its first lapse, ms. The time doubles with each, up to SLOWEST
+   * times as long.
+   */
   readonly retryMs?: number;
 }
 
@@ -21,7 +24,10 @@ interface Handlers {
   dead(letter: DeadLetter): Promise<Verdict>;
 }
 
-/** Hands tickets out in this process alone. They live as long as it does: the rows say what is to be offered again. */
+/**
+ * Hands tickets out in this process alone. They live as long as it does: the rows say what is to be
+ * offered again.
+ */
 export function openInProcess({
   held = 1000,
   mostLapses = MOST_LAPSES,
@@ -106,7 +112,8 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
   function enqueue(ticket: Ticket, lapses: number): void {
     const key = keyOf(ticket);
     const trial = async () => {
-      // The session of a job that is being tried here is free once that try is over, and not sooner.
+      // The session of a job that is being tried here is free once that try is over, and not
+      // sooner.
       const before = running.get(key);
       if (before) {
         void before.then(() => enqueue(ticket, lapses));

@@ -2,7 +2,9 @@ import * as v from "valibot";
 import { isRecord } from "../platform/json.ts";
 import type { Counts, JobPage, JobRow, Jobs } from "../store/index.ts";
 
-/** The fields that a job told of itself. A row may be damaged or hostile: any field may be anything. */
+/**
+ * The fields that a job told of itself. A row may be damaged or hostile: any field may be anything.
+ */
 export const toldOf = ({ told }: JobRow) => (isRecord(told) ? told : {});
 
 /** The warnings among these fields. */
@@ -31,7 +33,9 @@ const Refused = v.object({
   at: v.fallback(v.number(), 0),
 });
 
-/** The last refusal of a job that is not over, or the one that it failed by; null: none is known. */
+/**
+ * The last refusal of a job that is not over, or the one that it failed by; null: none is known.
+ */
 export function refusalOf(job: JobRow): Refusal | null {
   const told = toldOf(job);
   const isFailed = job.state === "failed" && OF_PROVIDERS.has(told.error_code);
@@ -83,7 +87,8 @@ export function openReasons() {
       if (job.state !== "failed") return;
       const { error_code, error } = toldOf(job);
       const reason = { error_code: String(error_code ?? "unknown"), error: String(error ?? "") };
-      // Errors of scripts differ by their words, and others by their code: their words name what differs from job to job.
+      // Errors of scripts differ by their words, and others by their code: their words name what
+      // differs from job to job.
       const key = reason.error_code === "js_error" ? `js_error ${reason.error}` : reason.error_code;
       const known = found.get(key) ?? { ...reason, count: 0 };
       found.set(key, { ...known, count: known.count + 1 });
@@ -102,7 +107,10 @@ export interface TopReason extends Reason {
   readonly filtered: number;
 }
 
-/** Finds the most frequent reason while a run goes on: the jobs are looked at again when more have failed. */
+/**
+ * Finds the most frequent reason while a run goes on: the jobs are looked at again when more have
+ * failed.
+ */
 export function openTopReason(jobs: Pick<Jobs, "list">, run: string): (failed: number) => Promise<TopReason | null> {
   let seen = 0;
   let top: TopReason | null = null;

@@ -174,7 +174,10 @@ function damageIn({ error_code: code, error_message: message, suggestion }: Exec
   return code === "store_corrupt" ? { damage: { code, message, suggestion } } : {};
 }
 
-/** The newest exec, if it is that of a script; else the context has been loaded, or nothing has been done. */
+/**
+ * The newest exec, if it is that of a script; else the context has been loaded, or nothing has been
+ * done.
+ */
 function cellOf(resumed: Resumed | null): { readonly isRecorded: boolean; readonly envelope: ExecEnvelope } | null {
   if (resumed?.kind !== "cell" || !resumed.envelope || "answer" in resumed.envelope) return null;
   return { isRecorded: resumed.how === "replayed", envelope: resumed.envelope };
@@ -197,7 +200,10 @@ async function recordsOf(store: Store, session: string) {
   return (await store.journal(session)).map(({ record }) => readRecord(record));
 }
 
-/** The most output that a job's row keeps, since it is read whole. The session's journal has the rest. */
+/**
+ * The most output that a job's row keeps, since it is read whole. The session's journal has the
+ * rest.
+ */
 const OUTPUT_UNITS = 2 ** 20;
 
 /** The facts of an end that are kept beside its result. */

@@ -42,20 +42,30 @@ type ProcessOptions = Pick<
 
 /** The store, and what this process allows: no run can add to it, raise or replace any of it. */
 export interface RunsOptions extends ProcessOptions {
-  /** Folder of the store, or `postgres://USER@HOST/DATABASE`, on which `belay worker` works as well. */
+  /**
+   * Folder of the store, or `postgres://USER@HOST/DATABASE`, on which `belay worker` works as well.
+   */
   readonly store: string;
 }
 
-/** One script over many inputs. The same options later, in another process too, continue the run. */
+/**
+ * One script over many inputs. The same options later, in another process too, continue the run.
+ */
 export interface RunOptions {
-  /** The cell that runs once for each input, which it has as `job`. A `name` stands in its tracebacks. */
+  /**
+   * The cell that runs once for each input, which it has as `job`. A `name` stands in its
+   * tracebacks.
+   */
   readonly script: string | { readonly name: string; readonly source: string };
   /**
-   * JSON values of at most 1 MB. Each is a job, named by its field `id`, or by a hash if it has none. All of them are read and
-   * checked before anything is submitted.
+   * JSON values of at most 1 MB. Each is a job, named by its field `id`, or by a hash if it has
+   * none. All of them are read and checked before anything is submitted.
    */
   readonly inputs: Iterable<Json> | AsyncIterable<Json>;
-  /** Name of the run (default: the script's name and a hash of what the run does, such as `label-3f2a91c0`). */
+  /**
+   * Name of the run (default: the script's name and a hash of what the run does, such as
+   * `label-3f2a91c0`).
+   */
   readonly name?: string | undefined;
   /** True begins another run, `NAME-2`, although there is one of this name. */
   readonly isNew?: boolean | undefined;
@@ -75,9 +85,15 @@ export interface RunOptions {
   readonly limits?: Partial<ExecLimits> | undefined;
   /** Budget of each job. */
   readonly budget?: Partial<Omit<BudgetLimits, "max_functions">> | undefined;
-  /** Limits of all jobs together. If one is spent, the run is paused; submitting it with a higher one continues it. */
+  /**
+   * Limits of all jobs together. If one is spent, the run is paused; submitting it with a higher
+   * one continues it.
+   */
   readonly runLimits?: RunLimitOptions | undefined;
-  /** Jobs that the run has and that are tried again: those that failed, were cancelled, or whose input has changed. */
+  /**
+   * Jobs that the run has and that are tried again: those that failed, were cancelled, or whose
+   * input has changed.
+   */
   readonly retry?: readonly ("failed" | "cancelled" | "changed")[] | undefined;
   /** Aborting it stops the loading of contexts: nothing is submitted then. */
   readonly signal?: AbortSignal | undefined;
@@ -92,9 +108,15 @@ export interface RunLimitOptions {
 }
 
 export interface FollowOptions {
-  /** False follows the run and leaves the work to `belay worker`, on a server's store (default true). */
+  /**
+   * False follows the run and leaves the work to `belay worker`, on a server's store (default
+   * true).
+   */
   readonly work?: boolean | undefined;
-  /** Jobs at once in this process (default: two for each core, at most one for each 64 MB of memory). */
+  /**
+   * Jobs at once in this process (default: two for each core, at most one for each 64 MB of
+   * memory).
+   */
   readonly concurrency?: number | undefined;
   /** Aborting suspends the jobs of this process where they are; the run can be continued. */
   readonly signal?: AbortSignal | undefined;
@@ -111,11 +133,13 @@ export type RunEvent =
 /** Runs of one store. */
 export interface Runs extends AsyncDisposable {
   /**
-   * Makes the run, or continues the one of this name: known jobs stay as they are, and new inputs are added. Nothing runs before
-   * `follow`. A process that is killed here leaves the jobs that it had added, and the same call adds the others.
+   * Makes the run, or continues the one of this name: known jobs stay as they are, and new inputs
+   * are added. Nothing runs before `follow`. A process that is killed here leaves the jobs that it
+   * had added, and the same call adds the others.
    *
-   * @throws RlmError `invalid_argument` for an option or an input; `no_model_configured`; `run_differs` if the run of this name
-   * does something else, or known inputs have changed; `session_busy`; the errors of loading
+   * @throws RlmError `invalid_argument` for an option or an input; `no_model_configured`;
+   * `run_differs` if the run of this name does something else, or known inputs have changed;
+   * `session_busy`; the errors of loading
    */
   submit(options: RunOptions): Promise<Run>;
   /** Closes the store. */
@@ -131,14 +155,16 @@ export interface Run {
   /** Reads how the run stands. */
   status(): Promise<RunStatus>;
   /**
-   * Works on the run, and resolves when all jobs are over, when it is paused, or when `signal` aborts: `state` and `why` tell.
-   * A failed job does not reject. If the process is killed, the same calls continue each job at its `await`, and no recorded
-   * answer is asked for twice.
+   * Works on the run, and resolves when all jobs are over, when it is paused, or when `signal`
+   * aborts: `state` and `why` tell. A failed job does not reject. If the process is killed, the
+   * same calls continue each job at its `await`, and no recorded answer is asked for twice.
    *
    * @throws RlmError `store_failed`, `store_corrupt`
    */
   follow(options?: FollowOptions): Promise<RunStatus>;
-  /** Gives the results of the jobs of this submission that are over, in the order of their inputs. */
+  /**
+   * Gives the results of the jobs of this submission that are over, in the order of their inputs.
+   */
   results(): AsyncIterable<JobResult>;
 }
 

@@ -58,7 +58,10 @@ export interface DamagedOfRun {
   readonly problem: string;
 }
 
-/** Attempts that were begun: those that failed in a way that counts, and the one that runs or ended it. */
+/**
+ * Attempts that were begun: those that failed in a way that counts, and the one that runs or ended
+ * it.
+ */
 export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
   const isBeingTried = begun_at !== null && state !== "waiting" && state !== "parked";
   return attempts + (isBeingTried ? 1 : 0);

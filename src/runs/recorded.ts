@@ -20,7 +20,11 @@ export interface Reusing {
   readonly files?: RunFiles | undefined;
 }
 
-/** `null` if the line takes nothing over, or no earlier run has its script or table. @param without the id of its own run */
+/**
+ * `null` if the line takes nothing over, or no earlier run has its script or table.
+ *
+ * @param without the id of its own run
+ */
 export async function recordedFor(
   { isFresh, files }: Reusing,
   store: Store,
@@ -59,10 +63,18 @@ export async function* dryRuns(wanted: DryRuns): AsyncIterable<{ readonly job: A
   }
 }
 
-/** Inputs that are run with placeholders if answers are on record: few jobs at the beginning would say little of the others. */
+/**
+ * Inputs that are run with placeholders if answers are on record: few jobs at the beginning would
+ * say little of the others.
+ */
 const MOST_SAMPLED = 100;
 
-/** True for inputs spread over all of them. @param count how many there are @param first of those that are looked at */
+/**
+ * True for inputs spread over all of them.
+ *
+ * @param count how many there are
+ * @param first of those that are looked at
+ */
 export function spread(count: number, first = 0): (at: number) => boolean {
   const rest = count - first;
   const step = Math.max(1, rest / MOST_SAMPLED);

@@ -10,7 +10,10 @@ export interface FinalJobs {
   /** The run's id. */
   readonly run: string;
   readonly jobs: Pick<Jobs, "input" | "list" | "result">;
-  /** The numbers of the jobs, in the order of their results; null: all jobs of the run, in their order. */
+  /**
+   * The numbers of the jobs, in the order of their results; null: all jobs of the run, in their
+   * order.
+   */
   readonly order: readonly number[] | null;
 }
 
@@ -67,14 +70,20 @@ async function* placedJobs({ run, jobs, order, unordered }: ResultsAsked, first:
   }
 }
 
-/** The numbers from this place on, up to a page, as far as they rise. Lists are in the order of numbers. */
+/**
+ * The numbers from this place on, up to a page, as far as they rise. Lists are in the order of
+ * numbers.
+ */
 function risingIn(order: readonly number[], from: number): readonly number[] {
   let to = from + 1;
   while (to < order.length && to - from < PAGE && (order[to] ?? 0) > (order[to - 1] ?? 0)) to += 1;
   return order.slice(from, to);
 }
 
-/** The result of a job that is over, by its wire names: the line that `belay batch SCRIPT --out FILE` writes for it. */
+/**
+ * The result of a job that is over, by its wire names: the line that `belay batch SCRIPT --out
+ * FILE` writes for it.
+ */
 export interface JobResult {
   /** Id of the job. */
   readonly job: string;
@@ -134,7 +143,11 @@ const Result = v.object({
 /** The result that a line says. */
 export const resultIn = (line: string): JobResult => v.parse(Result, JSON.parse(line));
 
-/** The line of a job that is over, without its end. @param result JSON of what its cell gave; null: it gave nothing */
+/**
+ * The line of a job that is over, without its end.
+ *
+ * @param result JSON of what its cell gave; null: it gave nothing
+ */
 export function resultLine(job: JobRow, result: string | null): string {
   const told = toldOf(job);
   const before = { job: job.id, n: job.n, status: job.state };

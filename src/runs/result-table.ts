@@ -13,8 +13,9 @@ export async function* tableLines(asked: FinalJobs, isPlain = false): AsyncItera
 }
 
 /**
- * Names of columns, then a row for each job that is over: the job, its status, its input, its result, its error and its cost, and
- * its warnings if any job has some. The results are read twice, since all of them say which columns there are.
+ * Names of columns, then a row for each job that is over: the job, its status, its input, its
+ * result, its error and its cost, and its warnings if any job has some. The results are read twice,
+ * since all of them say which columns there are.
  */
 export async function* tableRows(asked: FinalJobs): AsyncIterable<readonly Cell[]> {
   const inputs = openFields("input");
@@ -63,7 +64,10 @@ async function inputOf(jobs: FinalJobs["jobs"], job: JobRow): Promise<[input: Wr
   }
 }
 
-/** A result may have any number of fields. With more than so many the values are whole, in one column. */
+/**
+ * A result may have any number of fields. With more than so many the values are whole, in one
+ * column.
+ */
 const MOST_FIELDS = 1000;
 
 type Cell = string | number | boolean | null;
@@ -135,8 +139,8 @@ function cellText(cell: Cell, isPlain: boolean): string {
 }
 
 /**
- * A spreadsheet takes such a text for a formula, which can call programs and send data away: it gets a `'`. Full-width signs count
- * as well, and numbers stay.
+ * A spreadsheet takes such a text for a formula, which can call programs and send data away: it
+ * gets a `'`. Full-width signs count as well, and numbers stay.
  */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;

@@ -37,7 +37,10 @@ type Call = Parameters<RunPart["reserve"]>[0];
 
 /** The first wait for money that others hold, and the longest, ms. */
 const FIRST_WAIT_MS = 250;
-/** A job by batch whose run has no money free asks again after this, ms, if nothing has offered it before. */
+/**
+ * A job by batch whose run has no money free asks again after this, ms, if nothing has offered it
+ * before.
+ */
 const HELD_MS = 300_000;
 const MOST_WAIT_MS = 4000;
 /** A job whose provider was too busy for a call and its retries asks again after this, ms. */
@@ -47,7 +50,9 @@ const BUSY_MS = 60_000;
 export function openMoney(parts: MoneyParts): RunPart {
   const { key, suspension, rates } = parts;
   const { hold, give, place } = openHolds(parts);
-  /** Calls that are held as a sub-call, by the hold of their first request, and what that has spent. */
+  /**
+   * Calls that are held as a sub-call, by the hold of their first request, and what that has spent.
+   */
   const counted = new Map<string, Counted>();
   /** Marks of the newest requests of calls. */
   const sent = new Map<string, number>();
@@ -116,7 +121,10 @@ export function openMoney(parts: MoneyParts): RunPart {
   };
 }
 
-/** Waits for money and for places of rates. A call that cannot have them is parked, or ends with the failure. */
+/**
+ * Waits for money and for places of rates. A call that cannot have them is parked, or ends with the
+ * failure.
+ */
 function openHolds(parts: MoneyParts) {
   const { jobs, key, fence, suspension, rates } = parts;
   let attempts = 0;
@@ -174,7 +182,10 @@ const SPENT = failure("budget_exceeded", "the run's limit has no room for the re
 
 /** Rates of a run's providers, which all workers with the same key share. */
 interface Rates {
-  /** Takes the place of a request. Gives the time to wait for it, ms; 0 for a provider without a rate. */
+  /**
+   * Takes the place of a request. Gives the time to wait for it, ms; 0 for a provider without a
+   * rate.
+   */
   turn(model: string, tokens: number): Promise<number>;
   /** Notes that the provider said to wait for `ms`. */
   hush(model: string, ms: number): Promise<void>;

@@ -21,7 +21,9 @@ export interface RunState
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
   readonly reason?: Reason | null;
-  /** The instant at which the first parked job goes on by itself; null or absent: it is not known. */
+  /**
+   * The instant at which the first parked job goes on by itself; null or absent: it is not known.
+   */
   readonly next?: number | null;
   /** Jobs that wait for what calls by batch hold; null or absent: none do. */
   readonly held_back?: HeldJobs | null;
@@ -96,8 +98,9 @@ export interface RunStatus extends RunFigures {
 }
 
 /**
- * `over`: all jobs have ended. `paused`: `why` has the reason. `interrupted`: the process of its running jobs has ended, and
- * nobody continues them. `parked`: jobs wait for a provider, or for money.
+ * `over`: all jobs have ended. `paused`: `why` has the reason. `interrupted`: the process of its
+ * running jobs has ended, and nobody continues them. `parked`: jobs wait for a provider, or for
+ * money.
  */
 export type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
 
@@ -217,7 +220,9 @@ export function budgetReason(limit: keyof Amount): string {
   return `budget: ${LIMIT_NAMES[limit]}`;
 }
 
-/** The limit that is spent of a run that is paused for this reason; null: there is another reason. */
+/**
+ * The limit that is spent of a run that is paused for this reason; null: there is another reason.
+ */
 export function limitIn(why: string | null): keyof Amount | null {
   return KINDS.find((limit) => budgetReason(limit) === why) ?? null;
 }

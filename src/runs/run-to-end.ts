@@ -24,7 +24,10 @@ export interface RunToEnd
   readonly works: boolean;
   /** Suspends the jobs of this process. */
   readonly stop: AbortSignal;
-  /** True if jobs may take any time to be suspended. Default: 4 s, after which the process may end without them. */
+  /**
+   * True if jobs may take any time to be suspended. Default: 4 s, after which the process may end
+   * without them.
+   */
   readonly isPatient?: boolean;
   /** Time to wait for providers if nothing else can go on, ms. Default: to the end. */
   readonly waitMs?: number | undefined;
@@ -121,7 +124,9 @@ function follow(
   });
 }
 
-/** `belay jobs retry` and `resume` are other processes too: what they let wait has no ticket here. */
+/**
+ * `belay jobs retry` and `resume` are other processes too: what they let wait has no ticket here.
+ */
 function openOffering({ store, run, dispatcher, offering, concurrency }: RunToEnd): (now: CountedRun) => void {
   let isOffering = true;
   async function until(offered: Promise<void>): Promise<void> {
@@ -138,7 +143,9 @@ function openOffering({ store, run, dispatcher, offering, concurrency }: RunToEn
   };
 }
 
-/** `belay jobs cancel` is another process, and reaches the tries of this one through the rows alone. */
+/**
+ * `belay jobs cancel` is another process, and reaches the tries of this one through the rows alone.
+ */
 function openCancelling(jobs: Pick<Jobs, "list">, run: string, dispatcher: Dispatcher): () => Promise<void> {
   const nudged = new Set<string>();
   return async () => {
@@ -150,7 +157,10 @@ function openCancelling(jobs: Pick<Jobs, "list">, run: string, dispatcher: Dispa
   };
 }
 
-/** The time within which jobs are suspended, ms. The process then ends without it: records are on disk anyway. */
+/**
+ * The time within which jobs are suspended, ms. The process then ends without it: records are on
+ * disk anyway.
+ */
 const SUSPEND_MS = 4000;
 
 /** The work of this process. */
@@ -158,8 +168,8 @@ export interface Working {
   /** Rejects if the work fails; otherwise it does not settle. */
   readonly failed: Promise<never>;
   /**
-   * Begins no further job. Resolves to true when those that run are over, and to false if `stopped` has aborted and suspending
-   * them takes too long. Rejects if the work has failed.
+   * Begins no further job. Resolves to true when those that run are over, and to false if `stopped`
+   * has aborted and suspending them takes too long. Rejects if the work has failed.
    */
   finish(stopped: AbortSignal): Promise<boolean>;
 }
@@ -186,7 +196,8 @@ function failureOf(working: Promise<void>): Promise<never> {
 }
 
 /**
- * Opens the dispatcher of a store: in a folder this process hands out the tickets, on a server pg-boss does.
+ * Opens the dispatcher of a store: in a folder this process hands out the tickets, on a server
+ * pg-boss does.
  *
  * @param log receives complaints of the queue, for people
  * @throws RlmError `store_failed`, `store_too_new`

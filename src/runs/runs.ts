@@ -18,23 +18,30 @@ import { hashOfRun, type RunSpec } from "./spec.ts";
 /** The runs of a store. Reading is done with `store.jobs`. */
 export interface StoreRuns {
   /**
-   * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 100 at a time, so a run
-   * of any size takes bounded memory. Nothing is offered to a dispatcher.
+   * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are
+   * added 100 at a time, so a run of any size takes bounded memory. Nothing is offered to a
+   * dispatcher.
    *
    * @param again known jobs that nobody tries: they wait again, for what is asked of them now
    * @throws RlmError `run_differs` if the run of this name does something else
    */
   submit(run: Submission, inputs: Inputs, again?: Again): Promise<Submitted>;
-  /** Compares these jobs with those of the run; `job` is null if it has none of this id. Nothing is changed. */
+  /**
+   * Compares these jobs with those of the run; `job` is null if it has none of this id. Nothing is
+   * changed.
+   */
   known(run: RunRow, inputs: Inputs): AsyncIterable<{ readonly id: string; readonly job: KnownJob | null }>;
   /** Keeps a context in the store. Gives its key. @throws as `load` */
   keepContext(source: LoadSource, options: ContextOptions): Promise<string>;
   /**
-   * Changes the run or its jobs in the store, tells the workers that try them, and offers what may be tried again. Without a
-   * dispatcher a worker notices by its next sweep.
+   * Changes the run or its jobs in the store, tells the workers that try them, and offers what may
+   * be tried again. Without a dispatcher a worker notices by its next sweep.
    */
   change(run: RunRow, change: Change, dispatcher: Dispatcher | null): Promise<void>;
-  /** Offers every job of the run's queue that may be tried. Counts the lapses of those that a process of this folder left. */
+  /**
+   * Offers every job of the run's queue that may be tried. Counts the lapses of those that a
+   * process of this folder left.
+   */
   offer(run: RunRow, dispatcher: Dispatcher): Promise<void>;
   /**
    * Runs the script over one input with placeholders for answers. Nothing is sent or kept.
@@ -55,7 +62,9 @@ type ContextOptions = Parameters<typeof loadIntoStore>[2];
 /** Jobs of a run that are run again. */
 interface Again {
   readonly ids: ReadonlySet<string>;
-  /** Model of their calls that name none, if it is another one than the run's; `null`: the run's. */
+  /**
+   * Model of their calls that name none, if it is another one than the run's; `null`: the run's.
+   */
   readonly model: string | null;
 }
 
@@ -144,7 +153,10 @@ export async function* dueJobs(
 
 const DUE_PAGE = 1000;
 
-/** Jobs that are read or written at once. Memory for larger pages would stay with a process that only waits. */
+/**
+ * Jobs that are read or written at once. Memory for larger pages would stay with a process that
+ * only waits.
+ */
 const PAGE = 100;
 
 /** Jobs in pages, each with the id that its session will have. */

@@ -6,7 +6,10 @@ import { optionsOfJob } from "../settings/options.ts";
 import type { WorkerSession } from "./api.ts";
 import type { RunSpec } from "./spec.ts";
 
-/** Options of the sessions of a run's jobs: what the run asks for, within what this process allows. Nothing of a row widens it. */
+/**
+ * Options of the sessions of a run's jobs: what the run asks for, within what this process allows.
+ * Nothing of a row widens it.
+ */
 export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
   const { cwd, indexDir } = own;
   const budget = { max_time_ms: DEFAULT_JOB_MS, ...spec.budget };

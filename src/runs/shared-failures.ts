@@ -1,9 +1,9 @@
 import type { JobKey } from "../store/index.ts";
 
 /**
- * Failures of calls that no job causes: no credit, a wrong key, a dead server, an unknown model. A job that meets one goes back
- * as it is, unless calls of other jobs have been sent and answered since it went back for one before: then the failure is its
- * own.
+ * Failures of calls that no job causes: no credit, a wrong key, a dead server, an unknown model. A
+ * job that meets one goes back as it is, unless calls of other jobs have been sent and answered
+ * since it went back for one before: then the failure is its own.
  */
 export interface Troubles {
   /** Gives a mark for a request that is sent now. */
@@ -15,26 +15,37 @@ export interface Troubles {
   /** True if the failure is to reach the job's cell. */
   isOwn(key: JobKey, code: string): boolean;
   /**
-   * Notes that the job goes back. True if the run is to be paused: as many jobs went back in a row for the same reason, or for
-   * the same model while it answered nothing and no job was done, whatever other models answered.
+   * Notes that the job goes back. True if the run is to be paused: as many jobs went back in a row
+   * for the same reason, or for the same model while it answered nothing and no job was done,
+   * whatever other models answered.
    */
   wentBack(key: JobKey, code: string, model: string): boolean;
-  /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
+  /**
+   * Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it.
+   */
   pausing(run: string, pause: () => Promise<void>): Promise<void>;
 }
 
 /** The number of equal failures in a row that pause a run. */
 const IN_A_ROW = 3;
-/** An account without credit refuses every call: one failure pauses a run, and is never a job's own. */
+/**
+ * An account without credit refuses every call: one failure pauses a run, and is never a job's own.
+ */
 const AT_ONCE = "no_credit";
 
 interface Trouble {
   code: string;
   count: number;
-  /** Jobs that went back, by number, with the marks at which they did; and those since when a call was sent and answered. */
+  /**
+   * Jobs that went back, by number, with the marks at which they did; and those since when a call
+   * was sent and answered.
+   */
   readonly back: Map<number, number>;
   readonly own: Set<number>;
-  /** Numbers of the jobs that went back for each model, for one reason, since it answered or a job was done. */
+  /**
+   * Numbers of the jobs that went back for each model, for one reason, since it answered or a job
+   * was done.
+   */
   readonly silent: Map<string, { readonly code: string; readonly jobs: Set<number> }>;
 }
 

@@ -6,8 +6,9 @@ import { isRecord } from "../platform/json.ts";
 import { schemasAt } from "../settings/options.ts";
 
 /**
- * The work of each job of a run, as the run's row has it. Whoever can write to the store can write a row, so nothing here is
- * a key, a place or a permission, and all numbers are bounded. What a worker allows by its own flags counts beside it.
+ * The work of each job of a run, as the run's row has it. Whoever can write to the store can write
+ * a row, so nothing here is a key, a place or a permission, and all numbers are bounded. What a
+ * worker allows by its own flags counts beside it.
  */
 export type RunSpec = Readonly<v.InferOutput<typeof Spec>>;
 
@@ -39,7 +40,10 @@ const Spec = v.object({
   budget: v.optional(v.object(schemasAt("run", "budget")), {}),
   /** No context, one that all jobs share, or one of each job's own. */
   context: v.picklist(["none", "shared", "each"]),
-  /** The decoding of tables and contexts, as flags said it. It only tells runs apart: what jobs have is decoded already. */
+  /**
+   * The decoding of tables and contexts, as flags said it. It only tells runs apart: what jobs have
+   * is decoded already.
+   */
   decoding: v.exactOptional(v.object({ encoding: v.exactOptional(Label), lossy: v.exactOptional(v.boolean()) })),
   /** Further tries of a job whose machine or context was lost. */
   retries: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(100)), 2),
@@ -84,7 +88,10 @@ export function newSpec(spec: v.InferInput<typeof Spec>): RunSpec {
   });
 }
 
-/** SHA-256, hex, of what makes a run another one: script, model, limits, budget of a job, what its contexts are, and how they were decoded. */
+/**
+ * SHA-256, hex, of what makes a run another one: script, model, limits, budget of a job, what its
+ * contexts are, and how they were decoded.
+ */
 export function hashOfRun({ script, model, thinking, sampling, limits, budget, context, decoding }: RunSpec): string {
   const what = [script.source, model, sorted(limits), sorted(budget), context];
   // Runs of earlier builds keep their hash.
@@ -105,7 +112,11 @@ const DIGITS = 8;
 /** Room for the hash behind it, and for `-2` behind that. */
 const BASE_UNITS = 80;
 
-/** `reviews-3f2a91c0`: what a run is called unless `--name` says otherwise. @param hash of what the run does, hex */
+/**
+ * `reviews-3f2a91c0`: what a run is called unless `--name` says otherwise.
+ *
+ * @param hash of what the run does, hex
+ */
 export function runName(script: string, hash: string): string {
   const base = basename(script, extname(script)).replaceAll(/[^\p{L}\p{N}._-]+/gu, "-");
   return `${base.replace(/^[^\p{L}\p{N}]+/u, "").slice(0, BASE_UNITS) || "run"}-${hash.slice(0, DIGITS)}`;

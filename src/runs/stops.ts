@@ -5,7 +5,9 @@ import type { Stops, Suspended, TryParts } from "./try-parts.ts";
 
 /** A try lasts at most so long, ms; the ticket's expiry after 24 h is the net below. */
 const DAY_MS = 23 * 3600_000;
-/** A ticket tells once that its job has changed. From then on the row is read as often as this, ms. */
+/**
+ * A ticket tells once that its job has changed. From then on the row is read as often as this, ms.
+ */
 const LOOK_MS = 10_000;
 
 /** Reasons to stop a try while its cell runs. */

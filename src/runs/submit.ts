@@ -61,8 +61,11 @@ interface SubmitParts extends AskedParts {
 }
 
 /**
- * Puts the jobs and their contexts into the store. Nothing is run yet. `inputs` gives the jobs of the line.
- * @throws RlmError `run_differs` and `session_busy`, before a row is written, and what loading throws
+ * Puts the jobs and their contexts into the store. Nothing is run yet. `inputs` gives the jobs of
+ * the line.
+ *
+ * @throws RlmError `run_differs` and `session_busy`, before a row is written, and what loading
+ * throws
  */
 export async function submit(
   asked: RunAsked,
@@ -94,7 +97,11 @@ export async function submit(
 /** The jobs of the line, with those that the run has. */
 type Known = AsyncIterable<{ readonly id: string; readonly job: KnownJob | null }>;
 
-/** The command works on the whole run: of one with other open jobs it would not run a part alone. @throws RlmError `run_differs` */
+/**
+ * The command works on the whole run: of one with other open jobs it would not run a part alone.
+ *
+ * @throws RlmError `run_differs`
+ */
 async function checkPart(asked: RunAsked, there: RunRow, { jobs }: Store, known: Known): Promise<void> {
   const counts = await jobs.counts(there.id);
   let others = jobsIn(counts) - overIn(counts);
@@ -108,7 +115,11 @@ async function checkPart(asked: RunAsked, there: RunRow, { jobs }: Store, known:
   });
 }
 
-/** Refuses another share or queue: the jobs have their ranks and tickets already. @throws RlmError `run_differs` */
+/**
+ * Refuses another share or queue: the jobs have their ranks and tickets already.
+ *
+ * @throws RlmError `run_differs`
+ */
 function checkSame({ own, queue: asked }: RunAsked, { name, queue, share }: RunRow): void {
   const isOtherShare = (own.share ?? share) !== share;
   const isOtherQueue = asked !== null && (own.queue ?? queue) !== queue;
@@ -121,8 +132,10 @@ function checkSame({ own, queue: asked }: RunAsked, { name, queue, share }: RunR
 
 /**
  * Ids of known jobs that are run again with what is asked of them now: those that the flags name.
+ *
  * @param hasContexts a context may have changed too
- * @throws RlmError `run_differs` if other inputs have changed, `session_busy` if a changed job is being tried
+ * @throws RlmError `run_differs` if other inputs have changed, `session_busy` if a changed job is
+ * being tried
  */
 async function jobsAnew(asked: RunAsked, known: Known, hasContexts: boolean): Promise<ReadonlySet<string>> {
   const { own, inputs, cures } = asked;
@@ -192,8 +205,9 @@ interface RunOfLine {
 }
 
 /**
- * Finds the run by its name, or by what its jobs do. With `--retry-failed` another model is that of the jobs that are tried again:
- * then the run is the newest one of the script and table that differs in its model alone, and has failed jobs.
+ * Finds the run by its name, or by what its jobs do. With `--retry-failed` another model is that of
+ * the jobs that are tried again: then the run is the newest one of the script and table that
+ * differs in its model alone, and has failed jobs.
  */
 async function runOfLine(asked: RunAsked, spec: RunSpec, jobs: FoundRuns): Promise<RunOfLine> {
   const { own } = asked;

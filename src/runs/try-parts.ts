@@ -5,7 +5,10 @@ import type { WorkProgress } from "./api.ts";
 import type { Reason, Troubles } from "./shared-failures.ts";
 import type { RunSpec } from "./spec.ts";
 
-/** The parts of a try. `docs/durability.md` lists what a process that takes over finds after each of its steps. */
+/**
+ * The parts of a try. `docs/durability.md` lists what a process that takes over finds after each of
+ * its steps.
+ */
 export interface TryParts {
   readonly jobs: Pick<Jobs, "begin" | "change" | "counts" | "finish" | "put" | "read">;
   /** The image format of this build, and whether it can read another one. */
@@ -13,7 +16,11 @@ export interface TryParts {
   /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
   refusal(spec: RunSpec): string | null;
   readonly troubles: Pick<Troubles, "done" | "wentBack" | "pausing">;
-  /** Takes the lease of the job's session. If that is missing, it is made for this try. @throws RlmError `session_busy` */
+  /**
+   * Takes the lease of the job's session. If that is missing, it is made for this try.
+   *
+   * @throws RlmError `session_busy`
+   */
   lease(found: JobOfRun, taking?: Taking): Promise<JobLease>;
   /** The worker is to stop. */
   readonly stopped: AbortSignal;
@@ -38,13 +45,20 @@ export interface JobLease {
   readonly begun?: boolean | undefined;
   /** Recorded answers of the session. */
   answers(): Promise<number>;
-  /** Opens the session. Its money is that of the run, and `stops` can park it. @throws RlmError `context_lost` … */
+  /**
+   * Opens the session. Its money is that of the run, and `stops` can park it.
+   *
+   * @throws RlmError `context_lost` …
+   */
   open(spec: RunSpec, stops: Pick<Stops, "park" | "suspend">): Promise<JobSession>;
   release(): Promise<void>;
 }
 
 export interface JobSession {
-  /** Finishes from the record if the cell is over; goes on if it was interrupted; else runs the script. */
+  /**
+   * Finishes from the record if the cell is over; goes on if it was interrupted; else runs the
+   * script.
+   */
   run(signals: { readonly signal: AbortSignal; readonly suspend: AbortSignal }): Promise<JobEnd>;
   /** Gives up what was interrupted, and tells what the job has spent. */
   discard(): Promise<Json>;
@@ -55,7 +69,10 @@ export interface JobSession {
 export type JobEnd =
   /** Its last exec is over, and recorded. `code` is null if it succeeded; `result` is JSON. */
   | { readonly kind: "over"; readonly code: ErrorCode | null; readonly result: string | null; readonly told: Json }
-  /** It stands where it was: it was suspended, or the store refused its records. `damage`: the store is damaged. */
+  /**
+   * It stands where it was: it was suspended, or the store refused its records. `damage`: the store
+   * is damaged.
+   */
   | { readonly kind: "unfinished"; readonly damage?: Reason };
 
 /** Why a try was suspended. `left`: another try has the job, or it is over. */

@@ -15,7 +15,9 @@ const LEAVING_MS = 500;
 /** Why such a job waits. */
 const PUT_BACK: ReadonlySet<string | null> = new Set([null, "delivery"]);
 
-/** One try of a job, from its ticket to the verdict. It rejects only because of a defect of Belay. */
+/**
+ * One try of a job, from its ticket to the verdict. It rejects only because of a defect of Belay.
+ */
 export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
   let busyMs = BUSY_MS;
   try {
@@ -37,7 +39,10 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
   }
 }
 
-/** The verdict on a try that began; the fence of its lease if the row refused it. The lease is given back in both cases. */
+/**
+ * The verdict on a try that began; the fence of its lease if the row refused it. The lease is given
+ * back in both cases.
+ */
 async function begunUnder(
   parts: TryParts,
   ticket: Tried,
@@ -55,9 +60,9 @@ async function begunUnder(
 const takingOf = ({ engine }: TryParts, { id, lapses }: Tried): Taking => ({ ticket: id, engine: engine.own, lapses });
 
 /**
- * The verdict on a job that refused the fence of a lease. Another try has taken or ended it, unless its row is damaged. Each
- * lease has a higher fence than those before it, so no row that was read earlier can have a higher one than a new lease. No
- * try could ever begin such a job.
+ * The verdict on a job that refused the fence of a lease. Another try has taken or ended it, unless
+ * its row is damaged. Each lease has a higher fence than those before it, so no row that was read
+ * earlier can have a higher one than a new lease. No try could ever begin such a job.
  */
 async function refusedBy(parts: TryParts, ticket: Tried, fence: number): Promise<Verdict> {
   const found = await parts.jobs.read(ticket);
@@ -162,7 +167,10 @@ const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;
 
 const codeIn = (end: JobEnd) => (end.kind === "over" ? end.code : null);
 
-/** The work of the run, with the lease of the job's session; or the reason why no worker of the queue runs it. */
+/**
+ * The work of the run, with the lease of the job's session; or the reason why no worker of the
+ * queue runs it.
+ */
 async function take(parts: TryParts, found: JobOfRun, by: Tried): Promise<{ spec: RunSpec; lease: JobLease } | string> {
   try {
     const spec = readSpec(found.run.spec);
@@ -184,9 +192,9 @@ async function pauseRun({ jobs, tell }: TryParts, run: Pick<RunRow, "id" | "name
 }
 
 /**
- * The verdict after an error. A fault of the store or another holder does not count: the ticket comes again, with the lapses
- * that it has. A process that ended leaves its lease behind for a while, so its job is busy at first. Anything else is a
- * defect.
+ * The verdict after an error. A fault of the store or another holder does not count: the ticket
+ * comes again, with the lapses that it has. A process that ended leaves its lease behind for a
+ * while, so its job is busy at first. Anything else is a defect.
  *
  * @param busyMs the time until the session is free, ms
  */
@@ -208,8 +216,8 @@ export function disposable(lease: JobLease): JobLease & AsyncDisposable {
 const LAPSES_LOOKED_AT = 3;
 
 /**
- * True if the job of a ticket that lapsed often has made progress: something else ended the processes that tried it. The ticket
- * becomes a new one, without lapses.
+ * True if the job of a ticket that lapsed often has made progress: something else ended the
+ * processes that tried it. The ticket becomes a new one, without lapses.
  *
  * @param answers recorded answers of the job's session
  */
@@ -217,12 +225,18 @@ export function madeProgress(ticket: Pick<Tried, "id" | "lapses">, answers: numb
   return ticket.lapses >= LAPSES_LOOKED_AT && (answers > job.answers || wasGivenBack(ticket, job));
 }
 
-/** Its last try put the job back in order: only then was the worker gone that would have said so to the queue. */
+/**
+ * Its last try put the job back in order: only then was the worker gone that would have said so to
+ * the queue.
+ */
 function wasGivenBack({ id, lapses }: Pick<Tried, "id" | "lapses">, job: JobRow): boolean {
   return (job.state === "waiting" || job.state === "parked") && job.ticket === id && job.lapses === lapses - 1;
 }
 
-/** Time that a ticket waits if another build has begun its job, ms: a worker of that build may fetch it. */
+/**
+ * Time that a ticket waits if another build has begun its job, ms: a worker of that build may fetch
+ * it.
+ */
 const OTHER_BUILD_MS = 60_000;
 
 /**

@@ -13,7 +13,8 @@ import { disposable, left, madeProgress, tryJob } from "./try.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /**
- * Tries the jobs of its queues until `signal` or `suspend` aborts; resolves when the last try has returned.
+ * Tries the jobs of its queues until `signal` or `suspend` aborts; resolves when the last try has
+ * returned.
  *
  * @throws RlmError of a dispatcher that cannot work
  */
@@ -68,7 +69,9 @@ async function sweeping(
 }
 
 /**
- * ▣ Ends a job whose ticket has used up its lapses, unless it was getting on. Its session stays as it is.
+ * ▣ Ends a job whose ticket has used up its lapses, unless it was getting on. Its session stays as
+ * it is.
+ *
  * @throws RlmError `session_busy`, `store_failed`
  */
 export async function giveUpJob(parts: TryParts, letter: DeadLetter): Promise<Verdict> {

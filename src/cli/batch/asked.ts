@@ -28,7 +28,10 @@ import { type OutPlace, outPlace } from "./results.ts";
 import { type RunStore, runStore } from "./run-command.ts";
 import { checkRunPrice, ratesIn } from "./run-limits.ts";
 
-/** The arguments of `belay batch`: flags and settings, checked as far as they can be without reading a file. */
+/**
+ * The arguments of `belay batch`: flags and settings, checked as far as they can be without reading
+ * a file.
+ */
 export interface AskedRun extends RunAsked, RunLines {
   readonly own: BatchFlags;
   readonly store: RunStore;
@@ -67,7 +70,10 @@ interface RunCommand {
   readonly jobs: string;
   /** The inputs in messages: `--jobs mails.csv`. */
   readonly inputs: string;
-  /** The files by which earlier runs are known, whose answers the run takes over. Absent: it takes over none. */
+  /**
+   * The files by which earlier runs are known, whose answers the run takes over. Absent: it takes
+   * over none.
+   */
   readonly files?: RunFiles;
 }
 
@@ -78,7 +84,10 @@ export function batchRun(args: Arguments, { jobs }: BatchFlags): RunCommand {
   return { command: "batch", script, jobs, inputs: `--jobs ${jobs}`, files: filesOf(script, jobs) };
 }
 
-/** The files of a run by their real paths, of which the store keeps sums alone. A pattern is known by its own text. */
+/**
+ * The files of a run by their real paths, of which the store keeps sums alone. A pattern is known
+ * by its own text.
+ */
 function filesOf(script: string, jobs: string): RunFiles {
   const sumOf = (path: string) => hash("sha256", targetOf(resolve(path)).path);
   return { script: sumOf(script), table: jobs === "-" || isHandedOver(jobs) ? null : sumOf(jobs) };
@@ -201,7 +210,11 @@ function onlyScript({ positionals }: Arguments): string {
   throw new UsageError(`batch takes one SCRIPT.js, and ${other} is one more; ${cure}`, HELP);
 }
 
-/** Refuses flags about workers with a folder: this process is the only one that works. @throws UsageError */
+/**
+ * Refuses flags about workers with a folder: this process is the only one that works.
+ *
+ * @throws UsageError
+ */
 function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }: RunStore): void {
   if (isServer) return;
   const needs = "needs workers on a server's store: --store postgres://HOST/DB";
@@ -223,7 +236,11 @@ export function workerSession(settings: Settings, models: readonly string[] | nu
   return { ...own, cwd: process.cwd(), models, also, ...given({ indexDir }) };
 }
 
-/** The script that each job runs; its name is the file, for tracebacks. @throws UsageError, RlmError `source_too_large` */
+/**
+ * The script that each job runs; its name is the file, for tracebacks.
+ *
+ * @throws UsageError, RlmError `source_too_large`
+ */
 export async function readScript(path: string, signal: AbortSignal): Promise<Cell> {
   const [cell] = await readCells([{ option: null, value: path }], signal, "batch");
   return { name: path, source: cell?.source ?? "" };

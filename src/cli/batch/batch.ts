@@ -82,7 +82,12 @@ export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
   readonly among: Pick<Among, "inputs" | "forecast" | "loss" | "replies">;
 }
 
-/** Submits the run, works on it, and ends with it. Gives the exit code. @param report prints the end @throws RlmError */
+/**
+ * Submits the run, works on it, and ends with it. Gives the exit code.
+ *
+ * @param report prints the end
+ * @throws RlmError
+ */
 export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Promise<void> = tell): Promise<number> {
   const { host, stop, terminal, spec, spooled } = wanted;
   const { own, settings } = wanted.asked;
@@ -111,7 +116,8 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   const by = submitted.model === null ? "" : ` with ${submitted.model}`;
   if (again > 0) progress.say(`${amount(again, "job")} will be tried again${by}`);
   if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
-  // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
+  // A dispatcher of this process takes tickets as they are worked off: this may last as long as the
+  // run.
   const offering = runs.offer(submitted.run, dispatcher);
   if (asked.own.detach) {
     await offering;
@@ -147,7 +153,10 @@ function submittedLine({ run, order, added }: SubmittedRun): string {
   return `run ${run.name}: ${amount(all, "job")}${of}`;
 }
 
-/** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
+/**
+ * Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of
+ * jobs that are tried again.
+ */
 async function openAgain(
   { own }: AskedRun,
   { run, model }: SubmittedRun,
@@ -182,7 +191,11 @@ interface End {
   readonly isLate: boolean;
 }
 
-/** Works, unless others do, and follows the run until it is over or the user stops it. @throws RlmError */
+/**
+ * Works, unless others do, and follows the run until it is over or the user stops it.
+ *
+ * @throws RlmError
+ */
 async function workAndFollow(open: OpenRun): Promise<End> {
   const { asked, store, submitted, progress, dispatcher, offering, stop } = open;
   const { own, session, concurrency } = asked;

@@ -14,8 +14,11 @@ import { batchShare, heldByAllText } from "./run-limits.ts";
 const TRIED = 3;
 
 /**
- * `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code.
- * @param count how many all are @param most how many are run
+ * `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would
+ * take. Gives the exit code.
+ *
+ * @param count how many all are
+ * @param most how many are run
  */
 export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, most = TRIED): Promise<number> {
   const { asked, spec, spooled, host, terminal, stop } = ready;
@@ -66,7 +69,10 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
   return failed === 0 ? 0 : 1;
 }
 
-/** The store of the line, if it is there: a dry run makes none. A server that does not answer is told of. */
+/**
+ * The store of the line, if it is there: a dry run makes none. A server that does not answer is
+ * told of.
+ */
 async function storeOfLine({ asked, host, terminal }: ReadyRun): Promise<Store | null> {
   const { place, isServer } = asked.store;
   if (asked.isFresh || !(isServer || existsSync(place))) return null;

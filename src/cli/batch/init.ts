@@ -16,7 +16,10 @@ import { tellOfInputs } from "./told-inputs.ts";
 
 const HELP = commandLine(["help", "batch"]);
 
-/** `belay batch --init`: writes a script for the inputs, and prints the next line to type. Gives the exit code. */
+/**
+ * `belay batch --init`: writes a script for the inputs, and prints the next line to type. Gives the
+ * exit code.
+ */
 export async function initScript(
   args: Arguments,
   own: BatchFlags,
@@ -48,7 +51,11 @@ export async function initScript(
   return 0;
 }
 
-/** `belay batch --init TABLE`, or `belay batch SCRIPT.js --init --jobs TABLE`. @throws UsageError */
+/**
+ * `belay batch --init TABLE`, or `belay batch SCRIPT.js --init --jobs TABLE`.
+ *
+ * @throws UsageError
+ */
 function placesIn(
   { positionals }: Arguments,
   { jobs }: BatchFlags,
@@ -108,7 +115,10 @@ async function fieldsOf(jobs: AsyncIterable<{ readonly input: string }>): Promis
   return [...fields.values()];
 }
 
-/** @param flags those of the line that writes it @throws UsageError if the file is there; RlmError `output_failed` */
+/**
+ * @param flags those of the line that writes it
+ * @throws UsageError if the file is there; RlmError `output_failed`
+ */
 function write(script: string, text: string, flags: readonly string[]): void {
   try {
     writeFileSync(script, text, { flag: "wx" });
@@ -141,7 +151,11 @@ const MOST_ASKED = 12;
 /** Characters of a file that the question shows. */
 const MOST_UNITS = 50_000;
 
-/** A script for `belay batch` that works as it is written. @param lines the lines that try it, from the first to type on */
+/**
+ * A script for `belay batch` that works as it is written.
+ *
+ * @param lines the lines that try it, from the first to type on
+ */
 function scriptFor(described: Described, lines: readonly string[]): string {
   const { jobs, count, hasContext } = described;
   const inputs = `${amount(count, "input")} of ${inLine(jobs)}`;

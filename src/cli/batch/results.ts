@@ -86,7 +86,9 @@ export function outPlace(
 }
 
 /**
- * A table is written whole when the command ends, and to a file when it begins too: a later result may need a further column.
+ * A table is written whole when the command ends, and to a file when it begins too: a later result
+ * may need a further column.
+ *
  * @throws RlmError `output_failed`
  */
 async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJobs, stdout: Output): Promise<Results> {
@@ -132,7 +134,11 @@ async function* printedLines({ format, isPlain }: ResultForm, asked: FinalJobs, 
   if (hidden > 0) yield `… and ${amount(hidden, "more row")}; --format csv has them all\n`;
 }
 
-/** Begins the file with all results that there are, in one rename, and goes on behind them. @throws RlmError `output_failed` */
+/**
+ * Begins the file with all results that there are, in one rename, and goes on behind them.
+ *
+ * @throws RlmError `output_failed`
+ */
 export async function openResultFile(path: string, asked: ResultsAsked): Promise<Results> {
   const lines = openResultLines(asked);
   const { isSpecial } = targetOf(path);

@@ -10,7 +10,10 @@ import { reportFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 
-/** Does the work of a command about runs, until it is stopped, and reports its failure. Gives the exit code. */
+/**
+ * Does the work of a command about runs, until it is stopped, and reports its failure. Gives the
+ * exit code.
+ */
 export function withRun(
   args: Arguments,
   command: string,
@@ -21,7 +24,8 @@ export function withRun(
     try {
       return await work(stop, terminal);
     } catch (error) {
-      // The reader of stdout has gone, or reading stdin was aborted, which throws an error of its own.
+      // The reader of stdout has gone, or reading stdin was aborted, which throws an error of its
+      // own.
       if (stop.exitCode === 0 || (stop.signal.aborted && !(error instanceof RlmError))) return 1;
       if (error instanceof BadInput) {
         throw new UsageError(error.sentence, error.tryThis ?? commandLine(["help", command]));
@@ -39,7 +43,10 @@ export interface RunStore {
   readonly isServer: boolean;
   /** The place as people see it, without a password. */
   readonly shown: string;
-  /** `--store …` for a line that `commandLine` makes; empty if it is the usual one, or BELAY_STORE names it. */
+  /**
+   * `--store …` for a line that `commandLine` makes; empty if it is the usual one, or BELAY_STORE
+   * names it.
+   */
   readonly flags: readonly string[];
 }
 
@@ -54,7 +61,10 @@ export function jobsLine({ place }: { readonly place: Pick<RunStore, "flags"> },
   return commandLine(["jobs", ...words, ...place.flags]);
 }
 
-/** Exit codes of a run: all is done; jobs failed or were cancelled; somebody has to act; jobs lack a part; only providers can go on. */
+/**
+ * Exit codes of a run: all is done; jobs failed or were cancelled; somebody has to act; jobs lack a
+ * part; only providers can go on.
+ */
 export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, incomplete: 3, waits: 4 } as const;
 
 export function runExitCode(

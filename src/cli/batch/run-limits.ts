@@ -63,7 +63,10 @@ function rateIn(provider: string, rate: string): ProviderRate | null {
   return { provider, perMinute, of: tokens === undefined ? "requests" : "tokens" };
 }
 
-/** The price by batch, as a share of the usual one; null: the price is not known, or there is no model or key. */
+/**
+ * The price by batch, as a share of the usual one; null: the price is not known, or there is no
+ * model or key.
+ */
 export function batchShare(settings: Settings): number | null {
   try {
     const { price, batchPrice = price } = modelsOf(settings).resolve(null);

@@ -114,7 +114,10 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
   };
 }
 
-/** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min left`. */
+/**
+ * `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02)
+ * · 2.1 calls/s · ~4 min left`.
+ */
 export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): string {
   const { counts, run, reason } = now;
   const active = counts.running + counts.cancelling;
@@ -140,7 +143,9 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
 /** Characters of a refusal's words in the line. */
 const REFUSAL_UNITS = 120;
 
-/** `37 of 60 answers reused`. What the run has asked for itself counts as it counts for its limits. */
+/**
+ * `37 of 60 answers reused`. What the run has asked for itself counts as it counts for its limits.
+ */
 function reusedInShort({ answers }: ReusedAnswers, { spent }: Pick<RunRow, "spent">): string {
   return `${thousands(answers)} of ${amount(answers + spent.sub_calls, "answer")} reused`;
 }

@@ -8,7 +8,10 @@ import { warningText } from "../render/warnings.ts";
 
 const LEFT_OUT_SHOWN = 10;
 
-/** Prints on stderr how inputs were read: what was decoded, left out, chosen, or is a text in place of a number. */
+/**
+ * Prints on stderr how inputs were read: what was decoded, left out, chosen, or is a text in place
+ * of a number.
+ */
 export function tellOfInputs(read: ReadJobs, choice: Choice, { stderr }: Terminal): void {
   const { notes, skipped, ignored, spool } = read;
   const leftOut = skipped.map(({ path, reason }) => `${path} (${withFlag(reason)})`);
@@ -24,7 +27,10 @@ export function tellOfInputs(read: ReadJobs, choice: Choice, { stderr }: Termina
   if (texts !== "") stderr.write(`warning: ${inLine(warningText(`number_as_text: ${texts}`))}\n`, "yellow");
 }
 
-/** A line that jobs have names that nobody can read, and how to give them others; none if all have an id. */
+/**
+ * A line that jobs have names that nobody can read, and how to give them others; none if all have
+ * an id.
+ */
 export function hashLines({ hashed: { count, field } }: Pick<Spool, "hashed">): string[] {
   if (count === 0) return [];
   const has = count === 1 ? "job has" : "jobs have";

@@ -13,7 +13,9 @@ import type { WrittenNumber } from "../../platform/written-json.ts";
 import { BadInput, contextPath, type Input, jsonLines } from "../../runs/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 
-/** A question with the path of its context, relative to the folder in which the command was typed. */
+/**
+ * A question with the path of its context, relative to the folder in which the command was typed.
+ */
 export interface Placed extends Item {
   readonly file: string;
 }
@@ -36,8 +38,9 @@ const Line = v.object({
 });
 
 /**
- * Questions of a file, with the contexts that it has as texts in `folder`. Its paths may lead there, as those of items.jsonl do,
- * into its own folder, and into `roots`.
+ * Questions of a file, with the contexts that it has as texts in `folder`. Its paths may lead
+ * there, as those of items.jsonl do, into its own folder, and into `roots`.
+ *
  * @throws UsageError; BadInput for the first line that is wrong
  */
 export async function dataItems(data: string, most: number | undefined, roots: readonly string[], folder: string) {
@@ -92,8 +95,10 @@ export function suitesIn(typed: readonly string[]): SuiteName[] {
 }
 
 /**
- * Writes the texts of a context into a folder of their hash, whole or not at all. Neither the suite nor the question is in the
- * path, which models are told. Gives the path to load. @throws RlmError `output_failed`
+ * Writes the texts of a context into a folder of their hash, whole or not at all. Neither the suite
+ * nor the question is in the path, which models are told. Gives the path to load.
+ *
+ * @throws RlmError `output_failed`
  */
 function keepTexts(folder: string, files: ReadonlyMap<string, string>): string {
   const hash = createHash("sha256");

@@ -21,7 +21,10 @@ import { type AskedEval, jobOf, reportEval } from "./report.ts";
 
 const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] as const;
 
-/** `belay eval`: asks questions with known answers, by a run of jobs, and reports. Gives the exit code. */
+/**
+ * `belay eval`: asks questions with known answers, by a run of jobs, and reports. Gives the exit
+ * code.
+ */
 export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promise<number> {
   return withRun(args, "eval", async (stop, terminal) => {
     const { data, items: amount = ITEMS } = own;
@@ -30,7 +33,8 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const script = ["eval", ...names].join("-");
     const inputs = names.join(", ") || "all suites";
     const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs }, stop.signal);
-    // The child that answers for the ask may have as many levels below it as an ask of the command has.
+    // The child that answers for the ask may have as many levels below it as an ask of the command
+    // has.
     const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? SETTINGS.max_depth.default) + 1);
     const asked = { ...found, settings: { ...found.settings, max_depth } };
     const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
@@ -104,7 +108,10 @@ function spooledJobs({ items, methods, window }: AskedEval) {
   return spool(jobs, openIds(null, "id"), ({ value }) => (isRecord(value) && files.get(String(value.item))) || null);
 }
 
-/** The most that the ask of a question may take: by its dollars, or by its tokens at the dearer price. */
+/**
+ * The most that the ask of a question may take: by its dollars, or by its tokens at the dearer
+ * price.
+ */
 function boundText(settings: Settings): string {
   const { model = null, max_tokens = SETTINGS.max_tokens.default, max_cost_usd } = settings;
   const price = model === null ? null : modelsOf(settings).price(model);

@@ -42,7 +42,10 @@ export interface AskedEval {
 
 export const jobOf = (item: string, method: Method) => `${item}-${method}`;
 
-/** Scores what is there, writes the reports and prints the table. Of a run that was stopped it only prints where it is. */
+/**
+ * Scores what is there, writes the reports and prints the table. Of a run that was stopped it only
+ * prints where it is.
+ */
 export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promise<void> {
   const { asked, counted, code } = ended;
   const { stdout, stderr } = ended.terminal;

@@ -17,7 +17,12 @@ import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed } from "./jobs-asked.ts";
 
-/** Cancels, retries, pauses, resumes or drops a run, or jobs of it (no ids: all). Gives the exit code. @throws RlmError */
+/**
+ * Cancels, retries, pauses, resumes or drops a run, or jobs of it (no ids: all). Gives the exit
+ * code.
+ *
+ * @throws RlmError
+ */
 export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {
   const { store, terminal, json, place } = asked;
   if (verb === "rm") return removeRun(asked, name);

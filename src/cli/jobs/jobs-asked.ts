@@ -38,7 +38,10 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, plac
   });
 }
 
-/** @param then what follows if there is none, for the message @throws RlmError `invalid_argument` */
+/**
+ * @param then what follows if there is none, for the message
+ * @throws RlmError `invalid_argument`
+ */
 export async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string, then = ""): Promise<JobRow> {
   const job = await asked.store.jobs.find(run, id);
   if (job) return job;
@@ -62,8 +65,8 @@ export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: obj
 }
 
 /**
- * Prints what a command has found that met these rows: with --json one object, else what `show` writes, and the damage. Gives the
- * exit code, which is 1 if there are such rows.
+ * Prints what a command has found that met these rows: with --json one object, else what `show`
+ * writes, and the damage. Gives the exit code, which is 1 if there are such rows.
  */
 export function showFound(asked: JobsAsked, damaged: readonly DamagedOfRun[], json: object, show: () => void): number {
   const { stdout } = asked.terminal;

@@ -71,8 +71,8 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
 }
 
 /**
- * `jobs out`: writes the results that there are, in the order of the jobs. Gives the exit code: 1 if rows of jobs cannot be read, 3
- * if some jobs are not over.
+ * `jobs out`: writes the results that there are, in the order of the jobs. Gives the exit code: 1
+ * if rows of jobs cannot be read, 3 if some jobs are not over.
  */
 async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const { own, json, store, terminal, place } = asked;

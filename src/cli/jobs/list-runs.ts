@@ -79,7 +79,10 @@ interface Cost extends Amount {
   readonly jobs: number;
 }
 
-/** `--costs`: what all runs of the store have spent, by day and by model, the newest day first. Gives the exit code. */
+/**
+ * `--costs`: what all runs of the store have spent, by day and by model, the newest day first.
+ * Gives the exit code.
+ */
 export async function showCosts(asked: JobsAsked): Promise<number> {
   const { jobs: inStore } = asked.store;
   const byKey = new Map<string, Cost>();

@@ -14,7 +14,9 @@ import { hasLoss, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
 
-/** One job: what it was given, how it ended, what it took. Gives the exit code, as that of a run. */
+/**
+ * One job: what it was given, how it ended, what it took. Gives the exit code, as that of a run.
+ */
 export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {
   const { store, json } = asked;
   const run = await runNamed(store, name, asked.place);

@@ -40,7 +40,10 @@ interface Shown extends CountedRun {
   readonly held_back: HeldJobs | null;
 }
 
-/** A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be read. */
+/**
+ * A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be
+ * read.
+ */
 export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, json, own } = asked;
   const run = await runNamed(store, name, asked.place);
@@ -92,7 +95,10 @@ async function showStateAndJobs(asked: JobsAsked, counted: Shown, rows: readonly
   if (one) stdout.write(`one of them: ${jobsLine(asked, run.name, one.id)}\n`, "dim");
 }
 
-/** Reasons of failed jobs, the most frequent one first: `79 × schema_mismatch: the answer does not fit …`. */
+/**
+ * Reasons of failed jobs, the most frequent one first: `79 × schema_mismatch: the answer does not
+ * fit …`.
+ */
 async function showReasons({ terminal: { stdout } }: JobsAsked, jobs: Listed): Promise<void> {
   const reasons = openReasons();
   for await (const job of jobs) reasons.add(job);
@@ -137,7 +143,10 @@ async function inputOf(jobs: Pick<Jobs, "input">, job: JobRow): Promise<string> 
   return oneLine(json.startsWith('"') ? JSON.parse(json) : json, INPUT_UNITS);
 }
 
-/** The beginning of one JSON object, whose jobs are written as they are read: a run may have a million. Answers why some failed. */
+/**
+ * The beginning of one JSON object, whose jobs are written as they are read: a run may have a
+ * million. Answers why some failed.
+ */
 async function printJobs({ terminal: { stdout } }: JobsAsked, run: object, jobs: Listed): Promise<readonly Reason[]> {
   const reasons = openReasons();
   stdout.writeRaw(`${jsonText({ run }).slice(0, -1)},"jobs":[`);
@@ -150,7 +159,10 @@ async function printJobs({ terminal: { stdout } }: JobsAsked, run: object, jobs:
   return reasons.all();
 }
 
-/** `--watch`: follows a run until it is over, whoever works on it. Gives the exit code: that of `belay batch`. */
+/**
+ * `--watch`: follows a run until it is over, whoever works on it. Gives the exit code: that of
+ * `belay batch`.
+ */
 export async function watchRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, stop, terminal, place, json } = asked;
   const run = await runNamed(store, name, place);

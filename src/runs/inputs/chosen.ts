@@ -30,7 +30,9 @@ export function choiceText({ only = [], where }: Choice): string {
 
 /**
  * The inputs that are chosen, in their order. All of them are read.
- * @throws BadInput for an id that none has; RlmError `js_error` for an input for which the expression throws
+ *
+ * @throws BadInput for an id that none has; RlmError `js_error` for an input for which the
+ * expression throws
  */
 export async function* chosenAmong<Job extends Placed>(
   jobs: AsyncIterable<Job>,
@@ -98,7 +100,9 @@ interface Chosen {
 const MOST_MS = 10_000;
 
 /**
- * Looks at inputs by a cell's expression, such as `job.stars <= 2`, in the sandbox. It has no context, and asks no model.
+ * Looks at inputs by a cell's expression, such as `job.stars <= 2`, in the sandbox. It has no
+ * context, and asks no model.
+ *
  * @param inputs JSON of each
  * @throws RlmError if the expression cannot be read, or takes too long
  */

@@ -66,7 +66,11 @@ async function* withEnds(lines: AsyncIterable<Line>): AsyncIterable<string> {
   for await (const { text } of lines) yield `${text}\n`;
 }
 
-/** The lines, of which the first one is looked at before the parser complains of quotes. @throws BadInput if its columns have another separator */
+/**
+ * The lines, of which the first one is looked at before the parser complains of quotes.
+ *
+ * @throws BadInput if its columns have another separator
+ */
 async function* checkedLines(lines: AsyncIterable<Line>, name: string, separator: string): AsyncIterable<Line> {
   let isChecked = false;
   for await (const line of lines) {

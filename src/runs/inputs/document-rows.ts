@@ -10,7 +10,10 @@ import type { TableRow, TableShape } from "./table-rows.ts";
 
 const WORKBOOKS = [".xlsx", ".xlsm", ".ods"];
 
-/** The kind of a file whose rows its reader gives: a workbook, also one that is encrypted or old, a database or a Parquet file. */
+/**
+ * The kind of a file whose rows its reader gives: a workbook, also one that is encrypted or old, a
+ * database or a Parquet file.
+ */
 export type TabularKind = "zip" | "ole" | "sqlite" | "parquet";
 
 /** The kind of a file whose rows its reader gives; null for another file. */
@@ -21,7 +24,12 @@ export function kindOfDocument(path: string): TabularKind | null {
   return isWorkbook && (kind === "zip" || kind === "ole") ? kind : null;
 }
 
-/** The rows of a sheet or table. @param note told what of it no row has @throws BadInput; RlmError as a load of the document has */
+/**
+ * The rows of a sheet or table.
+ *
+ * @param note told what of it no row has
+ * @throws BadInput; RlmError as a load of the document has
+ */
 export async function* documentRows(
   path: string,
   kind: TabularKind,
@@ -49,7 +57,10 @@ function original(path: string): Uint8Array {
   throw new BadInput(path, problem, "Export what you need of it as .csv, and name that file.");
 }
 
-/** The number and the cells of a row. A document may have taken over its reader, so nothing of the line is trusted. */
+/**
+ * The number and the cells of a row. A document may have taken over its reader, so nothing of the
+ * line is trusted.
+ */
 function rowIn(line: WrittenJson, path: string): [number: number, cells: readonly WrittenJson[]] {
   if (Array.isArray(line)) {
     const [number, cells]: readonly WrittenJson[] = line;

@@ -45,7 +45,8 @@ export interface Inputs {
 /**
  * Opens the inputs that `--jobs` names.
  *
- * @throws BadInput if there is nothing of this name, or a flag does not fit it; so does reading the inputs
+ * @throws BadInput if there is nothing of this name, or a flag does not fit it; so does reading the
+ * inputs
  */
 export async function inputsOf(
   jobs: string,
@@ -165,7 +166,11 @@ const MOST_BYTES = 4 * 2 ** 30;
 /** The name of a file without the extension that says it is packed. */
 const unpackedName = (name: string) => name.replace(/\.(?:gz|zst|zstd)$/i, "");
 
-/** The content of a file, unpacked if its name ends in `.gz` or `.zst`. @throws BadInput if it is not whole */
+/**
+ * The content of a file, unpacked if its name ends in `.gz` or `.zst`.
+ *
+ * @throws BadInput if it is not whole
+ */
 async function* unpackedChunks(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Uint8Array> {
   if (unpackedName(name) === name) {
     yield* chunks;

@@ -3,7 +3,11 @@ import { shellWord } from "../../platform/shell-word.ts";
 import { hasFields, readJson, type WrittenJson } from "../../platform/written-json.ts";
 import { BadInput, type Input, LINE_BYTES, type LineDecoding, linesOf, placeOf, readValue } from "./lines.ts";
 
-/** The items of the array that a `.json` file is, or the values of its lines if it has one on each. @throws BadInput */
+/**
+ * The items of the array that a `.json` file is, or the values of its lines if it has one on each.
+ *
+ * @throws BadInput
+ */
 export async function* jsonItems(
   chunks: AsyncIterable<Uint8Array>,
   name: string,

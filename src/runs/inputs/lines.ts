@@ -46,7 +46,9 @@ const tooDeep = (at: string) => new BadInput(at, "is nested too deeply");
 
 /** A problem with the inputs that a user named. */
 export class BadInput extends Error {
-  /** Place of one input, such as `line 3 of jobs.jsonl`; `null` if the problem concerns all of them. */
+  /**
+   * Place of one input, such as `line 3 of jobs.jsonl`; `null` if the problem concerns all of them.
+   */
   readonly at: string | null;
   /** A sentence about the remedy. */
   readonly cure: string | null;
@@ -83,7 +85,9 @@ export interface LineDecoding {
 }
 
 /**
- * The lines of a text without their ends, one at a time, so that a file of any size takes bounded memory. Numbers are from 1.
+ * The lines of a text without their ends, one at a time, so that a file of any size takes bounded
+ * memory. Numbers are from 1.
+ *
  * @param decoding absent: the text is UTF-8
  * @throws BadInput
  */
@@ -142,7 +146,10 @@ interface LinePlace {
 const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 const REPLACED = "\ufffd";
 
-/** The text of a line, which is UTF-8 by now. A byte order mark stands at the beginning of a file alone. */
+/**
+ * The text of a line, which is UTF-8 by now. A byte order mark stands at the beginning of a file
+ * alone.
+ */
 function textOf(bytes: Uint8Array, { number, name, label, decoding }: LinePlace): string {
   const isWhole = label === "utf-8" ? isUtf8(bytes) : !DECODER.decode(bytes).includes(REPLACED);
   if (!isWhole && !decoding?.lossy) {
@@ -160,7 +167,10 @@ const FLAGS = "Name its encoding, such as --encoding latin1, or read such bytes 
 export interface TableDecoding extends LineDecoding {
   /** Adds a sentence for the user. */
   note(sentence: string): void;
-  /** Sentences for the user, once the table is read: its encoding if that is not UTF-8, its bad bytes, and those that were added. */
+  /**
+   * Sentences for the user, once the table is read: its encoding if that is not UTF-8, its bad
+   * bytes, and those that were added.
+   */
   notes(): readonly string[];
 }
 

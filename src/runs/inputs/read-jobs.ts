@@ -71,7 +71,11 @@ export interface ReadJobs extends Disposable {
   readonly notes: readonly string[];
 }
 
-/** Reads all jobs of a run before anything is submitted. @throws BadInput for the first one that is wrong */
+/**
+ * Reads all jobs of a run before anything is submitted.
+ *
+ * @throws BadInput for the first one that is wrong
+ */
 export async function readJobs(asked: InputsAsked, signal: AbortSignal): Promise<ReadJobs> {
   const { jobs, own, shared, loading } = asked;
   const decoding = tableDecoding(jobs === "-" ? "stdin" : jobs, loading);
@@ -91,7 +95,11 @@ export async function readJobs(asked: InputsAsked, signal: AbortSignal): Promise
   return { ...read, skipped, ignored, notes: decoding.notes() };
 }
 
-/** Reads inputs, and checks each with its id and the path of its context. @throws BadInput for the first one that is wrong */
+/**
+ * Reads inputs, and checks each with its id and the path of its context.
+ *
+ * @throws BadInput for the first one that is wrong
+ */
 export async function readInputs(
   { jobs, own, shared, roots }: InputsAsked,
   { all, isFiles }: Pick<Inputs, "all" | "isFiles">,
@@ -121,7 +129,10 @@ function nothingIn(inputs: string, { read }: Spool, choice: Choice): BadInput {
   return new BadInput(null, `${choiceText(choice)} chooses none of ${amount(read, "input")} of ${inputs}`);
 }
 
-/** @param roots within which the path must lie; null: the user has named it @throws BadInput if nothing may be read there */
+/**
+ * @param roots within which the path must lie; null: the user has named it
+ * @throws BadInput if nothing may be read there
+ */
 export function contextPath({ at, value }: Input, field: string, roots: Roots | null): string {
   const given = fieldOf(value, field);
   const path = isNumber(given) ? JSON.stringify(given) : given;
@@ -159,9 +170,9 @@ export interface AskedParts {
 }
 
 /**
- * Opens the jobs of a run, or the first of them, which can be read more than once. Their contexts go into the store one after
- * the other, each path once. A file of a folder or pattern that no load can read is left out. Reading throws RlmError
- * `cancelled` and what loading throws.
+ * Opens the jobs of a run, or the first of them, which can be read more than once. Their contexts
+ * go into the store one after the other, each path once. A file of a folder or pattern that no load
+ * can read is left out. Reading throws RlmError `cancelled` and what loading throws.
  */
 export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedParts): () => AsyncIterable<Asked> {
   const { shared, own } = asked;

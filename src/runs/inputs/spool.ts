@@ -19,7 +19,10 @@ interface ReadJob {
   readonly context: string | null;
 }
 
-/** All jobs of a command in a temporary file: stdin can be read only once, and nothing is submitted before all are right. */
+/**
+ * All jobs of a command in a temporary file: stdin can be read only once, and nothing is submitted
+ * before all are right.
+ */
 export interface Spool extends Disposable {
   readonly count: number;
   /** The number of inputs that were read, of which `count` are chosen. */
@@ -31,7 +34,10 @@ export interface Spool extends Disposable {
   jobs(): AsyncIterable<ReadJob>;
 }
 
-/** @param contextOf the path of an input's own context @throws BadInput, and what {@link chosenAmong} throws */
+/**
+ * @param contextOf the path of an input's own context
+ * @throws BadInput, and what {@link chosenAmong} throws
+ */
 export async function spool(
   inputs: AsyncIterable<Input> | Iterable<Input>,
   idOf: IdOf,
@@ -74,7 +80,10 @@ export async function spool(
 /** Fields that are named for all jobs. */
 const MOST_NAMED = 5;
 
-/** Read and written in small pieces: memory that a large run needed for a moment would stay with the process. */
+/**
+ * Read and written in small pieces: memory that a large run needed for a moment would stay with the
+ * process.
+ */
 const PIECE = 2 ** 13;
 
 async function* readBack(path: string): AsyncIterable<ReadJob> {
@@ -89,9 +98,11 @@ const ID_UNITS = 200;
 const HASH_DIGITS = 16;
 
 /**
- * Makes the function that gives each input the id of its job. It throws BadInput for an id that cannot be one, or is given twice.
- * @param named the field that `--id` names, which each input must have; `none`: all are numbered; null: the `usual` one if there is
- * one, else the number of a table's row or a hash
+ * Makes the function that gives each input the id of its job. It throws BadInput for an id that
+ * cannot be one, or is given twice.
+ *
+ * @param named the field that `--id` names, which each input must have; `none`: all are numbered;
+ * null: the `usual` one if there is one, else the number of a table's row or a hash
  * @param usual `path` of files, whose paths may be no ids; `id` of others
  */
 export function openIds(named: string | null, usual: "id" | "path"): IdOf {
@@ -131,7 +142,10 @@ export interface IdOf {
   hashed(): Hashed;
 }
 
-/** The number of inputs with fields that are named by a hash, and the first field of the first; null: none has a field. */
+/**
+ * The number of inputs with fields that are named by a hash, and the first field of the first;
+ * null: none has a field.
+ */
 export interface Hashed {
   readonly count: number;
   readonly field: string | null;

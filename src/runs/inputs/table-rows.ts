@@ -23,7 +23,11 @@ export interface TableShape {
   readonly table?: string | undefined;
 }
 
-/** An object for each row, by the names of the columns. Rows are numbered from 1. @throws BadInput */
+/**
+ * An object for each row, by the names of the columns. Rows are numbered from 1.
+ *
+ * @throws BadInput
+ */
 export async function* rowInputs(
   rows: AsyncIterable<TableRow>,
   { columns, noHeader = false }: TableShape,

@@ -51,7 +51,10 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
     }
   }
 
-  /** A loop that looks for tickets. Where it found one it looks again at once: pg-boss's own would wait for its time. */
+  /**
+   * A loop that looks for tickets. Where it found one it looks again at once: pg-boss's own would
+   * wait for its time.
+   */
   async function look(name: string, how: WorkOptions, then: (jobs: JobWithMetadata[]) => Promise<void>): Promise<void> {
     let id = "";
     id = await boss.work(name, { ...how, includeMetadata: true }, async (jobs: JobWithMetadata[]) => {
@@ -66,7 +69,8 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
   return {
     offer,
     async work({ concurrency, signal }, attempt, dead) {
-      // pg-boss takes a job whose signal aborts for ended while its try goes on: tries are counted and awaited here.
+      // pg-boss takes a job whose signal aborts for ended while its try goes on: tries are counted
+      // and awaited here.
       const tries = new PQueue({ concurrency });
       const trying = async ([job]: JobWithMetadata[]): Promise<void> => {
         const tried = job && triedOf(job);
@@ -109,7 +113,10 @@ const MOST_WAIT_MS = 30_000;
 /** The ids of pg-boss. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Each ticket has a priority of its own: those of one insert have one age, and a lapsed one would stand behind all of them. */
+/**
+ * Each ticket has a priority of its own: those of one insert have one age, and a lapsed one would
+ * stand behind all of them.
+ */
 function rowOf({ run, n, rank, afterMs = 0, lapses = 0 }: Ticket): JobInsert {
   const after = afterMs > 0 ? { startAfter: Math.ceil(afterMs / 1000) } : {};
   const counted = lapses > 0 ? { retryLimit: Math.max(0, MOST_LAPSES - lapses) } : {};
@@ -119,7 +126,9 @@ function rowOf({ run, n, rank, afterMs = 0, lapses = 0 }: Ticket): JobInsert {
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** The queue's data about a job, and nothing else. `lapses` are those of tickets before this one. */
+/**
+ * The queue's data about a job, and nothing else. `lapses` are those of tickets before this one.
+ */
 const Data = v.object({ run: v.string(), n: Count, lapses: v.optional(Count, 0) });
 
 /** null: whoever wrote it into the queue was not Belay. */

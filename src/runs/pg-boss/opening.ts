@@ -47,7 +47,9 @@ export async function openQueue({ url, queue, every, log }: Opening): Promise<Pg
 }
 
 /**
- * Has `work` look at the queues of a server, none of which is made, migrated or supervised by that; null: there are none yet.
+ * Has `work` look at the queues of a server, none of which is made, migrated or supervised by that;
+ * null: there are none yet.
+ *
  * @throws RlmError `store_failed`, `store_too_new`
  */
 async function lookAtQueues<T>(url: string, work: (boss: PgBoss, version: number) => Promise<T>): Promise<T | null> {
@@ -141,7 +143,9 @@ export interface TicketCounts {
 }
 
 /**
- * Counts the tickets on a server. It makes and migrates nothing; null: there is no queue yet. `schemaVersion` is as pg-boss counts.
+ * Counts the tickets on a server. It makes and migrates nothing; null: there is no queue yet.
+ * `schemaVersion` is as pg-boss counts.
+ *
  * @throws RlmError `store_failed`
  */
 export async function queueFigures(url: string) {
