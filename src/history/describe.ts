@@ -7,6 +7,7 @@ import { contextKeyIn, readRecord, readStepExtras } from "../session/journal/rec
 import type { CheckpointRow, Readable, SessionRow, Store } from "../store/index.ts";
 import type { CallDescription, ExecDescription, SessionDescription, WholeDescription } from "./api.ts";
 import { describeExecs } from "./execs.ts";
+import { walk } from "./walk.ts";
 
 const MOST_IDS = 1000;
 
@@ -45,9 +46,10 @@ export async function describeWhole(
 }
 
 /** Damage of the session, and of those that answer its calls: a line for each part. */
-export function damagedIn({ damaged = [], execs }: SessionDescription): string[] {
-  const below = execs.flatMap(({ calls }) => calls.map(({ child }) => child?.description ?? null));
-  return [...damaged, ...below.flatMap((child) => (child ? damagedIn(child) : []))];
+export function damagedIn(session: SessionDescription): string[] {
+  return walk(session)
+    .flatMap((step) => (step.is === "session" ? (step.session.damaged ?? []) : []))
+    .toArray();
 }
 
 /** The cells and queries since the last load, without those of which nothing is known yet. */

@@ -1,66 +1,65 @@
 import * as v from "valibot";
 import { NO_USAGE, tokensOf } from "../models/index.ts";
-import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../session/journal/account.ts";
+import {
+  type AskRecords,
+  cellFiles,
+  EMPTY_ACCOUNT,
+  firstLineOf,
+  follow,
+  recordsOf,
+} from "../session/journal/account.ts";
 import { describeAsk, describeTurn } from "../session/journal/ask-records.ts";
 import { toldCoverage } from "../session/journal/coverage.ts";
 import { withFiles } from "../session/journal/envelope.ts";
-import { begun, type ExecRecords, grown } from "../session/journal/exec-records.ts";
+import { answeredCalls, type ExecRecords, statusOf, type Takeover } from "../session/journal/exec-records.ts";
 import { type Complete, readRecord, type ToolCall, type ToolResult } from "../session/journal/records.ts";
 import type { StoredRecord } from "../store/index.ts";
 import type { CallDescription, ExecDescription, ResumeDescription } from "./api.ts";
 
-interface Gathered {
-  records: ExecRecords;
-  readonly resumes: ResumeDescription[];
-  /** When resumes sent calls again, by the calls' ids: ms since the epoch. */
-  readonly resent: Map<string, readonly number[]>;
-  /** The files that cells were from when it ended, by the cells' numbers. */
-  files: ReadonlyMap<number, string>;
-}
-
 /** The execs that a journal tells of, in its order. */
 export function describeExecs(records: readonly StoredRecord[]): ExecDescription[] {
-  const execs = new Map<string, Gathered>();
+  const execs = new Map<string, Known>();
   let account = EMPTY_ACCOUNT;
-  let before = 0;
-  let takeover: { readonly since: number; readonly execs: Set<string> } | null = null;
   for (const stored of records) {
     const record = readRecord(stored);
     account = follow(account, record);
-    if (record.record !== "rlm_resume") takeover = null;
-    // A process that takes an ask over resumes the cell in it too, in the same gap.
-    else if (!takeover || takeover.execs.has(record.exec_id)) takeover = { since: before, execs: new Set() };
-    takeover?.execs.add(record.exec_id);
-    const since = takeover?.since ?? before;
-    before = record.at;
-    if (record.record === "rlm_start") {
-      execs.set(record.exec_id, { records: begun(record), resumes: [], resent: new Map(), files: new Map() });
-      continue;
-    }
-    const exec = execs.get(record.exec_id);
-    if (!exec) continue;
-    exec.records = grown(exec.records, record);
-    if (record.record === "rlm_complete") exec.files = cellFiles(account);
-    if (record.record !== "rlm_resume") continue;
-    const { at, checkpoint_id, replayed, resent, failed } = record;
-    const gap_ms = Math.max(0, at - since);
-    exec.resumes.push({ at, gap_ms, checkpoint_id, replayed, resent: resent.length, failed: failed.length });
-    for (const id of resent) exec.resent.set(id, [...(exec.resent.get(id) ?? []), at]);
+    const exec = recordsOf(account, record.exec_id);
+    if (exec) execs.set(record.exec_id, { exec, files: exec.complete ? cellFiles(account) : new Map() });
   }
-  return inTree(
-    [...execs.values()].map((exec, index) => ({ ask: exec.records.start.ask, exec: describeExec(exec, index + 1) })),
-  );
+  return inTree(Array.from(execs.values(), (known, index) => describeExec(known, index + 1)));
 }
 
-function describeExec({ records, resumes, resent, files }: Gathered, number: number): ExecDescription {
-  const { start, calls, results, complete } = records;
-  const answered = new Map(results.map((result) => [result.call_id, result]));
-  const described = calls.map((call, index) =>
-    describeCall(call, index + 1, answered.get(call.call_id) ?? null, resent.get(call.call_id)),
+/** An exec as far as the account of its session knows it. */
+interface Known {
+  readonly exec: ExecRecords | AskRecords;
+  /** The files that cells were from when it ended, by the cells' numbers. */
+  readonly files: ReadonlyMap<number, string>;
+}
+
+/** A description, with the id of the ask that the exec is a part of. */
+interface Described {
+  readonly exec: ExecDescription;
+  readonly ask: string | undefined;
+}
+
+function describeExec({ exec, files }: Known, number: number): Described {
+  const { start, resumes, complete } = exec;
+  const calls = "calls" in exec ? answeredCalls(exec) : [];
+  const resent = Map.groupBy(
+    resumes.flatMap((resume) => resume.resent.map((call_id) => ({ call_id, at: resume.at }))),
+    ({ call_id }) => call_id,
+  );
+  const described = calls.map(({ call, result }, index) =>
+    describeCall(
+      call,
+      index + 1,
+      result,
+      (resent.get(call.call_id) ?? []).map(({ at }) => at),
+    ),
   );
   const { kind, input, cell, rest, exec_id, at, name } = start;
   const { output, warnings } = complete?.state ?? { output: { stdout: "", stderr: "" }, warnings: [] };
-  return {
+  const description: ExecDescription = {
     exec_id,
     number,
     kind,
@@ -74,7 +73,7 @@ function describeExec({ records, resumes, resent, files }: Gathered, number: num
     ended_at: complete?.at ?? null,
     time_ms: complete?.time_ms ?? null,
     resumed: resumes.length,
-    resumes,
+    resumes: resumes.map(describeResume),
     tokens: sum(described, ({ tokens }) => tokens),
     cost_usd: sum(described, ({ cost_usd }) => cost_usd),
     calls: described,
@@ -87,14 +86,17 @@ function describeExec({ records, resumes, resent, files }: Gathered, number: num
     checkpoint_id: complete?.checkpoint_id ?? null,
     coverage: toldCoverage(complete?.coverage),
     ask: kind === "ask" ? describeAsk(start, complete) : null,
-    turn: kind === "turn" ? describeTurn(start, results[0] ?? null) : null,
+    turn: kind === "turn" ? describeTurn(start, calls[0]?.result ?? null) : null,
   };
+  return { exec: description, ask: start.ask };
+}
+
+function describeResume({ at, gap_ms, checkpoint_id, replayed, resent, failed }: Takeover): ResumeDescription {
+  return { at, gap_ms, checkpoint_id, replayed, resent: resent.length, failed: failed.length };
 }
 
 /** The execs with those above them. An ask counts what its turns and cells took. */
-function inTree(
-  told: readonly { readonly exec: ExecDescription; readonly ask: string | undefined }[],
-): ExecDescription[] {
+function inTree(told: readonly Described[]): ExecDescription[] {
   const asks = new Map(told.flatMap(({ exec }) => (exec.ask ? [[exec.exec_id, exec.number] as const] : [])));
   let turn: number | null = null;
   const execs = told.map(({ exec, ask }) => {
@@ -120,17 +122,17 @@ function sum<T>(all: readonly T[], of: (one: T) => number): number {
   return all.reduce((total, one) => total + of(one), 0);
 }
 
-function whyFailed({ end, error_code, error_message }: Complete, files: Gathered["files"]): string {
+function whyFailed({ end, error_code, error_message }: Complete, files: Known["files"]): string {
   if (end?.kind === "error") return withFiles(end.error.traceback, files);
   return error_message ?? error_code ?? "failed";
 }
 
-/** @param resent when resumes sent it again, as far as the journal tells: ms since the epoch */
+/** @param resent when resumes sent it again: ms since the epoch */
 function describeCall(
   call: ToolCall,
   number: number,
   result: ToolResult | null,
-  resent: readonly number[] = [],
+  resent: readonly number[],
 ): CallDescription {
   const { call_id, name, args, at } = call;
   const [prompt] = args;
@@ -145,7 +147,7 @@ function describeCall(
     sampling: call.sampling ?? null,
     effects: call.effects ?? null,
     model: result?.model ?? "",
-    status: result ? (result.success ? "ok" : "failed") : "pending",
+    status: statusOf(result),
     error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
     answer: result?.value ?? null,
     misfit: result?.misfit ?? null,

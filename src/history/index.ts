@@ -6,3 +6,4 @@ export type { ComparedCall } from "./compared-calls.ts";
 export { damagedIn, describeSession, describeWhole } from "./describe.ts";
 export { describeExecs } from "./execs.ts";
 export { openStore, type SessionStore } from "./session-store.ts";
+export { callsSeen, type Step, type WalkedCall, type WalkedExec, type WalkedSession, walk } from "./walk.ts";

@@ -1,8 +1,15 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import { isUnread, type ToldSkips } from "../context/index.ts";
-import type { CallDescription, ExecDescription, SessionDescription, WholeDescription } from "../history/index.ts";
-import { damagedIn } from "../history/index.ts";
+import {
+  type CallDescription,
+  damagedIn,
+  type ExecDescription,
+  type SessionDescription,
+  type WalkedSession,
+  type WholeDescription,
+  walk,
+} from "../history/index.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Citation } from "../session/index.ts";
 import { coverageLine, coverageSentence } from "../session/index.ts";
@@ -48,30 +55,36 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
   const left_out: string[] = [];
   const citation = openCitations(words, tracing);
 
-  /** @param above true if a cell named the model of the session */
-  function follow(told: SessionDescription, depth: number, of: number | null, above = false): void {
-    for (const exec of told.execs) {
+  /** The rows of calls. */
+  const places = new Map<CallDescription, number>();
+  /** True if a cell named the model of the session. */
+  const isNamed = ({ call }: WalkedSession): boolean =>
+    call !== null && (isNamed(call.of.in) || namesModel(call.of.exec, call.call));
+
+  for (const step of walk(session)) {
+    if (step.is === "exec") {
+      const { exec, in: walked } = step;
+      const { depth, call: answered } = walked;
       const from = rows.length;
       for (const call of exec.calls) {
         const texts = callTexts(exec, call).map(words.whole);
-        const isMadeUp = above || namesModel(exec, call);
-        const of = { model: names.models.numberOf(call.effects ? call.name : call.model, isMadeUp) };
+        const isMadeUp = isNamed(walked) || namesModel(exec, call);
+        const model = names.models.numberOf(call.effects ? call.name : call.model, isMadeUp);
         const error = names.errors.numberOf(words.code(call.error_code ?? ""));
-        rows.push({ ...rowOf(exec, call, execs.length, texts), ...of, error });
+        places.set(call, rows.length);
+        rows.push({ ...rowOf(exec, call, execs.length, texts), model, error });
         ofCalls.push({ texts, error: call.status === "failed" ? 1 : null });
       }
-      const at = { depth, of, from, to: rows.length, session: depth === 0 ? null : told.id };
+      const of = answered && (places.get(answered.call) ?? null);
+      const at = { depth, of, from, to: rows.length, session: depth === 0 ? null : walked.session.id };
       execs.push({ ...tracedExec(exec, words, (one, number) => citation(one, number, depth === 0)), ...at });
       ofExecs.push({ texts: execTexts(exec).map(words.whole), error: EXEC_TEXTS.indexOf("error") });
-      for (const [index, call] of exec.calls.entries()) {
-        const { child } = call;
-        if (child?.description) follow(child.description, depth + 1, from + index, above || namesModel(exec, call));
-        else if (child) left_out.push(`the child ${child.session}`);
-      }
+    } else if (step.is === "call") {
+      const { child } = step.call;
+      if (child && !child.description) left_out.push(`the child ${child.session}`);
     }
   }
 
-  follow(session, 0, null);
   const told = {
     subject: "session" as const,
     session: tracedSession(session, words, left_out),

@@ -1,4 +1,15 @@
-import type { CallDescription, ExecDescription, SessionDescription } from "../../history/index.ts";
+import {
+  type CallDescription,
+  type ChildDescription,
+  callsSeen,
+  type ExecDescription,
+  type SessionDescription,
+  type Step,
+  type WalkedCall,
+  type WalkedExec,
+  type WalkedSession,
+  walk,
+} from "../../history/index.ts";
 import { ago, amount, compact, duration, priced } from "../../platform/figures.ts";
 import { idEnd } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
@@ -36,36 +47,138 @@ const MARGIN = "      ";
 export function showExecs(session: SessionDescription, page: Page, output: Output): void {
   const { shown, left } = newest(session.execs, page.all ? Number.POSITIVE_INFINITY : EXECS_SHOWN);
   if (left > 0) output.write(`… ${amount(left, "earlier exec")}: ${showLine(session, page, "--all")}\n`, "dim");
-  showTree(session, shown, { margin: "", page }, output);
+  draw({ ...session, execs: shown }, session.execs, { page, from: "execs" }, output);
 }
 
-/** The page on which something is shown, and what stands before each of its lines. */
-interface Place {
-  readonly margin: string;
+/** The calls of an exec, each with the child that answers it. */
+export function showCalls(exec: ExecDescription, session: SessionDescription, page: Page, output: Output): void {
+  draw({ ...session, execs: [exec] }, [exec], { page, from: "calls" }, output);
+}
+
+/** The child that answers a call: a line of what it came to, then its turns and cells. */
+export function showChild({ exec, call }: Answered, session: SessionDescription, page: Page, output: Output): void {
+  const alone = { ...exec, turn: null, calls: [call] };
+  draw({ ...session, execs: [alone] }, [alone], { page, from: "child" }, output);
+}
+
+interface Answered {
+  readonly exec: ExecDescription;
+  readonly call: CallDescription;
+}
+
+/** The page on which something is drawn, and where that begins: what is above has been written. */
+interface Drawing {
   readonly page: Page;
+  readonly from: "execs" | "calls" | "child";
 }
 
-/** @param execs those that are shown, in their order */
-function showTree(session: SessionDescription, execs: readonly ExecDescription[], place: Place, output: Output): void {
-  const { margin, page } = place;
-  const depths = depthsOf(session.execs);
-  const least = execs.reduce((least, { number }) => Math.min(least, depths.get(number) ?? 0), Number.POSITIVE_INFINITY);
-  const indentOf = ({ number }: ExecDescription) => "  ".repeat((depths.get(number) ?? 0) - least);
-  const rows = execs.map((exec) => rowOf(exec, session, indentOf(exec), place));
-  for (const [at, line] of table(rows, EXEC_COLUMNS, output).entries()) {
-    const exec = execs[at];
-    const style = exec?.status === "failed" ? "red" : exec?.status === "unfinished" ? "yellow" : undefined;
-    output.write(`${line}\n`, style);
-    // The request of a turn is the turn itself.
-    if (exec && !exec.turn) showCallsOf(exec, session, { margin: margin + MARGIN + indentOf(exec), page }, output);
+/** @param all the execs of the session, those that are not drawn too */
+function draw(session: SessionDescription, all: readonly ExecDescription[], drawing: Drawing, output: Output): void {
+  const { page, from } = drawing;
+  const margins = openMargins(drawing);
+  const steps = walk(session, {
+    execs: (one) => (one === session ? one.execs : ofChild(one, page).shown),
+    calls: (step) => {
+      const isWhole = page.all || margins.isAbove(step);
+      return isWhole ? callsSeen(step.exec) : callsSeen(step.exec).slice(0, CALLS_SHOWN);
+    },
+  }).toArray();
+  const lines = new Map([...execLines(steps, all, drawing, output), ...linesOfCalls(steps, drawing, output)]);
+  for (const step of steps) {
+    const line = lines.get(step) ?? "";
+    switch (step.is) {
+      case "session":
+        if (step.call) tellLeft(ofChild(step.session, page).left, step, drawing, output);
+        break;
+      case "exec":
+        if (!margins.isAbove(step)) output.write(`${line}\n`, STYLES[step.exec.status]);
+        break;
+      case "call": {
+        const { child } = step.call;
+        if (from !== "child" || !margins.isAbove(step.of)) output.write(`${line}\n`, "dim");
+        if (child) output.write(`${cut(childLine(child, margins.ofChild(step)), output)}\n`, "dim");
+        break;
+      }
+      case "end":
+        if (!margins.isAbove(step.of) && !page.all) tellMoreCalls(step.of, drawing, output);
+    }
   }
+}
+
+const STYLES = { ok: undefined, failed: "red", unfinished: "yellow" } as const;
+
+/** The text before the lines of what is drawn. */
+function openMargins({ from }: Pick<Drawing, "from">) {
+  /** True of the exec of which only calls are drawn. */
+  const isAbove = (exec: WalkedExec): boolean => from !== "execs" && exec.in.call === null;
+  const ofSession = ({ call }: WalkedSession): string => (call ? ofChild(call) : "");
+  const ofCalls = (exec: WalkedExec): string =>
+    isAbove(exec) ? "  " : ofSession(exec.in) + MARGIN + "  ".repeat(exec.level);
+  const ofChild = ({ of }: WalkedCall): string => (from === "child" && isAbove(of) ? "" : `${ofCalls(of)}   `);
+  return { isAbove, ofSession, ofCalls, ofChild };
+}
+
+/** The lines of execs, in columns of their session. */
+function execLines(
+  steps: readonly Step[],
+  all: readonly ExecDescription[],
+  { page, from }: Drawing,
+  output: Output,
+): (readonly [Step, string])[] {
+  const margins = openMargins({ from });
+  const execs = steps.filter((step) => step.is === "exec");
+  return Array.from(Map.groupBy(execs, (step) => step.in)).flatMap(([walked, own]) => {
+    const known = walked.call ? walked.session.execs : all;
+    const place = { margin: margins.ofSession(walked), page };
+    const rows = own.map(({ exec, level }) => rowOf(exec, known, { ...place, indent: "  ".repeat(level) }));
+    return paired(own, table(rows, EXEC_COLUMNS, output));
+  });
+}
+
+/** The lines of calls, in columns of their exec. */
+function linesOfCalls(steps: readonly Step[], { from }: Drawing, output: Output): (readonly [Step, string])[] {
+  const margins = openMargins({ from });
+  const calls = steps.filter((step) => step.is === "call");
+  return Array.from(Map.groupBy(calls, (step) => step.of)).flatMap(([exec, own]) => {
+    const shown = own.map(({ call }) => call);
+    return paired(own, callLines(shown, margins.ofCalls(exec), output));
+  });
+}
+
+const paired = (steps: readonly Step[], lines: readonly string[]) =>
+  steps.map((step, at) => [step, lines[at] ?? ""] as const);
+
+function tellLeft(left: number, walked: WalkedSession, drawing: Drawing, output: Output): void {
+  const line = showLine({ id: walked.session.id, name: null }, drawing.page, "--all");
+  const margin = openMargins(drawing).ofSession(walked);
+  if (left > 0) output.write(`${margin}  … ${amount(left, "earlier exec")}: ${line}\n`, "dim");
+}
+
+function tellMoreCalls(step: WalkedExec, drawing: Drawing, output: Output): void {
+  const left = callsSeen(step.exec).length - CALLS_SHOWN;
+  const line = showLine(step.in.session, drawing.page, "--exec", String(step.exec.number));
+  const margin = openMargins(drawing).ofCalls(step);
+  if (left > 0) output.write(`${margin}… ${left} more: ${line}\n`, "dim");
+}
+
+/** The turns and cells of a child that are shown. */
+function ofChild({ execs }: SessionDescription, { all }: Page): Newest {
+  const own = execs.filter(({ parent }) => parent !== null);
+  return newest(own, all ? Number.POSITIVE_INFINITY : EXECS_OF_CHILD_SHOWN);
 }
 
 const EXEC_COLUMNS: readonly Column[] = ["right", "left", "left", "right 2", "right 1", "right 4", "right 3", "left"];
 
-function rowOf(exec: ExecDescription, session: SessionDescription, indent: string, { margin, page }: Place): string[] {
+/** What stands before the line of an exec, and in it before its kind. */
+interface Place {
+  readonly margin: string;
+  readonly indent: string;
+  readonly page: Page;
+}
+
+function rowOf(exec: ExecDescription, all: readonly ExecDescription[], { margin, indent, page }: Place): string[] {
   const { number, kind, status, error_code, began_at, time_ms, resumed, tokens, cost_usd, input, turn } = exec;
-  const calls = turn ? 0 : exec.ask ? callsBelow(exec, session.execs) : exec.calls.length;
+  const calls = exec.ask ? callsBelow(exec, all) : callsSeen(exec).length;
   const words = turn ? `${turn.closing ? "(closing) " : ""}${firstWords(turn.text)}` : input;
   return [
     `${margin}  ${number}`,
@@ -79,27 +192,8 @@ function rowOf(exec: ExecDescription, session: SessionDescription, indent: strin
   ];
 }
 
-function showCallsOf(exec: ExecDescription, session: SessionDescription, place: Place, output: Output): void {
-  const calls = place.page.all ? exec.calls : exec.calls.slice(0, CALLS_SHOWN);
-  showCalls(calls, place, output);
-  const line = showLine(session, place.page, "--exec", String(exec.number));
-  const more = `${exec.calls.length - calls.length} more: ${line}`;
-  if (calls.length < exec.calls.length) output.write(`${place.margin}… ${more}\n`, "dim");
-}
-
-/** Calls in a line each, and under each the child that answers it. */
-export function showCalls(calls: readonly CallDescription[], { margin, page }: Place, output: Output): void {
-  for (const [at, line] of callLines(calls, margin, output).entries()) {
-    output.write(`${line}\n`, "dim");
-    const call = calls[at];
-    if (call) showChild(call, { margin: `${margin}   `, page }, output);
-  }
-}
-
-/** The child that answers a call: a line of what it came to, then its turns and cells. */
-export function showChild({ child }: CallDescription, { margin, page }: Place, output: Output): void {
-  if (!child) return;
-  const { session: id, sub_calls, turns, description } = child;
+/** `child 3K7Q  ok  2 turns · 4 sub-calls · 12k tokens · $0.01 · 3 s` */
+function childLine({ session, sub_calls, turns, description }: ChildDescription, margin: string): string {
   const ask = description?.execs.findLast((exec) => exec.ask);
   const counts = [
     ...(turns === null ? [] : [amount(turns, "turn")]),
@@ -108,21 +202,18 @@ export function showChild({ child }: CallDescription, { margin, page }: Place, o
     ...(ask?.time_ms != null ? [duration(ask.time_ms)] : []),
   ];
   const status = ask ? (ask.error_code ?? ask.status) : "";
-  const line = [`${margin}child ${idEnd(id)}`, status, counts.join(" · ")].filter((part) => part !== "").join("  ");
-  output.write(`${cut(inLine(line), output)}\n`, "dim");
-  if (!description) return;
-  const own = description.execs.filter(({ parent }) => parent !== null);
-  const { shown, left } = newest(own, page.all ? Number.POSITIVE_INFINITY : EXECS_OF_CHILD_SHOWN);
-  if (left > 0)
-    output.write(
-      `${margin}  … ${amount(left, "earlier exec")}: ${showLine({ id, name: null }, page, "--all")}\n`,
-      "dim",
-    );
-  showTree(description, shown, { margin, page }, output);
+  const parts = [`${margin}child ${idEnd(session)}`, status, counts.join(" · ")];
+  return inLine(parts.filter((part) => part !== "").join("  "));
+}
+
+/** Execs that are shown, and how many are left out. */
+interface Newest {
+  readonly shown: readonly ExecDescription[];
+  readonly left: number;
 }
 
 /** The newest execs, with those above them in the tree. */
-function newest(execs: readonly ExecDescription[], most: number) {
+function newest(execs: readonly ExecDescription[], most: number): Newest {
   const from = Math.max(0, execs.length - most);
   const above = new Set<number>();
   const byNumber = new Map(execs.map((exec) => [exec.number, exec]));
@@ -131,13 +222,6 @@ function newest(execs: readonly ExecDescription[], most: number) {
   }
   const shown = execs.filter((exec, at) => at >= from || above.has(exec.number));
   return { shown, left: execs.length - shown.length };
-}
-
-/** The depth of each exec in the tree, by its number: those above come first. */
-function depthsOf(execs: readonly ExecDescription[]): ReadonlyMap<number, number> {
-  const depths = new Map<number, number>();
-  for (const { number, parent } of execs) depths.set(number, parent === null ? 0 : (depths.get(parent) ?? 0) + 1);
-  return depths;
 }
 
 /** The calls of an ask's cells. */

@@ -1,4 +1,4 @@
-import type { AskDescription, TurnDescription } from "../../history/index.ts";
+import { type AskDescription, callsSeen, type TurnDescription } from "../../history/index.ts";
 import {
   type CallDescription,
   type ExecDescription,
@@ -17,7 +17,7 @@ import { fromCache } from "../render/calls.ts";
 import { table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
-import { type Named, type Page, resumeLine, showCalls, showChild, showLine } from "./exec-tree.ts";
+import { type Page, resumeLine, showCalls, showChild, showLine } from "./exec-tree.ts";
 
 /** The exec or call that is shown whole. */
 export type Detail = { readonly exec: ExecDescription } | CallDetail;
@@ -49,11 +49,10 @@ export function detailOf(
 }
 
 /** An exec whole: what was run, what it printed, its calls in a line each, its result or error. */
-export function showExec(exec: ExecDescription, session: Named, page: Page, output: Output): void {
+export function showExec(exec: ExecDescription, session: SessionDescription, page: Page, output: Output): void {
   const { now, flags } = page;
   const { kind, number, began_at, time_ms, resumed, tokens, cost_usd, file, source, stdout, stderr, ask, turn } = exec;
-  // The request of a turn is the turn itself.
-  const calls = turn ? [] : exec.calls;
+  const calls = callsSeen(exec);
   heading(`exec ${number} of ${displayName(session)} (${kind})`, exec.error_code ?? exec.status, output);
   const again = resumed > 0 ? `, resumed ${resumed === 1 ? "once" : `${resumed} times`}` : "";
   output.write(`begun     ${ago(now - began_at)}${again}\n`);
@@ -69,7 +68,7 @@ export function showExec(exec: ExecDescription, session: Named, page: Page, outp
   if (stderr) section("printed on stderr", stderr, output);
   if (calls.length > 0) {
     title("calls", output);
-    showCalls(calls, { margin: "  ", page }, output);
+    showCalls(exec, session, page, output);
     const one = showLine(session, page, "--exec", String(number), "--call", "N");
     output.write(`one of them whole: ${one}\n`, "dim");
   }
@@ -98,7 +97,7 @@ function showTurnOf({ messages, text, closing }: TurnDescription, output: Output
 }
 
 /** A call whole: what was asked, with which options, and what was answered. */
-export function showCall({ exec, call }: CallDetail, session: Named, page: Page, output: Output): void {
+export function showCall({ exec, call }: CallDetail, session: SessionDescription, page: Page, output: Output): void {
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
   const { cached, refused, attempts, resent, delivery, mended } = call;
   heading(`call ${number} of exec ${exec.number} of ${displayName(session)}`, error_code ?? status, output);
@@ -125,7 +124,7 @@ export function showCall({ exec, call }: CallDetail, session: Named, page: Page,
   if (call.turns) showTurns(call.turns, output);
   if (call.child) {
     title("answered by a child", output);
-    showChild(call, { margin: "", page }, output);
+    showChild({ exec, call }, session, page, output);
   }
   if (call.misfit !== null) section("the answer that did not fit the schema", call.misfit, output);
   if (status !== "pending") section(status === "ok" ? "answer" : "error", call.answer, output);

@@ -1,6 +1,7 @@
 import type { Store } from "../../store/index.ts";
 import type { CallDescription, ExecDescription, SessionDescription } from "../api.ts";
 import { describeSession } from "../describe.ts";
+import { type WalkedCall, type WalkedExec, type WalkedSession, walk } from "../walk.ts";
 import { attributes, fraction, message, nano, type SpanPlace, spanId, traceId, type Value } from "./otlp.ts";
 import type { Collector } from "./send.ts";
 
@@ -28,73 +29,77 @@ export async function exportingOf(store: Store, id: string, env: Collector["env"
 }
 
 /** The spans of a session and of those that answer its calls, each after the one above it. */
-export function* spansOf(exporting: Exporting): Generator<object> {
-  const { session, forkedAfter } = exporting;
+export function* spansOf({ session, forkedAfter, texts, only }: Exporting): Generator<object> {
   let links = forkedAfter ? [placeOf(forkedAfter, session)] : [];
-  for (const span of sessionSpans(exporting, null)) {
+  const isLeftOut = (step: WalkedExec): boolean =>
+    isCopied(step.in.session, step.exec.ended_at) ||
+    (only !== undefined && step.in.call === null && !only.has(topOf(step).exec_id));
+  const calls = (step: WalkedExec) =>
+    isLeftOut(step) ? [] : step.exec.calls.filter(({ ended_at }) => !isCopied(step.in.session, ended_at));
+  /** The span of an exec, or of what is above it: a turn has none of its own, and an ask may be left out. */
+  const spanOf = (step: WalkedExec): SpanPlace | null => {
+    if (step.exec.kind !== "turn") return isLeftOut(step) ? spanAround(step.in) : execPlace(step);
+    return step.above ? spanOf(step.above) : spanAround(step.in);
+  };
+  const spanAround = ({ call }: WalkedSession): SpanPlace | null => call && callPlace(call);
+
+  for (const step of walk(session, { calls })) {
+    if (step.is !== "call" && (step.is !== "exec" || step.exec.kind === "turn" || isLeftOut(step))) continue;
+    const above = step.is === "call" ? spanOf(step.of) : step.above ? spanOf(step.above) : spanAround(step.in);
+    const span = step.is === "call" ? callSpan(step, above, texts) : execSpan(step, above, texts);
     yield links.length > 0 ? { ...span, links } : span;
     links = [];
   }
 }
 
+/** True for what was over when the session was forked: it is its parent's. */
+function isCopied({ forked_from, created_at }: SessionDescription, ended_at: number | null): boolean {
+  return forked_from !== null && ended_at !== null && ended_at <= created_at;
+}
+
 /** The span of the exec after which a session was forked. */
 function placeOf({ session: id, exec_id }: NonNullable<Exporting["forkedAfter"]>, fork: SessionDescription): SpanPlace {
-  const copied = fork.execs.find((exec) => exec.exec_id === exec_id);
-  const top = copied && above(copied, fork).at(-1);
-  return { traceId: traceId(id, top?.exec_id ?? exec_id), spanId: spanId("exec", id, exec_id) };
+  const copied = walk(fork, { calls: () => [] }).find((step) => step.is === "exec" && step.exec.exec_id === exec_id);
+  const top = copied?.is === "exec" ? topOf(copied).exec_id : exec_id;
+  return { traceId: traceId(id, top), spanId: spanId("exec", id, exec_id) };
 }
 
-/** @param call the one that the session answers; null: nothing is above it */
-function* sessionSpans(
-  { session, texts, only }: Omit<Exporting, "forkedAfter">,
-  call: SpanPlace | null,
-): Generator<ReturnType<typeof execSpan | typeof callSpan>> {
-  // What was over when the session was forked is its parent's.
-  const isCopied = (ended_at: number | null) =>
-    session.forked_from !== null && ended_at !== null && ended_at <= session.created_at;
-  const exported = new Set<string>();
-  for (const exec of session.execs) {
-    const upwards = above(exec, session);
-    const top = (upwards.at(-1) ?? exec).exec_id;
-    if (isCopied(exec.ended_at) || (only && !only.has(top))) continue;
-    const trace = call?.traceId ?? traceId(session.id, top);
-    // A turn has no span of its own. Damage, or a fork, can leave an ask out whose cells are there.
-    const parent = upwards.find(({ kind }) => kind !== "turn")?.exec_id ?? "";
-    const at = placed(trace, exported.has(parent) ? spanId("exec", session.id, parent) : call?.spanId);
-    const isTurn = exec.kind === "turn";
-    if (!isTurn) {
-      exported.add(exec.exec_id);
-      yield execSpan(exec, { session, at, texts });
-    }
-    const owner = isTurn ? at : placed(trace, spanId("exec", session.id, exec.exec_id));
-    for (const made of exec.calls) {
-      if (isCopied(made.ended_at)) continue;
-      const span = callSpan(made, exec, { session, at: owner, texts });
-      yield span;
-      const child = made.child?.description;
-      if (child) yield* sessionSpans({ session: child, texts }, span);
-    }
-  }
+/** What a person asked for: the exec itself, or the ask that it is a part of. */
+function topOf({ exec, above }: WalkedExec): ExecDescription {
+  let top = exec;
+  for (let up = above; up; up = up.above) top = up.exec;
+  return top;
 }
 
-/** The execs above one, upwards. A number that does not lead up to an earlier exec is none. */
-function above({ parent, number }: ExecDescription, session: SessionDescription): readonly ExecDescription[] {
-  const next = parent === null || parent >= number ? undefined : session.execs[parent - 1];
-  return next ? [next, ...above(next, session)] : [];
+/** The trace of an exec: that of the call that its session answers, or its own. */
+function traceOf(step: WalkedExec): string {
+  let top = step;
+  while (top.in.call) top = top.in.call.of;
+  return traceId(top.in.session.id, topOf(top).exec_id);
 }
 
-interface Around extends Pick<Exporting, "session" | "texts"> {
-  /** The trace, and the span above. */
-  readonly at: ReturnType<typeof placed>;
+function execPlace(step: WalkedExec): SpanPlace {
+  return { traceId: traceOf(step), spanId: spanId("exec", step.in.session.id, step.exec.exec_id) };
 }
 
-function execSpan(exec: ExecDescription, { session, at, texts }: Around) {
-  const { exec_id, kind, number, status, began_at, resumed, resumes, ask } = exec;
+function callPlace({ of, call }: WalkedCall): SpanPlace {
+  return { traceId: traceOf(of), spanId: spanId("call", of.in.session.id, call.call_id) };
+}
+
+const placed = ({ traceId, spanId }: SpanPlace, above: SpanPlace | null) => ({
+  traceId,
+  ...(above ? { parentSpanId: above.spanId } : {}),
+  spanId,
+});
+
+function execSpan(step: WalkedExec, above: SpanPlace | null, texts: boolean): object {
+  const { exec } = step;
+  const { kind, number, status, began_at, resumed, resumes, ask } = exec;
   const isAsk = kind === "ask";
   const tool = kind === "cell" ? "rlm_exec" : `rlm_${kind}`;
   const values: Record<string, Value> = {
     [NAMES.operation]: isAsk ? AGENT : TOOL,
-    [NAMES.conversation]: session.id,
+    [NAMES.conversation]: step.in.session.id,
     ...(isAsk ? { [NAMES.agent]: "belay" } : { [NAMES.tool]: tool, [NAMES.toolType]: "function" }),
     ...(isAsk ? { "belay.cost_usd": fraction(exec.cost_usd) } : {}),
     "belay.exec": number,
@@ -108,8 +113,7 @@ function execSpan(exec: ExecDescription, { session, at, texts }: Around) {
     attributes: attributes({ "belay.gap_ms": gap_ms, "belay.replayed": replayed, "belay.resent": resent }),
   }));
   return {
-    ...at,
-    spanId: spanId("exec", session.id, exec_id),
+    ...placed(execPlace(step), above),
     name: isAsk ? `${AGENT} belay` : `${TOOL} ${tool}`,
     kind: 1,
     ...lasting(began_at, exec.ended_at ?? lastRecord(exec)),
@@ -121,7 +125,9 @@ function execSpan(exec: ExecDescription, { session, at, texts }: Around) {
 /** The most events that a span of OpenTelemetry's own has. */
 const MOST_EVENTS = 128;
 
-function callSpan(call: CallDescription, exec: ExecDescription, { session, at, texts }: Around) {
+function callSpan(step: WalkedCall, above: SpanPlace | null, texts: boolean): object {
+  const { call, of } = step;
+  const { exec } = of;
   const { call_id, status, sent_at, asked_at, attempts, resent, cached, refused, batch, delivery } = call;
   const [, provider = "", model = ""] = /^(?:(.*?)\/)?(.*)$/s.exec(call.model) ?? [];
   const isChild = call.child !== null;
@@ -129,7 +135,7 @@ function callSpan(call: CallDescription, exec: ExecDescription, { session, at, t
   const isOnce = resent === 0 && !delivery && sent_at !== null;
   const values: Record<string, Value> = {
     [NAMES.operation]: isChild ? AGENT : CHAT,
-    [NAMES.conversation]: session.id,
+    [NAMES.conversation]: of.in.session.id,
     ...(isChild ? { [NAMES.agent]: "belay" } : modelled(call, provider, model)),
     "belay.cost_usd": fraction(call.cost_usd),
     "belay.call_id": call_id,
@@ -144,8 +150,7 @@ function callSpan(call: CallDescription, exec: ExecDescription, { session, at, t
   };
   const start = isOnce ? sent_at : lastSending(call, exec);
   return {
-    ...at,
-    spanId: spanId("call", session.id, call_id),
+    ...placed(callPlace(step), above),
     name: isChild ? `${AGENT} belay` : [CHAT, model].join(" ").trim(),
     kind: isChild ? 1 : 3,
     ...lasting(start, call.ended_at ?? exec.ended_at ?? lastRecord(exec)),
@@ -189,8 +194,6 @@ const texted = (asked: string | null, answered: unknown) => ({
   [NAMES.asked]: message("user", asked),
   [NAMES.answered]: message("assistant", answered),
 });
-
-const placed = (traceId: string, parentSpanId?: string) => ({ traceId, ...(parentSpanId ? { parentSpanId } : {}) });
 
 const lasting = (start: number, end: number) => ({
   startTimeUnixNano: nano(start),

@@ -1,26 +1,34 @@
-import type { CallDescription, ExecDescription, SessionDescription } from "../../history/index.ts";
+import {
+  type CallDescription,
+  callsSeen,
+  type ExecDescription,
+  type SessionDescription,
+  type WalkedCall,
+  type WalkedExec,
+  type WalkedSession,
+  walk,
+} from "../../history/index.ts";
 import { amount, compact, duration, priced } from "../../platform/figures.ts";
 import { idEnd } from "../../platform/ids.ts";
 import { type Item, item } from "./item.ts";
 import { jsonText } from "./json-text.ts";
 
 /** Execs of a session with their sub-calls, and those of the children that answer them, each under what made it. */
-export function callTree(session: SessionDescription, execs: readonly ExecDescription[], depth = 0): readonly Item[] {
-  const below = Map.groupBy(execs, ({ parent }) => parent);
-  const known = new Set(execs.map(({ number }) => number));
-  const tops = execs.filter(({ parent }) => parent === null || !known.has(parent));
-  // A stack of its own: how deep a stored tree is, its writer decides.
-  const waiting = tops.map((exec) => ({ exec, depth })).toReversed();
+export function callTree(session: SessionDescription, execs: readonly ExecDescription[], depth: number): Item[] {
+  const indentOf = (step: WalkedSession | WalkedExec | WalkedCall): number => {
+    if (step.is === "exec") return indentOf(step.in) + step.level;
+    if (step.is === "call") return indentOf(step.of) + 1;
+    return step.call ? indentOf(step.call) + 2 : depth;
+  };
+  const shown = (one: SessionDescription) => (one === session ? execs : one.execs);
   const items: Item[] = [];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { exec, depth: at } = next;
-    items.push(execItem(exec, at));
-    // The request of a turn is the turn itself.
-    if (!exec.turn) for (const call of exec.calls) items.push(...callItems(call, at + 1));
-    const own = below.get(exec.number) ?? [];
-    for (const one of own.toReversed()) waiting.push({ exec: one, depth: at + 1 });
+  for (const step of walk(session, { execs: shown, calls: ({ exec }) => callsSeen(exec) })) {
+    if (step.is === "exec") items.push(execItem(step.exec, indentOf(step)));
+    else if (step.is === "call") items.push(...callItems(step.call, indentOf(step)));
+    else if (step.is === "session" && shown(step.session).length === 0)
+      items.push(item(indentOf(step), "quiet", [`nothing ran in session ${idEnd(step.session.id)}`]));
   }
-  return items.length > 0 ? items : [item(depth, "quiet", [`nothing ran in session ${idEnd(session.id)}`])];
+  return items;
 }
 
 function execItem(exec: ExecDescription, depth: number): Item {
@@ -51,14 +59,8 @@ function callItems(call: CallDescription, depth: number): readonly Item[] {
     ...(child.turns === null ? [] : [amount(child.turns, "turn")]),
     ...(child.sub_calls === null ? [] : [amount(child.sub_calls, "sub-call")]),
   ].join(" · ");
-  const head = item(depth + 1, "quiet", [`child ${idEnd(child.session)}`, counts]);
-  const { description } = child;
-  if (!description || depth > DEEPEST) return [own, head];
-  return [own, head, ...callTree(description, description.execs, depth + 2)];
+  return [own, item(depth + 1, "quiet", [`child ${idEnd(child.session)}`, counts])];
 }
-
-/** Deeper than children can nest, and shallow enough for a store that claims otherwise. */
-const DEEPEST = 24;
 
 const STYLES = { ok: "good", failed: "bad", unfinished: "plain", pending: "plain" } as const;
 

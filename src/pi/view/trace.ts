@@ -1,4 +1,4 @@
-import type { ExecDescription, SessionDescription } from "../../history/index.ts";
+import { type ExecDescription, type SessionDescription, walk } from "../../history/index.ts";
 import type { BranchReport } from "./report.ts";
 
 /** A line of the file of `/rlm trace`: a conversation, an epoch, a compaction, a session, an exec or a call. */
@@ -21,25 +21,21 @@ export function traceRecords({ overview, size, sessions }: BranchReport): readon
   ];
 }
 
-/** A stack of its own: how deep a stored tree is, its writer decides. */
+/** Execs and calls of a session. The records of a session that answers a call stand after the call. */
 function recordsOf(session: SessionDescription, execs: readonly ExecDescription[]): readonly TraceRecord[] {
   const records: TraceRecord[] = [];
-  const waiting = [{ session: session.id, execs }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    for (const { calls, ...exec } of next.execs) {
-      records.push({ record: "exec", session: next.session, ...exec });
-      for (const { child, ...call } of calls) {
-        records.push({
-          record: "call",
-          session: next.session,
-          exec_id: exec.exec_id,
-          ...call,
-          child: child?.session ?? null,
-        });
-        if (!child?.description) continue;
-        records.push({ record: "session", session: child.session, parent_call: call.call_id, problem: null });
-        waiting.push({ session: child.session, execs: child.description.execs });
-      }
+  for (const step of walk(session, { execs: (one) => (one === session ? execs : one.execs) })) {
+    if (step.is === "session" && step.call) {
+      const parent_call = step.call.call.call_id;
+      records.push({ record: "session", session: step.session.id, parent_call, problem: null });
+    } else if (step.is === "exec") {
+      const { calls: _, ...exec } = step.exec;
+      records.push({ record: "exec", session: step.in.session.id, ...exec });
+    } else if (step.is === "call") {
+      const { child, ...call } = step.call;
+      const { exec } = step.of;
+      const answered = { ...call, child: child?.session ?? null };
+      records.push({ record: "call", session: step.of.in.session.id, exec_id: exec.exec_id, ...answered });
     }
   }
   return records;

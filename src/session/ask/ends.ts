@@ -79,9 +79,9 @@ export function endingOf({ answers, state }: SessionParts, { settings }: AskInpu
 
 /** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
 export function askEnd(ask: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
-  const { start, resumed } = ask;
+  const { start, resumes } = ask;
   const { limits_met: last = [], ...how } = ending;
   const limits_met = [...new Set([...limitsMetIn(ask), ...last])];
   const met = limits_met.length === 0 ? {} : { limits_met };
-  return { ...plainEnd(account, start.exec_id, at), kind: "ask", resumed, ...how, ...met };
+  return { ...plainEnd(account, start.exec_id, at), kind: "ask", resumed: resumes.length, ...how, ...met };
 }

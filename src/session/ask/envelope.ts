@@ -8,7 +8,7 @@ import { AskAnswer } from "../journal/ask-records.ts";
 import { repliesTold, toolsUnusedIn } from "../journal/call-warnings.ts";
 import { type CoveredContext, coveredOf, sumCoverage, toldCoverage } from "../journal/coverage.ts";
 import { type ExecEnvelope, SKIPS_IN_ANSWERS } from "../journal/envelope.ts";
-import type { ExecRecords } from "../journal/exec-records.ts";
+import { answeredCalls, type ExecRecords, replayedIn, statusOf } from "../journal/exec-records.ts";
 import { type RemainingBudget, treeOf } from "../journal/ledger.ts";
 import { limitsMetIn } from "../journal/limits-met.ts";
 import { leftOf, type SessionParts } from "../parts.ts";
@@ -94,7 +94,7 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
 function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
   const rounds = roundsOf(ask);
   const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
-  const ofExecs = ask.execs.reduce((times, { resumed }) => times + resumed, 0);
+  const ofExecs = ask.execs.reduce((times, { resumes }) => times + resumes.length, 0);
   const inText = rounds.reduce(
     (sum, { outcome, cells }) => sum + (outcome.ok && outcome.reply.read?.isInText ? cells.length : 0),
     0,
@@ -119,8 +119,8 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     coverage: context && coverageIn(context, ask),
     skipped: context && toldSkips(context.skipped, SKIPS_IN_ANSWERS),
     // An earlier build recorded the resumes of turns and cells alone.
-    resumed: Math.max(ask.resumed, ofExecs),
-    replayed_turns: ask.replayed,
+    resumed: Math.max(ask.resumes.length, ofExecs),
+    replayed_turns: replayedIn(ask),
     ...(trajectory ? { trajectory: trajectoryOf(ask) } : {}),
   };
 }
@@ -167,13 +167,13 @@ function trajectoryOf(ask: AskRecords): readonly TrajectoryTurn[] {
   });
 }
 
-function callsOf({ calls, results }: Pick<ExecRecords, "calls" | "results">): readonly TrajectoryCall[] {
-  const answered = new Map(results.map((result) => [result.call_id, result]));
-  return calls.map(({ call_id }) => {
-    const result = answered.get(call_id);
-    const status = !result ? "pending" : result.success ? "ok" : "failed";
-    return { call_id, model: result?.model ?? "", status, ...(result?.child ? { child: result.child } : {}) };
-  });
+function callsOf(exec: Pick<ExecRecords, "calls" | "results">): readonly TrajectoryCall[] {
+  return answeredCalls(exec).map(({ call, result }) => ({
+    call_id: call.call_id,
+    model: result?.model ?? "",
+    status: statusOf(result),
+    ...(result?.child ? { child: result.child } : {}),
+  }));
 }
 
 /** The progress of an ask after one of its steps, for a person who waits. */

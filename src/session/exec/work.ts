@@ -4,7 +4,7 @@ import type { ToolOverrideEvent } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import type { Account } from "../journal/account.ts";
-import type { ExecRecords } from "../journal/exec-records.ts";
+import { type ExecRecords, replayedIn } from "../journal/exec-records.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type {
   Complete,
@@ -188,8 +188,8 @@ export function completeOf({ setup, recorder, exec_id, startedAt, events }: Work
     events,
     call_count: last?.calls.length ?? 0,
     time_ms: setup.patience.time.monotonic() - startedAt,
-    resumed: last?.resumed ?? 0,
-    replayed_sub_calls: last?.replayed ?? 0,
+    resumed: last?.resumes.length ?? 0,
+    replayed_sub_calls: last ? replayedIn(last) : 0,
     context_hash: context?.hash ?? null,
     context_key: context?.key ?? null,
     ...fields,

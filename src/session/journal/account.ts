@@ -50,8 +50,19 @@ export interface Account {
   readonly reusable: ReusableAnswers;
   /** The newest ask, whether it is over or not. `last` is never the ask itself. */
   readonly ask: AskRecords | null;
+  /** The newest record. */
+  readonly newest: Newest;
   /** Counted over the session's whole life. */
   readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd" | "reused">;
+}
+
+/** When the newest record was written, ms since the epoch, and what was there before the resumes that are the newest. */
+interface Newest {
+  readonly at: number;
+  /** The time of the last record before these resumes. */
+  readonly before: number;
+  /** The execs that they resume. */
+  readonly resumed: readonly string[];
 }
 
 /** The newest ends stay, and every tenth of those before them. */
@@ -71,12 +82,9 @@ export interface CellSource {
 }
 
 /** The records of an ask: those of its turns and cells lie between its own two. */
-export interface AskRecords extends Pick<ExecRecords, "start" | "complete"> {
+export interface AskRecords extends Pick<ExecRecords, "start" | "resumes" | "complete"> {
   /** Turns and cells that are over, in journal order. */
   readonly execs: readonly ExecRecords[];
-  /** The number of processes that went on with it, and of the replies that the newest of them took from the journal. */
-  readonly resumed: number;
-  readonly replayed: number;
 }
 
 export const EMPTY_ACCOUNT: Account = {
@@ -96,6 +104,7 @@ export const EMPTY_ACCOUNT: Account = {
   keyed: [],
   reusable: NOTHING_REUSABLE,
   ask: null,
+  newest: { at: 0, before: 0, resumed: [] },
   totals: { execs: 0, sub_calls: 0, tokens: 0, cost_usd: 0 },
 };
 
@@ -108,23 +117,26 @@ export function follow(before: Account, record: JournalRecord): Account {
   const call = record.record === "rlm_tool_result" ? callIn(last, record.call_id) : undefined;
   const ledger = spend(before.ledger, record, call);
   const question = questionAfter(before.question, record, call);
-  const account = { ...before, ledger, question, keyed: keyedAfter(before.keyed, record) };
+  const newest = newestAfter(before.newest, record);
+  const gap_ms = Math.max(0, record.at - newest.before);
+  const account = { ...before, ledger, question, newest, keyed: keyedAfter(before.keyed, record) };
   if (record.record === "rlm_start" && record.kind === "ask") {
-    return { ...account, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
+    return { ...account, ask: { start: record, execs: [], resumes: [], complete: null } };
   }
   if (ask && record.exec_id === ask.start.exec_id) {
     return {
       ...account,
       untold: account.untold && record.record !== "rlm_complete",
-      ask: { ...ask, ...changesBy(record, ask) },
+      ask: { ...ask, ...changesBy(record, ask, gap_ms) },
     };
   }
   if (record.record === "rlm_start") {
     const reusable = reusableFor(record, last, account.reusable);
     return { ...account, last: begun(record), reusable, totals: { ...totals, execs: totals.execs + 1 } };
   }
-  if (!last) return account;
-  const now = { ...account, last: grown(last, record) };
+  // The start of another exec may be damaged: its records belong to none that is known.
+  if (last?.start.exec_id !== record.exec_id) return account;
+  const now = { ...account, last: grown(last, record, gap_ms) };
   switch (record.record) {
     case "rlm_resume":
     case "rlm_suspend":
@@ -144,6 +156,13 @@ export function follow(before: Account, record: JournalRecord): Account {
       return over(ended, last.start, record);
     }
   }
+}
+
+function newestAfter({ at, before, resumed }: Newest, { record, at: now, exec_id }: JournalRecord): Newest {
+  if (record !== "rlm_resume") return { at: now, before: now, resumed: [] };
+  // A process that takes an ask over resumes the cell in it too, in the same gap.
+  const isSame = resumed.length > 0 && !resumed.includes(exec_id);
+  return isSame ? { at: now, before, resumed: [...resumed, exec_id] } : { at: now, before: at, resumed: [exec_id] };
 }
 
 function reusedAfter({ reused }: Account["totals"], record: ToolResult): Pick<SessionFacts, "reused"> {
@@ -191,6 +210,12 @@ function over(before: Account, start: Start, { checkpoint_id: made, ...complete 
     default:
       return { ...account, checkpoint };
   }
+}
+
+/** The records of the newest exec or ask, if it is this one. */
+export function recordsOf({ last, ask }: Account, exec_id: string): ExecRecords | AskRecords | null {
+  if (ask?.start.exec_id === exec_id) return ask;
+  return last?.start.exec_id === exec_id ? last : null;
 }
 
 /** The exec that has begun and not ended, or null. */

@@ -1,11 +1,10 @@
-import type { Complete, JournalRecord, Start, Suspend, ToolCall, ToolResult } from "./records.ts";
+import type { Complete, JournalRecord, Resume, Start, Suspend, ToolCall, ToolResult } from "./records.ts";
 
 /** All records of one exec, in journal order. */
 export interface ExecRecords {
   readonly start: Start;
-  readonly resumed: number;
-  /** Recorded results that the newest process was given again. */
-  readonly replayed: number;
+  /** The processes that took it over, in their order. */
+  readonly resumes: readonly Takeover[];
   readonly calls: readonly ToolCall[];
   readonly results: readonly ToolResult[];
   /** Ids of calls that have begun what must not run twice, and have no result. */
@@ -15,25 +14,33 @@ export interface ExecRecords {
   readonly complete: Complete | null;
 }
 
+/** The record of a process that took an exec over. */
+export interface Takeover extends Resume {
+  /** Since the last record of any exec before it, ms: no process ran the exec, or one that recorded nothing. */
+  readonly gap_ms: number;
+}
+
 /** The records of an exec that has begun. */
 export function begun(start: Start): ExecRecords {
-  const facts = { start, resumed: 0, replayed: 0, running: [], suspended: null, complete: null };
+  const facts = { start, resumes: [], running: [], suspended: null, complete: null };
   return recordsOf(facts, { calls: listOf([]), results: listOf([]) });
 }
 
-/** The records with one more. Its time does not grow with the calls of the exec. */
-export function grown(records: ExecRecords, added: JournalRecord): ExecRecords {
-  const { start, resumed, replayed, suspended, complete } = records;
+/**
+ * The records with one more. Its time does not grow with the calls of the exec.
+ * @param gap_ms the time before a resume in which no process ran the exec
+ */
+export function grown(records: ExecRecords, added: JournalRecord, gap_ms = 0): ExecRecords {
+  const { start, resumes, suspended, complete } = records;
   const { calls, results } = listsOf(records);
   return recordsOf(
     {
       start,
-      resumed,
-      replayed,
+      resumes,
       suspended,
       complete,
       running: runningAfter(records.running, added),
-      ...changesBy(added, records),
+      ...changesBy(added, records, gap_ms),
     },
     {
       calls: added.record === "rlm_tool_call" ? longer(calls, added) : calls,
@@ -48,10 +55,28 @@ function runningAfter(running: ExecRecords["running"], added: JournalRecord): Ex
 }
 
 /** Facts of an exec that one more record changes. */
-export function changesBy(added: JournalRecord, { resumed }: Pick<ExecRecords, "resumed">) {
-  if (added.record === "rlm_resume") return { resumed: resumed + 1, replayed: added.replayed, suspended: null };
+export function changesBy(added: JournalRecord, { resumes }: Pick<ExecRecords, "resumes">, gap_ms: number) {
+  if (added.record === "rlm_resume") return { resumes: [...resumes, { ...added, gap_ms }], suspended: null };
   if (added.record === "rlm_suspend") return { suspended: added };
   return added.record === "rlm_complete" ? { complete: added } : {};
+}
+
+/** The number of recorded results that the newest process was given again. */
+export const replayedIn = ({ resumes }: Pick<ExecRecords, "resumes">): number => resumes.at(-1)?.replayed ?? 0;
+
+/** Each call of an exec with its result; null: none is recorded. */
+export function answeredCalls({
+  calls,
+  results,
+}: Pick<ExecRecords, "calls" | "results">): { readonly call: ToolCall; readonly result: ToolResult | null }[] {
+  const answered = new Map(results.map((result) => [result.call_id, result]));
+  return calls.map((call) => ({ call, result: answered.get(call.call_id) ?? null }));
+}
+
+/** `pending`: no result is recorded. */
+export function statusOf(result: ToolResult | null): "ok" | "failed" | "pending" {
+  if (!result) return "pending";
+  return result.success ? "ok" : "failed";
 }
 
 /** The call with this id, if the exec has made it. Its time does not grow with the calls of the exec. */

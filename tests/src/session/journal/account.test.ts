@@ -169,7 +169,7 @@ test("an exec is interrupted until its end is recorded, with all of its records"
     expect(interrupted?.start).toBe(begun);
     expect(interrupted?.calls).toEqual(own.filter(({ record }) => record === "rlm_tool_call"));
     expect(interrupted?.results).toEqual(own.filter(({ record }) => record === "rlm_tool_result"));
-    expect(interrupted?.resumed).toBe(own.filter(({ record }) => record === "rlm_resume").length);
+    expect(interrupted?.resumes.length).toBe(own.filter(({ record }) => record === "rlm_resume").length);
   });
 });
 
