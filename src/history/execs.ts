@@ -86,7 +86,8 @@ function describeExec({ exec, files }: Known, number: number): Described {
     checkpoint_id: complete?.checkpoint_id ?? null,
     coverage: toldCoverage(complete?.coverage),
     ask: kind === "ask" ? describeAsk(start, complete) : null,
-    turn: kind === "turn" ? describeTurn(start, calls[0]?.result ?? null) : null,
+    // The record of its call may be damaged, and its reply whole.
+    turn: kind === "turn" && "results" in exec ? describeTurn(start, exec.results[0] ?? null) : null,
   };
   return { exec: description, ask: start.ask };
 }
