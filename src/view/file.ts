@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { firstBytes } from "../platform/bounded-file.ts";
 import { targetOf } from "../platform/result-file.ts";
-import type { Trace } from "./assembled.ts";
 import type { PageSource } from "./page-source.ts";
+import type { Trace } from "./trace-file.ts";
 
 /** Files that begin so were written by `fileOf`. */
 const FILE_START =

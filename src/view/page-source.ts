@@ -1,10 +1,13 @@
 import { fileURLToPath } from "node:url";
 
 /** The page's script and style, as they stand in it. */
-export type PageSource = Awaited<ReturnType<typeof pageSource>>;
+export interface PageSource {
+  readonly script: string;
+  readonly style: string;
+}
 
 /** Builds the page. The bundle of the package has in the place of this module what it gives. */
-export async function pageSource() {
+export async function pageSource(): Promise<PageSource> {
   const { readFile } = await import("node:fs/promises");
   const { rolldown } = await import("rolldown");
   const input = fileURLToPath(new URL("./page/main.ts", import.meta.url));

@@ -1,14 +1,19 @@
 import { isRecord } from "../platform/json.ts";
 import { enoughOf } from "../platform/redact.ts";
 import type { JobRow, RunRow } from "../store/index.ts";
-import { assembled, openNames, openWords, type Trace, type Tracing } from "./assembled.ts";
+import type { Kept } from "./columns.ts";
 import { type Row, STATES } from "./format.ts";
-import type { Kept } from "./packed.ts";
+import { openNames, openWords, type Trace, type Tracing, traceFile } from "./trace-file.ts";
 
 /** A job without what takes much memory. */
-export type ListedJob = ReturnType<typeof listedJob>;
+export interface ListedJob extends Omit<JobRow, "told"> {
+  /** Empty unless the job failed. */
+  readonly error_code: string;
+  /** The beginning of why it failed; empty if no record says that. */
+  readonly error: string;
+}
 
-export function listedJob({ told, ...job }: JobRow) {
+export function listedJob({ told, ...job }: JobRow): ListedJob {
   const { error_code, error } = isRecord(told) ? told : {};
   const why = typeof error === "string" ? enoughOf(error, ERROR_UNITS) : "";
   return {
@@ -102,7 +107,7 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
     left_out: more > 0 ? [`${more} jobs behind these`] : [],
   };
   const told = { subject: "run" as const, session, execs: [exec], checkpoints: [], kinds: STATES, coverage: null };
-  return assembled({ ...told, models: models.all(), errors: errors.all() }, rows, [kept], words);
+  return traceFile({ ...told, models: models.all(), errors: errors.all() }, rows, [kept], words);
 }
 
 const FINAL: readonly JobRow["state"][] = ["done", "failed", "cancelled"];

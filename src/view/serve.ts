@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage } from "node:http";
 import { RlmError } from "../../runtime/index.ts";
 import { bears, foreignHeader, listenOnLoopback, newToken } from "../platform/loopback.ts";
 import type { Store } from "../store/index.ts";
-import type { Tracing } from "./assembled.ts";
 import { livePage, livePolicy } from "./file.ts";
-import { type Looked, lookAt } from "./look.ts";
 import type { PageSource } from "./page-source.ts";
+import { type Looked, lookAt } from "./session-trace.ts";
+import type { Tracing } from "./trace-file.ts";
 
 /** Something that has a page and may change. */
 export interface Subject {
@@ -47,13 +47,19 @@ export interface Serving {
   readonly idleMs: number;
 }
 
-export type Served = Awaited<ReturnType<typeof serveView>>;
+/** A page that is served. */
+export interface Served {
+  /** Its address, with the token: for this user's browser alone. */
+  readonly url: string;
+  /** The parts that could not be read at first. */
+  readonly damaged: readonly string[];
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
+  close(): void;
+}
 
-/**
- * Serves a page on loopback. It follows a session or a run on which another process works. `url` has the token, for this
- * user's browser alone; `damaged` names what could not be read at first; `ended` resolves when it has ended.
- */
-export async function serveView(serving: Serving) {
+/** Serves a page on loopback. It follows a session or a run on which another process works. */
+export async function serveView(serving: Serving): Promise<Served> {
   const own = openFollower(serving.subject, serving);
   const jobs = openJobs(serving);
   const { damaged } = await own.newest();
@@ -130,7 +136,7 @@ const MOST_JOBS = 4;
 
 /** Gives followers of the sessions of jobs. */
 function openJobs(serving: Serving) {
-  const ofJobs = new Map<string, ReturnType<typeof openFollower>>();
+  const ofJobs = new Map<string, Follower>();
   return async (number: number) => {
     const subject = await serving.subject.job?.(number);
     if (!subject) return null;
@@ -143,14 +149,31 @@ function openJobs(serving: Serving) {
   };
 }
 
-type Seen = ReturnType<typeof seenIn>;
+/** A trace as it was seen, with its pages and chunks as a file names them. */
+interface Seen {
+  /** JSON of its head. */
+  readonly head: string;
+  /** A text that changes with its content. */
+  readonly revision: string;
+  readonly blocks: ReadonlyMap<string, Uint8Array>;
+  readonly damaged: readonly string[];
+  /** True if something may still happen in it, such as in a child. */
+  readonly isOpen: boolean;
+}
+
+interface Follower {
+  /** The newest trace. Those who ask at once share one. */
+  newest(): Promise<Seen>;
+  /** A page or chunk of the newest trace or of the one before, which somebody may be reading. */
+  block(name: string, revision: string): Uint8Array | null;
+}
 
 /** A trace is not made anew until this many times the time has passed that the last one took, nor sooner than this: ms. */
 const PAUSE = 4;
 const SHORTEST = 3000;
 
 /** Follows a subject: its trace is made anew when its records or its writer have changed. */
-function openFollower(subject: Subject, { tracing, now }: Serving) {
+function openFollower(subject: Subject, { tracing, now }: Serving): Follower {
   let seen: Seen | null = null;
   let before: Seen | null = null;
   let stamp = "";
@@ -164,28 +187,28 @@ function openFollower(subject: Subject, { tracing, now }: Serving) {
     if (seen && (!isDue || now() - madeAt < took * PAUSE)) return seen;
     const began = now();
     const made = seenIn(await subject.look({ ...tracing, now: began }));
-    if (made.revision !== seen?.revision) [before, seen] = [seen ?? null, made];
-    [stamp, madeAt] = [newStamp, now()];
+    if (made.revision !== seen?.revision) {
+      before = seen;
+      seen = made;
+    }
+    stamp = newStamp;
+    madeAt = now();
     took = madeAt - began;
     return seen ?? made;
   }
 
   return {
-    /** The newest trace. Those who ask at once share one. */
-    newest(): Promise<Seen> {
+    newest() {
       making ??= look().finally(() => {
         making = null;
       });
       return making;
     },
-    /** A page or chunk of the newest trace or of the one before, which somebody may be reading. */
-    block: (name: string, revision: string) =>
-      [seen, before].find((one) => one?.revision === revision)?.blocks.get(name) ?? null,
+    block: (name, revision) => [seen, before].find((one) => one?.revision === revision)?.blocks.get(name) ?? null,
   };
 }
 
-/** A trace with its pages and chunks as a file names them. If it is open, something may happen in a child. */
-function seenIn({ trace: { head, pages, chunks }, damaged }: Looked) {
+function seenIn({ trace: { head, pages, chunks }, damaged }: Looked): Seen {
   const named = (name: string, all: readonly Uint8Array[]) => all.map((bytes, at) => [`${name}${at}`, bytes] as const);
   const blocks = new Map<string, Uint8Array>([...named("c", pages), ...named("x", chunks)]);
   const { made_at: _, ...same } = head;

@@ -14,7 +14,7 @@ import { isRecord } from "../platform/json.ts";
 import type { Citation } from "../session/index.ts";
 import { coverageLine, coverageSentence } from "../session/index.ts";
 import { limitName, partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
-import { assembled, openNames, openWords, type Trace, type Tracing, type Words } from "./assembled.ts";
+import type { Kept } from "./columns.ts";
 import type {
   Row,
   Texts,
@@ -26,7 +26,7 @@ import type {
   TracedUnread,
 } from "./format.ts";
 import { EXEC_TEXTS, GRADES, KINDS } from "./format.ts";
-import type { Kept } from "./packed.ts";
+import { openNames, openWords, type Trace, type Tracing, traceFile, type Words } from "./trace-file.ts";
 
 /** Facts that a session's description does not have. */
 export interface Beside {
@@ -95,7 +95,7 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
     kinds: KINDS,
     coverage: tracing.covered && coverageIn(tracing.covered, session.skipped ?? null, words),
   };
-  return assembled(told, rows, [ofCalls, ofExecs], words);
+  return traceFile(told, rows, [ofCalls, ofExecs], words);
 }
 
 /** True if the cell of an exec names the model of its call. */

@@ -2,7 +2,7 @@ import { messageOf } from "../../platform/errors.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
 import { EXEC_TEXTS, type Head, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
-import { citationParts, placeOf } from "./citations.ts";
+import { citationParts, placeOf } from "./details.ts";
 import { button, type Child, facts, fill, h, lasting, type Pair } from "./dom.ts";
 import { lastOf } from "./list.ts";
 import { type Model, sumsOf } from "./model.ts";

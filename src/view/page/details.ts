@@ -12,10 +12,20 @@ import {
   type TracedExec,
   type TracedUnread,
 } from "../format.ts";
-import { citationParts } from "./citations.ts";
 import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, tint } from "./dom.ts";
-import type { Stretch, Sums } from "./model.ts";
-import { execOf, foldSums, isOver, kindOf, percentile, ranFor, sumsOf, waitedFor } from "./model.ts";
+import {
+  execOf,
+  foldSums,
+  isOver,
+  kindOf,
+  percentile,
+  ranFor,
+  type Stretch,
+  type Sums,
+  sumsOf,
+  waitedFor,
+} from "./model.ts";
+
 import { skyline } from "./pictures.ts";
 import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, unreadWords, type View } from "./view.ts";
 
@@ -353,4 +363,25 @@ function help({ model }: View): Child[] {
     ),
     note("Dollars are by price lists. Times leave out the time in which no process ran."),
   ];
+}
+
+/** `lease.pdf, p.3` or `notes.md, line 3`. */
+export function placeOf({ doc, line, place }: Pick<TracedCitation, "doc" | "line" | "place">): string {
+  const part = place !== null ? `, ${place}` : line === null ? "" : `, line ${line}`;
+  return inLine(`${doc ?? "no document"}${part}`);
+}
+
+/** A place that an answer rests on, with its quote. It opens the text around it, in which the quote is marked and in sight. */
+export function citationParts(citation: TracedCitation): HTMLElement {
+  const { quote, grade, around } = citation;
+  const words = grade && h("small", {}, ` · ${GRADE_WORDS[grade]}`);
+  const told = [h("b", {}, placeOf(citation)), words, h("p", {}, quote)];
+  if (!around) return h("div", { class: "cite" }, ...told);
+  const { text, at, length } = around;
+  const mark = h("mark", {}, text.slice(at, at + length));
+  const whole = h("pre", { tabindex: 0 }, text.slice(0, at), mark, text.slice(at + length));
+  const reveal = () => {
+    whole.scrollTop = mark.offsetTop - whole.clientHeight / 3;
+  };
+  return h("details", { class: "cite", on: { toggle: reveal } }, h("summary", {}, ...told), whole);
 }

@@ -10,7 +10,15 @@ const LISTED = 2000;
 const LOOKS = { ok: ["✓", "cached"], failed: ["✗", "lost"], unfinished: ["…", "pending"] } as const;
 
 /** The list of execs. One that is chosen lists its calls alone, an ask those of its turns and cells too. */
-export function openExecs(view: View) {
+export interface OpenedExecs {
+  readonly element: HTMLElement;
+  refresh(): void;
+  /** Marks the exec that is chosen. */
+  mark(): void;
+  choose(index: number): void;
+}
+
+export function openExecs(view: View): OpenedExecs {
   const nav = h("nav", { "aria-label": "Execs" });
   let all: HTMLElement = h("span");
   let rows: readonly HTMLElement[] = [];

@@ -6,11 +6,11 @@ import { openAnswer, questionIn } from "./answer.ts";
 import { openCompared } from "./compared.ts";
 import { showDetails } from "./details.ts";
 import { button, type Child, clockTime, fill, h, lasting, rest } from "./dom.ts";
-import { openExecs } from "./execs.ts";
+import { type OpenedExecs, openExecs } from "./execs.ts";
 import { type Model, modelOf, openColumns } from "./model.ts";
-import { openOverview } from "./overview.ts";
-import { openRows } from "./rows.ts";
-import { openSearch } from "./search.ts";
+import { type OpenedOverview, openOverview } from "./overview.ts";
+import { type OpenedRows, openRows } from "./rows.ts";
+import { type OpenedSearch, openSearch } from "./search.ts";
 import { openFile, openServer, openTexts, type Source } from "./source.ts";
 import { type Chosen, foldKey, moved, nounOf, openAround, type View } from "./view.ts";
 
@@ -62,7 +62,27 @@ async function update(source: Source, { view, page }: Opened): Promise<void> {
   }
 }
 
-function openPage(source: Source, model: Model) {
+interface Parts {
+  readonly rows: OpenedRows;
+  readonly search: OpenedSearch;
+  readonly overview: OpenedOverview;
+  readonly execs: OpenedExecs;
+  readonly work: HTMLElement;
+}
+
+/** The page with a view of the trace. */
+interface Opened {
+  readonly view: View;
+  readonly page: {
+    refresh(): Promise<void>;
+    /** Says what went wrong; null: nothing. */
+    tell(said: string | null): void;
+    search(): Promise<void>;
+    goTo(place: URLSearchParams): void;
+  };
+}
+
+function openPage(source: Source, model: Model): Opened {
   const chosen: Chosen = { kind: model.head.subject === "run" ? "exec" : "help", index: 0 };
   const aside = h("aside", { "aria-label": "Details", tabindex: -1 });
   const view: View = {
@@ -136,10 +156,10 @@ function openPage(source: Source, model: Model) {
     showTold(banner, said, view.model.head.session.damaged);
   }
 
-  const parts = { rows, search, overview, execs, work };
+  const parts: Parts = { rows, search, overview, execs, work };
   listen(view, parts);
   const page = { refresh, tell, search: search.search, goTo: (place: URLSearchParams) => goTo(place, view, parts) };
-  return { page, view, parts };
+  return { page, view };
 }
 
 /** Shows what went wrong, and which parts of the session are damaged. */
@@ -149,9 +169,6 @@ function showTold(banner: HTMLElement, said: string | null, damaged: readonly st
   fill(banner, ...lines.map((line) => h("p", {}, line)));
   banner.hidden = lines.length === 0;
 }
-
-type Opened = ReturnType<typeof openPage>;
-type Parts = Opened["parts"];
 
 function figuresOf(model: Model): Child[] {
   const { head, sums, clock } = model;

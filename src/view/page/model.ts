@@ -37,19 +37,25 @@ export interface Fold extends Stretch {
 
 const INDEX: Readonly<Record<string, number>> = Object.fromEntries(COLUMNS.map((name, at) => [name, at]));
 
-export type Columns = ReturnType<typeof openColumns>;
+/** The numbers of calls. */
+export interface Columns {
+  of(name: Column, call: number): number;
+  /** Dollars × 10⁹ of a call. */
+  nanos(call: number): number;
+  /** The numbers of a call by their names; null where there is none. */
+  row(call: number): object;
+  /** Reads a page of columns, as `columnsOf` writes it, to its place. */
+  read(page: Uint8Array, first: number): void;
+}
 
-/** The numbers of so many calls. */
-export function openColumns(calls: number) {
+export function openColumns(calls: number): Columns {
   const data = new Uint32Array(COLUMNS.length * calls);
   const of = (name: Column, call: number) => data[(INDEX[name] ?? 0) * calls + call] ?? 0;
   return {
     of,
-    nanos: (call: number) => of("micro", call) * 1000 + of("nano", call),
-    row: (call: number): object =>
-      Object.fromEntries(COLUMNS.map((name) => [name, of(name, call) === NONE ? null : of(name, call)])),
-    /** Reads a page of columns, as `columnsOf` writes it, to its place. */
-    read(page: Uint8Array, first: number): void {
+    nanos: (call) => of("micro", call) * 1000 + of("nano", call),
+    row: (call) => Object.fromEntries(COLUMNS.map((name) => [name, of(name, call) === NONE ? null : of(name, call)])),
+    read(page, first) {
       const count = Math.min(PAGE_CALLS, calls - first);
       if (page.length !== COLUMNS.length * 4 * count) throw new Error("a page of calls is not whole");
       for (const column of COLUMNS.keys()) {
@@ -167,10 +173,20 @@ function orderOf({ execs, calls }: Head): Int32Array {
 
 const SUMMED = ["input", "output", "cached_in", "cache_write", "tries", "calls"] as const;
 
-export type Sums = ReturnType<typeof sumsOf>;
+/** The sums of some calls. */
+export interface Sums extends Readonly<Record<(typeof SUMMED)[number], number>> {
+  /** Of each kind. */
+  readonly kinds: readonly { readonly calls: number; readonly nanos: number }[];
+  /** Dollars × 10⁹. */
+  readonly nanos: number;
+  readonly failed: number;
+  readonly resent: number;
+  /** The end of the newest answer. */
+  readonly ended: number;
+  readonly isOver: boolean;
+}
 
-/** The sums of some calls, and of each kind; dollars × 10⁹. `ended` is the end of the newest answer. */
-export function sumsOf(model: Pick<Model, "head" | "columns" | "ended">, { from, to }: Stretch) {
+export function sumsOf(model: Pick<Model, "head" | "columns" | "ended">, { from, to }: Stretch): Sums {
   const kinds = model.head.kinds.map(() => ({ calls: 0, nanos: 0 }));
   const sums = { input: 0, output: 0, cached_in: 0, cache_write: 0, tries: 0, calls: 0 };
   let nanos = 0;

@@ -9,7 +9,15 @@ import { GRADE_WORDS, LOOKS, nounOf, unreadWords, type View } from "./view.ts";
 const STEPS = 1000;
 
 /** The picture of the whole time, its slider, the classes of cost, which filter, and the coverage of P. */
-export function openOverview(view: View, rows: OpenedRows) {
+export interface OpenedOverview {
+  readonly element: HTMLElement;
+  draw(): void;
+  /** Shows the instant at a share of the time, from 0 to 1. */
+  slideTo(share: number): void;
+  refresh(): void;
+}
+
+export function openOverview(view: View, rows: OpenedRows): OpenedOverview {
   const picture = h("div", { class: "picture", role: "img" });
   const range = { type: "range", min: 0, max: STEPS, value: STEPS, "aria-label": "Time" };
   const slider = h("input", { ...range, on: { input: slide } });

@@ -57,44 +57,68 @@ export function overviewOf(model: Model): { readonly label: string; readonly par
   };
 }
 
-/** Counts by columns, and of each kind the mean number in flight: a call counts as the part of a column's time that it took. */
-function binsOf(model: Model) {
+/** What the picture shows, by its columns. */
+interface Bins {
+  /** Calls in flight, of each kind. */
+  readonly flying: readonly (readonly number[])[];
+  /** Dollars × 10⁹. */
+  readonly nanos: readonly number[];
+  readonly cached: readonly boolean[];
+  readonly failed: readonly boolean[];
+}
+
+/** What was spent, cached and failed stands in the column in which a call ended. */
+function binsOf(model: Model): Bins {
   const { clock, columns, sent, ended, head } = model;
-  const bins = () => Array.from({ length: COLUMNS }, () => 0);
-  const add = (all: number[] | undefined, x: number, by: number) => {
-    if (all && x < COLUMNS) all[x] = (all[x] ?? 0) + by;
-  };
-  const changes = head.kinds.map(bins);
-  const flying = head.kinds.map(bins);
-  const nanos = bins();
-  const cached = bins().map(Boolean);
-  const failed = bins().map(Boolean);
+  const flights = head.kinds.map(openFlights);
+  const nanos = zeros();
+  const cached = zeros().map(Boolean);
+  const failed = zeros().map(Boolean);
   const placeOf = (instant: number) => Math.min(1, clock.at(instant) / clock.width) * COLUMNS;
   for (let call = 0; call < head.calls; call++) {
     const kind = columns.of("kind", call);
     const to = isOver(model, call) ? placeOf(ended(call)) : COLUMNS;
-    const last = Math.floor(to);
-    const seen = Math.min(COLUMNS - 1, last);
-    add(nanos, seen, columns.nanos(call));
+    const seen = Math.min(COLUMNS - 1, Math.floor(to));
+    addTo(nanos, seen, columns.nanos(call));
     cached[seen] ||= head.kinds[kind] === "cached";
     failed[seen] ||= columns.of("error", call) > 0;
-    if (!isSent(model, call)) continue;
-    const from = placeOf(sent(call));
-    const first = Math.floor(from);
-    // It counts whole from the first column until the last, less what is too much in the first, and its part of the last.
-    add(changes[kind], first, 1);
-    add(changes[kind], last, -1);
-    add(flying[kind], first, first - from);
-    add(flying[kind], last, to - last);
+    if (isSent(model, call)) flights[kind]?.add(placeOf(sent(call)), to);
   }
-  for (const [kind, layer] of flying.entries()) {
-    let whole = 0;
-    for (const [x, part] of layer.entries()) {
-      whole += changes[kind]?.[x] ?? 0;
-      layer[x] = Math.max(0, whole + part);
-    }
-  }
-  return { flying, nanos, cached, failed };
+  return { flying: flights.map((flight) => flight.means()), nanos, cached, failed };
+}
+
+const zeros = () => Array.from({ length: COLUMNS }, () => 0);
+
+function addTo(all: number[], column: number, more: number): void {
+  if (column < COLUMNS) all[column] = (all[column] ?? 0) + more;
+}
+
+/** Counts calls in flight: one counts as the part of a column's time that it took. */
+function openFlights() {
+  /** By how many calls a column has more than the one before it. */
+  const changes = zeros();
+  /** What a column has beside whole calls. */
+  const parts = zeros();
+  return {
+    /** Adds a call that was in flight between two places. */
+    add(from: number, to: number): void {
+      const first = Math.floor(from);
+      const last = Math.floor(to);
+      addTo(changes, first, 1);
+      addTo(changes, last, -1);
+      // The first column has too much of it, and the last one lacks its end.
+      addTo(parts, first, first - from);
+      addTo(parts, last, to - last);
+    },
+    /** The mean number of calls in each column. */
+    means(): number[] {
+      let whole = 0;
+      return parts.map((part, column) => {
+        whole += changes[column] ?? 0;
+        return Math.max(0, whole + part);
+      });
+    },
+  };
 }
 
 /** A cut is a gap in the picture. It has its length if there is room beside it. */

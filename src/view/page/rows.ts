@@ -5,7 +5,21 @@ import { chosenAt, codeOf, needsText, openRanges, promptOf, ROW, rowElement, sha
 import { nounOf, ORDERS, type View } from "./view.ts";
 
 /** The list of calls: rows stand in the document only while they are seen. */
-export function openRows(view: View) {
+export interface OpenedRows {
+  readonly element: HTMLElement;
+  focus(): void;
+  /** Lists anew what the view wants to see. */
+  refill(): void;
+  paint(): void;
+  /** Chooses another row. */
+  step(by: number): void;
+  /** Scrolls to the row that is chosen. */
+  reveal(): void;
+  /** Scrolls to the first row that was asked at an instant or later. */
+  scrollTo(instant: number): void;
+}
+
+export function openRows(view: View): OpenedRows {
   const { main, list, tell } = openFrame(view, keydown);
   main.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
   let rows: Rows = new Int32Array(0);
@@ -56,7 +70,6 @@ export function openRows(view: View) {
     reveal();
   }
 
-  /** Scrolls to the first row that was asked at an instant or later. */
   function scrollTo(instant: number): void {
     const { asked, folds } = view.model;
     const found = rows.findIndex((row) => asked(row < 0 ? (folds[-1 - row]?.from ?? 0) : row) >= instant);
@@ -65,8 +78,6 @@ export function openRows(view: View) {
 
   return { element: main, focus: () => list.focus(), refill, paint, step, reveal, scrollTo };
 }
-
-export type OpenedRows = ReturnType<typeof openRows>;
 
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;

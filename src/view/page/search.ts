@@ -8,7 +8,14 @@ import { nounOf, type View } from "./view.ts";
 const REPORT = 300;
 
 /** The search through all texts: chunk by chunk, and only chunks with the word in them are read whole. */
-export function openSearch(view: View, source: Source) {
+export interface OpenedSearch {
+  readonly box: HTMLInputElement;
+  /** The element that tells what was found. */
+  readonly told: HTMLElement;
+  search(): Promise<void>;
+}
+
+export function openSearch(view: View, source: Source): OpenedSearch {
   const told = h("span", { class: "note", role: "status", "aria-live": "polite" });
   const label = nounOf(view.model) === "job" ? "Search ids and errors" : "Search prompts, answers, code and output";
   const on = { input: () => void search() };

@@ -3,23 +3,38 @@ import { firstWhere } from "../../platform/first-where.ts";
 /** A stretch of time in which a process ran an exec, ms. */
 export type Span = readonly [from: number, to: number];
 
-export type Clock = ReturnType<typeof clockOf>;
+/** A stretch in which nothing ran: its place and its width in the picture, and the time that it stands for. */
+interface Cut {
+  readonly at: number;
+  readonly width: number;
+  readonly ms: number;
+}
+
+/** Places of instants in a picture. Time in which nothing ran is cut out, and a cut has a width of its own. */
+export interface Clock {
+  readonly width: number;
+  /** ms in which something ran. */
+  readonly running: number;
+  readonly cuts: readonly Cut[];
+  /** The place of an instant. */
+  at(instant: number): number;
+  /** The instant of a place. */
+  instant(place: number): number;
+  /** ms in which something ran until an instant. */
+  lived(instant: number): number;
+}
 
 /** Shorter stretches without a process are drawn as they are, ms. */
 const SHORT = 3000;
 
-/**
- * Places of instants in a picture. Time in which nothing ran is cut out, and a cut has a width of its own. `at` is the place
- * of an instant, `instant` the instant of a place, and `lived` the ms in which something ran until an instant.
- */
-export function clockOf(spans: readonly Span[]) {
+export function clockOf(spans: readonly Span[]): Clock {
   const joined = join(spans);
   const gapAfter = (index: number) => (joined[index + 1]?.[0] ?? 0) - (joined[index]?.[1] ?? 0);
   const running = joined.reduce((sum, [from, to]) => sum + to - from, 0);
   const long = joined.filter((_, index) => gapAfter(index) >= SHORT).length;
   // All cuts together take less than a tenth of the width.
   const cut = Math.max(1, running / Math.max(180, 10 * long));
-  const cuts: { at: number; width: number; ms: number }[] = [];
+  const cuts: Cut[] = [];
   const instants: number[] = [];
   const places: number[] = [];
   const lives: number[] = [];
@@ -39,9 +54,9 @@ export function clockOf(spans: readonly Span[]) {
     width: Math.max(1, width),
     running,
     cuts,
-    at: (instant: number) => between(instants, places, instant),
-    instant: (place: number) => between(places, instants, place),
-    lived: (instant: number) => between(instants, lives, instant),
+    at: (instant) => between(instants, places, instant),
+    instant: (place) => between(places, instants, place),
+    lived: (instant) => between(instants, lives, instant),
   };
 }
 

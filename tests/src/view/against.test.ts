@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { lookAt } from "../../../src/view/look.ts";
+import { lookAt } from "../../../src/view/session-trace.ts";
 import { openScripted } from "../../support/scripted-session.ts";
 import { folderWith, grow } from "../../support/tree.ts";
 import { textsIn } from "../../support/view/traced.ts";

@@ -1,8 +1,8 @@
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { columnsOf } from "../../../src/view/columns.ts";
 import { COLUMNS, NONE, PAGE_CALLS, type Row } from "../../../src/view/format.ts";
-import { columnsOf } from "../../../src/view/packed.ts";
 import { openColumns } from "../../../src/view/page/model.ts";
 
 const rowOf = (numbers: readonly number[] | null): Row =>

@@ -1,9 +1,9 @@
 import { gunzipSync } from "node:zlib";
 import type { SessionDescription } from "../../../src/index.ts";
-import type { Trace, Tracing } from "../../../src/view/assembled.ts";
 import { COLUMNS, NONE, PAGE_CALLS, type Texts } from "../../../src/view/format.ts";
 import { type Model, modelOf, openColumns } from "../../../src/view/page/model.ts";
 import { type Beside, traceOf } from "../../../src/view/trace.ts";
+import type { Trace, Tracing } from "../../../src/view/trace-file.ts";
 
 /** A trace with everything in it. */
 export function traced(session: SessionDescription, more: Partial<Tracing & Beside> = {}): Trace {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { showAsk } from "../../../../src/cli/render/ask.ts";
 import { outputOver } from "../../../../src/cli/render/terminal.ts";
 import { contextParts } from "../../../../src/session/index.ts";
-import { lookAt } from "../../../../src/view/look.ts";
+import { lookAt } from "../../../../src/view/session-trace.ts";
 import { contextOf, convertedFile, textFile } from "../../../support/converted.ts";
 import { openScripted, using } from "../../../support/scripted-session.ts";
 

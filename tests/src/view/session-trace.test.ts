@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { textFromString } from "../../../src/context/index.ts";
 import type { ModelAnswer } from "../../../src/models/port.ts";
-import { lookAt, surroundings } from "../../../src/view/look.ts";
+import { lookAt, surroundings } from "../../../src/view/session-trace.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
 import { textsIn } from "../../support/view/traced.ts";

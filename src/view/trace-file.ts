@@ -2,11 +2,18 @@ import { gzipSync } from "node:zlib";
 import { isErrorCode } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
 import { redacted, redactedStart } from "../platform/redact.ts";
+import { columnsOf, inChunks, type Kept, sumOf } from "./columns.ts";
 import type { Head, Row } from "./format.ts";
-import { columnsOf, inChunks, type Kept, sumOf } from "./packed.ts";
 
-/** A session or a run as the page takes it: the pages of its rows and the chunks of its texts are gzipped. */
-export type Trace = Readonly<ReturnType<typeof assembled>>;
+/** A session or a run as the page takes it. */
+export interface Trace {
+  readonly head: Head;
+  readonly rows: readonly Row[];
+  /** The rows once more, as gzipped pages of columns. */
+  readonly pages: readonly Uint8Array[];
+  /** The texts, as gzipped chunks. */
+  readonly chunks: readonly Uint8Array[];
+}
 
 export interface Tracing {
   /** False: no prompt, answer, code, output, question, label, name, path or id of a job is in the trace. */
@@ -25,7 +32,7 @@ export interface Tracing {
 type Told = Pick<Head, "subject" | "session" | "execs" | "checkpoints" | "models" | "errors" | "kinds" | "coverage">;
 
 /** Packs rows, and the texts of calls and execs. */
-export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept[][], words: Words) {
+export function traceFile(told: Told, rows: readonly Row[], texts: readonly Kept[][], words: Words): Trace {
   const { belay, now, maxBytes } = words.tracing;
   const pages = columnsOf(rows);
   const fixed = (sumOf([gzipSync(JSON.stringify(told)), ...pages]) * 4) / 3;
@@ -58,7 +65,25 @@ const END = 16 * 1024;
 const LABEL = 120;
 
 /** Texts as the trace may have them. Keys are replaced before a text is cut, so that no part of one is left. */
-export function openWords(tracing: Tracing) {
+export interface Words {
+  readonly tracing: Tracing;
+  /** A text without keys. A long one keeps its beginning and its end. */
+  whole(text: string): string;
+  /** A label; nothing without texts. */
+  line(text: string): string;
+  /** The names of a list; without texts those that a cell made up are numbered. */
+  models(names: Names): string[];
+  /** An error code. The store of somebody else may have another text in its place. */
+  code(code: string): string;
+  /** Lines without keys; without texts one line that counts them. */
+  counted(lines: readonly string[], noun: string): string[];
+  /** Keys that were replaced so far. */
+  keys(): number;
+  /** Texts that were cut so far. */
+  cut(): number;
+}
+
+export function openWords(tracing: Tracing): Words {
   let keys = 0;
   let cut = 0;
 
@@ -75,43 +100,41 @@ export function openWords(tracing: Tracing) {
   return {
     tracing,
     whole,
-    /** A label; nothing without texts. */
-    line: (text: string) => (tracing.texts ? redactedStart(text, LABEL) : ""),
-    /** The names of a list; without texts those that a cell made up are numbered. */
-    models: ({ all, isUsers }: Names) =>
+    line: (text) => (tracing.texts ? redactedStart(text, LABEL) : ""),
+    models: ({ all, isUsers }) =>
       all().map((name, at) => {
         if (isUsers(name)) return name;
         return tracing.texts ? redacted(name) : `a model that a cell named (${at})`;
       }),
-    /** An error code. The store of somebody else may have another text in its place. */
-    code(code: string): string {
+    code(code) {
       if (code === "" || isErrorCode(code)) return code;
       return tracing.texts ? redactedStart(code, LABEL) : "unknown";
     },
-    /** Lines as they are; without texts one that counts them. */
-    counted: (lines: readonly string[], noun: string) =>
+    counted: (lines, noun) =>
       tracing.texts || lines.length === 0 ? lines.map((line) => redacted(line)) : [amount(lines.length, noun)],
     keys: () => keys,
     cut: () => cut,
   };
 }
 
-export type Words = ReturnType<typeof openWords>;
-
 const stubsIn = (text: string) => text.split("[redacted: ").length - 1;
 
-export type Names = ReturnType<typeof openNames>;
-
 /** Names by their numbers; the empty one is 0. */
-export function openNames() {
+export interface Names {
+  all(): string[];
+  /** True if nobody but a user, or the program, has given the name. */
+  isUsers(name: string): boolean;
+  /** @param isMadeUp a cell gave the name */
+  numberOf(name: string | null, isMadeUp?: boolean): number;
+}
+
+export function openNames(): Names {
   const numbers = new Map([["", 0]]);
   const users = new Set([""]);
   return {
     all: () => [...numbers.keys()],
-    /** True if nobody but a user, or the program, has given the name. */
-    isUsers: (name: string) => users.has(name),
-    /** @param isMadeUp a cell gave the name */
-    numberOf(name: string | null, isMadeUp = false): number {
+    isUsers: (name) => users.has(name),
+    numberOf(name, isMadeUp = false) {
       const number = numbers.get(name ?? "") ?? numbers.size;
       numbers.set(name ?? "", number);
       if (!isMadeUp) users.add(name ?? "");

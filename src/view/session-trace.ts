@@ -4,8 +4,8 @@ import { nullIf } from "../platform/errors.ts";
 import { keysIn, LONGEST_KEY, redacted } from "../platform/redact.ts";
 import { storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
-import type { Trace, Tracing } from "./assembled.ts";
 import { type Beside, traceOf } from "./trace.ts";
+import type { Trace, Tracing } from "./trace-file.ts";
 
 /** Children that are described at most: each is read from the store. */
 const CHILDREN = 1000;
