@@ -1,5 +1,5 @@
 import { type ExecLimits, type Wording, worded } from "../../runtime/index.ts";
-import { partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
+import { partsOfWarning, type WarningCures, warningSentence } from "../session/index.ts";
 
 export const PI: Wording = {
   load: "load one with rlm_load",

@@ -16,6 +16,8 @@ export {
   type ExecEnvelope,
   type ExecFailure,
   type ExecSuccess,
+  emptyEnvelope,
+  emptyQueryEnvelope,
   envelope,
   type QueryEnvelope,
   queryEnvelope,
@@ -71,3 +73,4 @@ export { type HeldBack, heldBackText, roundedUp } from "./sub-calls/held-back.ts
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";
 export { foremost, type Wait, waitText } from "./sub-calls/waits.ts";
 export { openSuspension, type Suspension, type SuspensionReason } from "./suspension.ts";
+export { limitName, partsOfWarning, type WarningCures, warningSentence } from "./warnings.ts";

@@ -1,5 +1,5 @@
-import { NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope } from "../session/index.ts";
+import { emptyEnvelope } from "../session/index.ts";
 import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects } from "./read-objects.ts";
 
@@ -23,7 +23,7 @@ export const rlm_batch = defineOpeningTool({
   run: async (open, { instructions, targets, model }, call) =>
     resultsOf(await readObjects(open, { tool: "rlm_batch", instructions, targets, model, passesOver: true }, call)),
   recorded: (_args, { query }) => (query ? resultsOf(query) : {}),
-  failureFields: { ...NOTHING_RUN, results: [], answered: 0, failed: 0 },
+  failureFields: { ...emptyEnvelope, results: [], answered: 0, failed: 0 },
 });
 
 /** The answers of a query that read objects, in their order. */

@@ -1,6 +1,6 @@
 import { type Builtin, builtins, cellReference } from "../../builtins/index.ts";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../runtime/index.ts";
-import { NOTHING_RUN } from "../nothing-run.ts";
+import { emptyEnvelope } from "../session/index.ts";
 import { checkContext, defineTool, type Tool } from "./define.ts";
 
 const LIMIT = { type: "integer", minimum: 1 } as const;
@@ -54,7 +54,7 @@ export const rlm_exec = defineTool({
     return session.exec(code, { limits, signal, suspend, ...(history ? { history } : {}) });
   },
   recorded: (_args, { envelope }) => envelope ?? {},
-  failureFields: { traceback: "", ...NOTHING_RUN },
+  failureFields: { traceback: "", ...emptyEnvelope },
 });
 
 /** The limits that a model asks for, but none beyond one that the user has set. Where the user has set none, policy clamps it. */

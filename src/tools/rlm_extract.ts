@@ -1,6 +1,6 @@
 import { type Json, RlmError } from "../../runtime/index.ts";
-import { NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
+import { emptyEnvelope } from "../session/index.ts";
 import { defineOpeningTool } from "./define.ts";
 import { jsonOf } from "./parameters.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
@@ -29,7 +29,7 @@ export const rlm_extract = defineOpeningTool({
   },
   next: ({ name }, { query }) => (query?.success ? (session) => keep(session, name, query) : null),
   recorded: ({ name }, { query, input }) => (query ? unkept(query) : { key: keyOf(name), ...valueIn(input) }),
-  failureFields: { ...NOTHING_RUN, ...UNREAD, key: null },
+  failureFields: { ...emptyEnvelope, ...UNREAD, key: null },
 });
 
 const keyOf = (name: string) => `artifact/${name}`;

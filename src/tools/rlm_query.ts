@@ -1,6 +1,6 @@
-import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import { SEARCH_STRATEGIES } from "../query/index.ts";
 import type { Session } from "../session/index.ts";
+import { emptyEnvelope, emptyQueryEnvelope } from "../session/index.ts";
 import { checkContext, defineTool, type Signals } from "./define.ts";
 import type { Arguments } from "./parameters.ts";
 
@@ -26,7 +26,7 @@ export const rlm_query = defineTool({
   parameters: PARAMETERS,
   run: sectionsRead,
   recorded: (_args, { envelope }) => envelope ?? {},
-  failureFields: { ...NOTHING_RUN, ...NOTHING_READ },
+  failureFields: { ...emptyEnvelope, ...emptyQueryEnvelope },
 });
 
 /** Has a model read the sections of P that fit. */

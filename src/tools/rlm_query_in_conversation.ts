@@ -1,6 +1,6 @@
 import { RlmError } from "../../runtime/index.ts";
-import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope } from "../session/index.ts";
+import { emptyEnvelope, emptyQueryEnvelope } from "../session/index.ts";
 import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 import { rlm_query, SECTIONS, sectionsRead } from "./rlm_query.ts";
@@ -40,7 +40,7 @@ export const rlm_query_in_conversation = defineOpeningTool({
   },
   recorded: ({ target }, { envelope, query }) =>
     query && target !== undefined ? ofOneReading(query) : (envelope ?? {}),
-  failureFields: { ...NOTHING_RUN, ...NOTHING_READ, ...UNREAD },
+  failureFields: { ...emptyEnvelope, ...emptyQueryEnvelope, ...UNREAD },
 });
 
 /** `prompt` and `instructions` are one parameter under two names. @throws RlmError `invalid_argument` */

@@ -12,8 +12,14 @@ import {
 } from "../history/index.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Citation } from "../session/index.ts";
-import { coverageLine, coverageSentence } from "../session/index.ts";
-import { limitName, partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
+import {
+  coverageLine,
+  coverageSentence,
+  limitName,
+  partsOfWarning,
+  type WarningCures,
+  warningSentence,
+} from "../session/index.ts";
 import type { Kept } from "./columns.ts";
 import type {
   Row,

@@ -3,7 +3,7 @@ import type { AskEnvelope, Json, SessionEvent } from "../../index.ts";
 import { tokensOf } from "../../models/index.ts";
 import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
-import { limitName } from "../../warnings.ts";
+import { limitName } from "../../session/index.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";

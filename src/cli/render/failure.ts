@@ -1,9 +1,9 @@
 import { remedy } from "../../../runtime/index.ts";
 import { type ExecFailure, RlmError } from "../../index.ts";
-import { NOTHING_RUN } from "../../nothing-run.ts";
 import { amount } from "../../platform/figures.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { cutText, inLine, jsonText } from "../../platform/visible.ts";
+import { emptyEnvelope } from "../../session/index.ts";
 import type { CallTotals } from "./progress.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";
@@ -41,7 +41,7 @@ export function reportFailure(error: unknown, terminal: Terminal, isJson: boolea
 
 /** A failure outside cells as one JSON object, with every field of an exec's error envelope. */
 export function failureJson(error: RlmError, session_id: string | null): string {
-  return jsonText({ ...failureFields(error), ...NOTHING_RUN, session_id });
+  return jsonText({ ...failureFields(error), ...emptyEnvelope, session_id });
 }
 
 /** The fields of a failure. */

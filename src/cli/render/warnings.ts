@@ -1,5 +1,5 @@
 import type { ExecLimits } from "../../index.ts";
-import { partsOfWarning, type WarningCures, warningSentence } from "../../warnings.ts";
+import { partsOfWarning, type WarningCures, warningSentence } from "../../session/index.ts";
 
 const CURES: WarningCures = {
   moreMatches: "--max-find-results N",

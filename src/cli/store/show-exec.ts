@@ -10,7 +10,7 @@ import { ago, amount, compact, duration, priced } from "../../platform/figures.t
 import { displayName, idEnd } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
-import { limitName } from "../../warnings.ts";
+import { limitName } from "../../session/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { commandLine } from "../flags/usage.ts";
 import { fromCache } from "../render/calls.ts";

@@ -1,6 +1,6 @@
-import { partsOfWarning, type WarningCures, warningSentence } from "../../warnings.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
+import { partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
 
 /** A longer observation is cut: UTF-16 units of the whole, and what stays of its beginning and its end. */
 export const WHOLE_UNITS = 10_000;

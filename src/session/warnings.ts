@@ -1,5 +1,5 @@
-import { type ExecLimits, LIMITS } from "../runtime/index.ts";
-import { amount } from "./platform/figures.ts";
+import { type ExecLimits, LIMITS } from "../../runtime/index.ts";
+import { amount } from "../platform/figures.ts";
 
 /** Cures for warnings, in the words of the command or of Pi. Each is a clause. */
 export interface WarningCures {
