@@ -169,7 +169,7 @@ function ofChild({ execs }: SessionDescription, { all }: Page): Newest {
 
 const EXEC_COLUMNS: readonly Column[] = ["right", "left", "left", "right 2", "right 1", "right 4", "right 3", "left"];
 
-/** What stands before the line of an exec, and in it before its kind. */
+/** Spaces before the line of an exec, and in it before its kind. */
 interface Place {
   readonly margin: string;
   readonly indent: string;

@@ -64,7 +64,7 @@ function placeOf({ session: id, exec_id }: NonNullable<Exporting["forkedAfter"]>
   return { traceId: traceId(id, top), spanId: spanId("exec", id, exec_id) };
 }
 
-/** What a person asked for: the exec itself, or the ask that it is a part of. */
+/** The exec that a person asked for: this one, or the ask that it is a part of. */
 function topOf({ exec, above }: WalkedExec): ExecDescription {
   let top = exec;
   for (let up = above; up; up = up.above) top = up.exec;

@@ -175,7 +175,7 @@ const SUMMED = ["input", "output", "cached_in", "cache_write", "tries", "calls"]
 
 /** The sums of some calls. */
 export interface Sums extends Readonly<Record<(typeof SUMMED)[number], number>> {
-  /** Of each kind. */
+  /** Counts of each kind. */
   readonly kinds: readonly { readonly calls: number; readonly nanos: number }[];
   /** Dollars × 10⁹. */
   readonly nanos: number;

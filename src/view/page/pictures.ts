@@ -57,7 +57,7 @@ export function overviewOf(model: Model): { readonly label: string; readonly par
   };
 }
 
-/** What the picture shows, by its columns. */
+/** Figures of the picture, by its columns. */
 interface Bins {
   /** Calls in flight, of each kind. */
   readonly flying: readonly (readonly number[])[];
@@ -67,7 +67,7 @@ interface Bins {
   readonly failed: readonly boolean[];
 }
 
-/** What was spent, cached and failed stands in the column in which a call ended. */
+/** Counts a call where it was in flight, and what it cost in the column in which it ended. */
 function binsOf(model: Model): Bins {
   const { clock, columns, sent, ended, head } = model;
   const flights = head.kinds.map(openFlights);
@@ -97,7 +97,7 @@ function addTo(all: number[], column: number, more: number): void {
 function openFlights() {
   /** By how many calls a column has more than the one before it. */
   const changes = zeros();
-  /** What a column has beside whole calls. */
+  /** Parts of calls that a column has beside whole ones. */
   const parts = zeros();
   return {
     /** Adds a call that was in flight between two places. */
