@@ -34,7 +34,7 @@ interface Sum {
  */
 const TRIED = 3;
 
-export interface ForecastAsked {
+interface ForecastAsked {
   readonly asked: AskedJobs & Reusing & { readonly limits: RunLimits };
   readonly spec: RunSpec;
   readonly spooled: Spool;

@@ -4,7 +4,7 @@ import { aborted } from "../platform/signals.ts";
 import { type DeadLetter, type Dispatcher, MOST_LAPSES, type Ticket, type Tried, type Verdict } from "./dispatcher.ts";
 
 /** Settings that tests change. The numbers are those of pg-boss's queues. */
-export interface InProcessOptions {
+interface InProcessOptions {
   /** Tickets that are held at once; the others wait where they are offered from. */
   readonly held?: number;
   /** Lapses after which a ticket is dead. */

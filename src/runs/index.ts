@@ -1,7 +1,7 @@
 export type * from "./api.ts";
 export { asksModel, checkModel } from "./check-model.ts";
-export type { Dispatcher, Ticket } from "./dispatcher.ts";
-export { countedRun, countsAndWaits, followRun, leftToOtherBuild, openPoke, untilIdle } from "./follow.ts";
+export type { Dispatcher } from "./dispatcher.ts";
+export { countedRun, followRun, leftToOtherBuild, openPoke, untilIdle } from "./follow.ts";
 export { type Forecast, forecastOf } from "./forecast.ts";
 export { openInProcess } from "./in-process.ts";
 export { type Choice, choiceText, hasChoice } from "./inputs/chosen.ts";
@@ -52,6 +52,6 @@ export {
 } from "./run-state.ts";
 export { openDispatcher, runToEnd, startWorking, usualConcurrency } from "./run-to-end.ts";
 export { runsIn, type StoreRuns } from "./runs.ts";
-export { hashOfRun, modelOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
+export { modelOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
 export { type RunAsked, type SubmittedRun, submit } from "./submit.ts";
 export { work } from "./worker.ts";

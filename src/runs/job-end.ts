@@ -6,7 +6,7 @@ import type { RunSpec } from "./spec.ts";
 import type { JobEnd, Suspended } from "./try-parts.ts";
 
 /** The last step of a try with its job. */
-export type LastStep =
+type LastStep =
   | { readonly kind: "finish"; readonly outcome: Outcome }
   /** The row is put back. The ticket comes again after `afterMs`; null: not by itself. */
   | { readonly kind: "put"; readonly back: Back; readonly afterMs: number | null; readonly damage?: Reason }

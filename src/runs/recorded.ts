@@ -8,7 +8,7 @@ import type { StoreRuns } from "./runs.ts";
 import type { RunSpec } from "./spec.ts";
 
 /** Answers of earlier runs of the same script or table. */
-export interface Recorded {
+interface Recorded {
   /** Names of these runs, the newest first. */
   readonly from: readonly string[];
   readonly find: RecordedAnswers;
@@ -46,7 +46,7 @@ export async function recordedFor(
 }
 
 /** Inputs that run with placeholders for answers. */
-export interface DryRuns extends AskedParts {
+interface DryRuns extends AskedParts {
   readonly asked: AskedJobs;
   readonly spooled: Spool;
   readonly runs: StoreRuns;

@@ -25,7 +25,7 @@ export interface ResultsAsked extends FinalJobs {
 const PAGE = 100;
 
 /** The lines of jobs that are over. */
-export interface ResultLines {
+interface ResultLines {
   /** Gives the lines that it has not given yet. */
   next(): AsyncIterable<string>;
 }

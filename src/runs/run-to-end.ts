@@ -13,7 +13,7 @@ import { runsIn } from "./runs.ts";
 import { work } from "./worker.ts";
 
 /** A run that has been submitted, and what this process does with it. */
-export interface RunToEnd
+interface RunToEnd
   extends Pick<WorkOptions, "store" | "place" | "session" | "concurrency" | "resendsDoubtful" | "onProgress">,
     Pick<Following, "look" | "unreachable"> {
   readonly run: RunRow;
@@ -33,7 +33,7 @@ export interface RunToEnd
   readonly waitMs?: number | undefined;
 }
 
-export interface RunEnd {
+interface RunEnd {
   readonly counted: CountedRun;
   /** True if jobs are still being suspended: the process may end without them. */
   readonly isLate: boolean;
@@ -164,7 +164,7 @@ function openCancelling(jobs: Pick<Jobs, "list">, run: string, dispatcher: Dispa
 const SUSPEND_MS = 4000;
 
 /** The work of this process. */
-export interface Working {
+interface Working {
   /** Rejects if the work fails; otherwise it does not settle. */
   readonly failed: Promise<never>;
   /**

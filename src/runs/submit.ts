@@ -27,7 +27,7 @@ export interface RunAsked extends AskedJobs, Reusing {
   readonly cures: SubmitCures;
 }
 
-export interface SubmitOptions extends InputOptions {
+interface SubmitOptions extends InputOptions {
   readonly name?: string | undefined;
   /** Begins another run although there is one of this name. */
   readonly isNew?: boolean | undefined;

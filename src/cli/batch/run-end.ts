@@ -166,7 +166,7 @@ function forecastText({ jobs, from, likely, at_most }: Forecast): string {
 }
 
 /** Lines about the warnings of jobs that are done. */
-export interface WarningLines {
+interface WarningLines {
   /** The line about jobs without a part of what was asked for; null: there are none. */
   readonly loss: string | null;
   /** The line about jobs whose models replied otherwise than asked; null: there are none. */

@@ -24,7 +24,7 @@ import { BadInput, type Input, jsonLines, LINE_BYTES, type TableDecoding } from 
 import { rowInputs, type TableShape } from "./table-rows.ts";
 
 /** The way in which a table of jobs is read. */
-export interface TableReading {
+interface TableReading {
   readonly decoding?: TableDecoding | undefined;
   readonly shape?: TableShape | undefined;
 }

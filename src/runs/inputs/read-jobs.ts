@@ -24,7 +24,7 @@ import { openIds, type Spool, spool } from "./spool.ts";
 import type { TableShape } from "./table-rows.ts";
 
 /** The inputs of a run, and the way in which they are read. */
-export interface InputsAsked {
+interface InputsAsked {
   /** File, folder or pattern; `-` is stdin. */
   readonly jobs: string;
   /** Folders into which the paths of inputs may lead. */

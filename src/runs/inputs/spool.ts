@@ -137,7 +137,7 @@ export function openIds(named: string | null, usual: "id" | "path"): IdOf {
 }
 
 /** Gives each input its id. `hashed` tells of those so far that are named by a hash. */
-export interface IdOf {
+interface IdOf {
   (input: Input): string;
   hashed(): Hashed;
 }
@@ -146,7 +146,7 @@ export interface IdOf {
  * The number of inputs with fields that are named by a hash, and the first field of the first;
  * null: none has a field.
  */
-export interface Hashed {
+interface Hashed {
   readonly count: number;
   readonly field: string | null;
 }
