@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { systemClock } from "../runtime/index.ts";
+import { type RlmError, systemClock } from "../runtime/index.ts";
 import { type BatchAccount, openModels } from "../src/models/index.ts";
-import { collectAnswers, proofOfRequest } from "../src/provider-batches/index.ts";
+import { collectUntil, proofOfRequest } from "../src/provider-batches/index.ts";
 import { type BatchStore, type JobRow, type NewBatchRequest, openStore, type Store } from "../src/store/index.ts";
 import { promptOf } from "../tests/support/batch-server/answers.ts";
 import { type BatchServer, startBatchServer } from "../tests/support/batch-server/index.ts";
@@ -156,28 +156,20 @@ async function commitsOf(folder: string, server: BatchServer): Promise<number> {
     const body = requestOf(`${call} ${"x".repeat(BODY_BYTES)}`);
     await batches.keep(requestBy(account, { ...key, call: `call-${call}`, body }));
   }
-  const over = new AbortController();
   process.env.BELAY_SHIPPING_PACE = ENV.BELAY_SHIPPING_PACE;
-  const collecting = collectAnswers(
-    {
-      ...{
-        store: { batches },
-        models,
-        clock: systemClock,
-        random: Math.random,
-        resendsDoubtful: false,
-        answered() {},
-      },
-      failing() {},
-      hindered(_account, error) {
-        throw error;
-      },
+  const parts = {
+    store: { batches },
+    models,
+    clock: systemClock,
+    random: Math.random,
+    resendsDoubtful: false,
+    lookMs: 20,
+    look: async () => (await batches.waits({ root: "S" })).length === 0 || null,
+    hindered(_account: string, error: RlmError) {
+      throw error;
     },
-    over.signal,
-  );
-  while ((await batches.waits({ root: "S" })).length > 0) await Promise.race([setTimeout(20), collecting]);
-  over.abort();
-  await collecting;
+  };
+  await collectUntil(parts, new AbortController().signal);
   return commits() / REQUESTS;
 }
 

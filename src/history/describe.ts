@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import { toldSkips } from "../context/index.ts";
-import { childName, type Describing, sessionNamed, summaryOf, waitsFor } from "../session/index.ts";
+import { waitsFor } from "../provider-batches/index.ts";
+import { childName, type Describing, sessionNamed, summaryOf } from "../session/index.ts";
 import { coverageIn, coveredContext, sumCoverage, toldCoverage } from "../session/journal/coverage.ts";
 import { contextKeyIn, readRecord, readStepExtras } from "../session/journal/records.ts";
 import type { CheckpointRow, Readable, SessionRow, Store } from "../store/index.ts";

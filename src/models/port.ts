@@ -101,20 +101,12 @@ export interface ModelRequest {
   readonly post?: Post;
 }
 
-/** APIs whose providers take batches. */
-export const BATCH_APIS = [
-  "openai-completions",
-  "openai-responses",
-  "anthropic-messages",
-  "google-generative-ai",
-] as const;
-export type BatchApi = (typeof BATCH_APIS)[number];
-
 /** The place where a model's provider takes batches, and the key for it. */
 export interface BatchAccount {
   /** API, base URL and 8 hex digits of the SHA-256 of the key: it can be kept. */
   readonly id: string;
-  readonly api: BatchApi;
+  /** The API that its requests are of. */
+  readonly api: string;
   readonly baseUrl: string;
   /** The model by the provider's own name. */
   readonly model: string;

@@ -4,28 +4,42 @@ import type { BatchStore } from "../store/index.ts";
 
 export interface AccountsParts {
   readonly batches: Pick<BatchStore, "lease" | "release">;
-  /** The account of a model, `provider/id`, by the keys of this process. @throws RlmError if there is no key */
+  /**
+   * The account of a model, `provider/id`, by the keys of this process.
+   *
+   * @throws RlmError if there is no key
+   */
   accountOf(model: string): Promise<BatchAccount>;
 }
 
 /** Accounts whose leases this process has, until it gives them back. */
-export type Accounts = ReturnType<typeof openAccounts>;
+export interface Accounts extends AsyncDisposable {
+  /** Takes the lease of an account, and returns its fence. null: another process has it. */
+  serve(name: string): Promise<number | null>;
+  /**
+   * The account, as requests of this model, `provider/id`, need it: rows of different models may
+   * need different headers.
+   *
+   * @throws RlmError `auth_failed` if this process has no key or another one, or does not ask the
+   *   model: then nothing is sent
+   */
+  accountFor(name: string, model: string): Promise<BatchAccount>;
+  /** Gives the lease of an account back, if this process has it. */
+  leave(name: string): Promise<void>;
+  /** Gives the leases of all other accounts back. */
+  keep(accounts: ReadonlySet<string>): Promise<void>;
+}
 
-export function openAccounts({ batches, accountOf }: AccountsParts) {
+export function openAccounts({ batches, accountOf }: AccountsParts): Accounts {
   /** Fences of the leases, by their accounts. */
   const served = new Map<string, number>();
 
-  /** Gives the leases of all other accounts back. */
   async function keep(accounts: ReadonlySet<string>): Promise<void> {
     const left = [...served.keys()].filter((name) => !accounts.has(name));
     for (const name of left) served.delete(name);
     await Promise.all(left.map((name) => batches.release(name)));
   }
 
-  /**
-   * The account, as requests of this model, `provider/id`, need it: rows of different models may need different headers.
-   * @throws RlmError `auth_failed` if this process has no key or another one, or does not ask the model: then nothing is sent
-   */
   async function accountFor(name: string, model: string): Promise<BatchAccount> {
     const account = await accountOf(model).catch((error: unknown) => {
       if (!(error instanceof RlmError)) throw error;
@@ -38,8 +52,7 @@ export function openAccounts({ batches, accountOf }: AccountsParts) {
   }
 
   return {
-    /** Takes the lease of an account, and answers its fence. null: another process has it. */
-    async serve(name: string): Promise<number | null> {
+    async serve(name) {
       const known = served.get(name);
       if (known !== undefined) return known;
       const fence = await batches.lease(name);
@@ -47,8 +60,7 @@ export function openAccounts({ batches, accountOf }: AccountsParts) {
       return fence;
     },
     accountFor,
-    /** Gives the lease of an account back, if this process has it. */
-    async leave(name: string): Promise<void> {
+    async leave(name) {
       if (served.delete(name)) await batches.release(name).catch(() => {});
     },
     keep,

@@ -1,10 +1,10 @@
 import { type Clock, firstly, RlmError, remedy } from "../../runtime/index.ts";
-import { type BatchAccount, failure, refusalKind } from "../models/index.ts";
+import { type BatchAccount, failure, refusalKind, type SubCallError } from "../models/index.ts";
 import { amount } from "../platform/figures.ts";
 import type { BatchAnswer, BatchChange, BatchResult, BatchStore, ProviderBatch, Rest } from "../store/index.ts";
 import { HINDERED_MS, LATE_MS, lookDelay, TOO_MANY_TOKENS_MS, UNLISTED_MS } from "./pace.ts";
 import { isProven, proofOfNames, provenBody } from "./proof.ts";
-import { type BatchClient, nullIfGone, ProviderError, type ResultRow, type RowRequest } from "./provider.ts";
+import { type BatchClient, nullIfGone, ProviderError, type ResultRow, type RowRequest } from "./providers/provider.ts";
 
 /** The parts with which a batch is advanced, under the lease of its account. */
 export interface Advancing {
@@ -27,7 +27,10 @@ export interface Advancing {
   failing(error: RlmError): void;
 }
 
-/** Takes the next step of a batch that is to be looked at: the provider gets it, or is asked for its answers. */
+/**
+ * Takes the next step of a batch that is to be looked at: the provider gets it, or is asked for its
+ * answers.
+ */
 export async function advance(parts: Advancing, batch: ProviderBatch): Promise<void> {
   if (!isProven(parts.account, batch)) {
     parts.failing(notProven(`the row of batch ${batch.id}`));
@@ -47,7 +50,10 @@ export async function advance(parts: Advancing, batch: ProviderBatch): Promise<v
   }
 }
 
-/** Sends a batch that has not left. Between its two last commits only the create is out, which is sent once. */
+/**
+ * Sends a batch that has not left. Between its two last commits only the create is out, which is
+ * sent once.
+ */
 async function leave(parts: Advancing, found: ProviderBatch): Promise<void> {
   const { client, clock } = parts;
   const isLost = found.asked_at !== null;
@@ -73,7 +79,9 @@ async function leave(parts: Advancing, found: ProviderBatch): Promise<void> {
   }
 }
 
-/** Answers the requests that nobody with the key has asked for; the others wait for another batch. */
+/**
+ * Answers the requests that nobody with the key has asked for; the others wait for another batch.
+ */
 async function withoutThem(parts: Advancing, batch: ProviderBatch, numbers: readonly number[]): Promise<void> {
   const error = notProven(`${amount(numbers.length, "request")} by batch of ${batch.model}`);
   parts.failing(error);
@@ -85,8 +93,8 @@ async function withoutThem(parts: Advancing, batch: ProviderBatch, numbers: read
 }
 
 /**
- * ▣ Keeps that the create is asked for. false: another process has the account, or may have looked for the batch already, since
- * this one stood still meanwhile.
+ * ▣ Keeps that the create is asked for. false: another process has the account, or may have looked
+ * for the batch already, since this one stood still meanwhile.
  */
 async function isStillAsked(parts: Advancing, batch: ProviderBatch): Promise<boolean> {
   const from = parts.clock.now();
@@ -94,8 +102,8 @@ async function isStillAsked(parts: Advancing, batch: ProviderBatch): Promise<boo
 }
 
 /**
- * Looks for a batch whose create may have been carried out. true: it was not made, and cannot be made any more. Otherwise the
- * batch has its batch, or is looked at later.
+ * Looks for a batch whose create may have been carried out. true: it was not made, and cannot be
+ * made any more. Otherwise its name is kept, or it is looked at later.
  */
 async function isNotMade(parts: Advancing, batch: ProviderBatch): Promise<boolean> {
   const { client, batches } = parts;
@@ -120,7 +128,8 @@ async function isNotMade(parts: Advancing, batch: ProviderBatch): Promise<boolea
       return false;
     }
     if (!client.fence && state !== "doubt") {
-      // Its sender has ended, but what it sent may be on its way: the time runs from now on, whoever looks again.
+      // Its sender has ended, but what it sent may be on its way: the time runs from now on,
+      // whoever looks again.
       await step(parts, batch, { state: "doubt", lookMs: UNLISTED_MS }); // ▣
       return false;
     }
@@ -147,7 +156,8 @@ async function look(parts: Advancing, batch: ProviderBatch): Promise<void> {
   if (seen === null) return end(parts, batch, { kind: "answered", answer: LOST });
   if (seen.state === "over") return takeIn(parts, batch, name);
   if (seen.state === "out") {
-    // Its answers may be kept already, by a process that died then: providers refuse to cancel a batch that is over.
+    // Its answers may be kept already, by a process that died then: providers refuse to cancel a
+    // batch that is over.
     const cancels = wanted === 0 && !cancelled;
     if (cancels) await client.cancel(name);
     const done = seen.done === null ? {} : { done: seen.done };
@@ -164,7 +174,10 @@ async function look(parts: Advancing, batch: ProviderBatch): Promise<void> {
   return end(parts, batch, { kind: "answered", answer: answerOf(error) });
 }
 
-/** ▣ Keeps the answers of a batch that is over, piece by piece. A process that dies among them reads them again. */
+/**
+ * ▣ Keeps the answers of a batch that is over, piece by piece. A process that dies among them reads
+ * them again.
+ */
 async function takeIn(parts: Advancing, batch: ProviderBatch, name: string): Promise<void> {
   const { batches, fence, client } = parts;
   const rows = await client.results(name);
@@ -258,7 +271,7 @@ const LOST = answerOf(
 );
 const NOT_RUN = answerOf(failure("timeout", "the provider's batches expired three times before the request was run"));
 
-function answerOf(error: ReturnType<typeof failure>): BatchAnswer {
+function answerOf(error: SubCallError): BatchAnswer {
   return { status: 0, body: { ...error } };
 }
 

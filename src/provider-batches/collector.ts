@@ -5,7 +5,7 @@ import type { BatchStore, Group, ProviderBatch } from "../store/index.ts";
 import { type Accounts, type AccountsParts, openAccounts } from "./accounts.ts";
 import { type Advancing, advance } from "./advance.ts";
 import { HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./pace.ts";
-import type { BatchClient } from "./provider.ts";
+import type { BatchClient } from "./providers/provider.ts";
 
 /** The parts with which a process sends what waits for batches, and takes the answers in. */
 export interface CollectorParts
@@ -19,23 +19,34 @@ export interface CollectorParts
    * @param isOurs this process has its lease; else another one may have its key
    */
   hindered(account: string, error: RlmError, isOurs: boolean): void;
-  /** The provider of an account does not do what it is asked for now. It is asked again later, and this is told each time. */
+  /**
+   * The provider of an account does not do what it is asked for now. It is asked again later, and
+   * this is told each time.
+   */
   failing(account: string, error: RlmError): void;
   /** Called once all that is open has been looked at. */
   readonly looked?: (() => void) | undefined;
 }
 
-/** The longest time between two rounds, ms: requests that another process keeps are found so late. */
+/**
+ * The longest time between two rounds, ms: requests that another process keeps are found so late.
+ */
 const ROUND_MS = 1000;
 const IDLE_MS = 2000;
 
-/** Sends requests of the store and takes in their answers, until the signal aborts. One process at a time does so for an account. */
+/**
+ * Sends requests of the store and takes in their answers, until the signal aborts. One process at a
+ * time does so for an account.
+ */
 export async function collect(given: CollectorParts, signal: AbortSignal): Promise<void> {
   // A request that is cut off by the end is no failure of its provider.
   const failing: CollectorParts["failing"] = (...told) => void (signal.aborted || given.failing(...told));
   const parts = { ...given, failing };
   await using accounts = openAccounts(parts);
-  /** When a model of an account that is hindered is served again, ms of the clock. */
+  /**
+   * When a model of an account that is hindered is served again, ms of the clock. It is forgotten
+   * then.
+   */
   const hindered = new Map<string, number>();
   /** Accounts that are being served. One whose provider hangs keeps no other one. */
   const busy = new Map<string, Promise<void>>();
@@ -49,7 +60,8 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
     await accounts.keep(names);
     const now = parts.clock.monotonic();
     const keyOf = ({ account, model }: Group | ProviderBatch) => `${account} ${model}`;
-    const isFree = (one: Group | ProviderBatch) => (hindered.get(keyOf(one)) ?? 0) <= now;
+    for (const [key, until] of hindered) if (until <= now) hindered.delete(key);
+    const isFree = (one: Group | ProviderBatch) => !hindered.has(keyOf(one));
     for (const name of [...names].filter((one) => !busy.has(one))) {
       const ofName = [...groups, ...open].filter(({ account }) => account === name);
       const stuck = (model: string, error: RlmError, isOurs = true) => {
@@ -107,8 +119,12 @@ async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isL
       const account = await accounts.accountFor(name, one.model);
       const fence = await accounts.serve(name);
       if (fence === null) return;
-      // Batches read without the lease, or while this account was served, may be old: a batch may have been made since.
-      if (readUnder !== fence) [open, readUnder] = [await parts.batches.open(), fence];
+      // Batches read without the lease, or while this account was served, may be old: a batch may
+      // have been made since.
+      if (readUnder !== fence) {
+        open = await parts.batches.open();
+        readUnder = fence;
+      }
       // ▣ the requests have their batch
       const batch = isBatch(one) ? open.find(({ id }) => id === one.id) : await parts.batches.close(one, fence, MOST);
       const hindered = (error: RlmError) => stuck(one.model, error);

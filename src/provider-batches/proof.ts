@@ -3,7 +3,8 @@ import type { BatchAccount } from "../models/index.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import type { ProviderBatch, RequestToSend } from "../store/index.ts";
 
-// Rows of a store may be somebody else's. What is sent with a key is what somebody with that key has written.
+// Rows of a store may be somebody else's. What is sent with a key is what somebody with that key
+// has written.
 
 /** A request that is kept, and who waits for its answer. */
 type Asked = Pick<RequestToSend, "session" | "call" | "k" | "root" | "run" | "model">;
@@ -14,7 +15,10 @@ export function proofOfRequest({ prove }: Pick<BatchAccount, "prove">, asked: As
   return prove(["request", session, call, k, root, run, model, body]);
 }
 
-/** The body of a request as it is sent, in one line; null: no owner of the key has asked for it, or it asks another model. */
+/**
+ * The body of a request as it is sent, in one line; null: no owner of the key has asked for it, or
+ * it asks another model.
+ */
 export function provenBody(account: BatchAccount, { model }: ProviderBatch, request: RequestToSend): string | null {
   if (request.model !== model || proofOfRequest(account, request, request.body) !== request.proof) return null;
   const body: Json | undefined = parseJson(request.body);
@@ -30,7 +34,9 @@ export function proofOfNames({ prove }: Pick<BatchAccount, "prove">, named: Name
   return prove(["batch", id, model, state, file, batch, isAsked]);
 }
 
-/** True if a batch has not left, or somebody with this key has written what the provider has of it. */
+/**
+ * True if a batch has not left, or somebody with this key has written what the provider has of it.
+ */
 export function isProven(account: BatchAccount, batch: ProviderBatch): boolean {
   const { state, file, batch: name, asked_at, proof } = batch;
   const isAsked = asked_at !== null;

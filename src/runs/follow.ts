@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/index.ts";
-import { hasWaited, waitsFor } from "../session/index.ts";
+import { hasWaited, waitsFor } from "../provider-batches/index.ts";
 import { everyRun, type JobPage, type Jobs, type Store } from "../store/index.ts";
 import { refusalOfRun } from "./job-failures.ts";
 import { isOfAnotherBuild } from "./process-parts.ts";

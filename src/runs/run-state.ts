@@ -1,4 +1,5 @@
-import { type HeldBack, type ProviderWait, roundedUp } from "../session/index.ts";
+import type { ProviderWait } from "../provider-batches/index.ts";
+import { type HeldBack, roundedUp } from "../session/index.ts";
 import type { Amount, Counts, Jobs, ReusedAnswers, RunLimits, RunRow } from "../store/index.ts";
 import type { Reason, Refusal } from "./job-failures.ts";
 

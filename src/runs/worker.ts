@@ -5,8 +5,8 @@ import { sleep } from "../platform/sleep.ts";
 import type { JobState } from "../store/index.ts";
 import type { WorkOptions } from "./api.ts";
 import { LAPSES_APART, tryInChild } from "./child.ts";
-import { collecting } from "./collecting.ts";
 import type { DeadLetter, Tried, Verdict } from "./dispatcher.ts";
+import { offerDelivered } from "./offer-delivered.ts";
 import { processParts } from "./process-parts.ts";
 import { dueJobs } from "./runs.ts";
 import { disposable, left, madeProgress, tryJob } from "./try.ts";
@@ -31,7 +31,7 @@ export async function work(options: WorkOptions): Promise<void> {
       sweeping({ name, dispatcher }, options, stop.signal),
     ]),
   );
-  await Promise.all([...serving, collecting(options, stop.signal)]);
+  await Promise.all([...serving, offerDelivered(options, stop.signal)]);
 }
 
 /** The try of a ticket: in this process, or apart if it has lapsed before. */

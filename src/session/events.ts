@@ -1,4 +1,4 @@
-import type { ProviderWait } from "./provider-wait.ts";
+import type { ProviderWait } from "../provider-batches/index.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
 import type { Wait } from "./sub-calls/waits.ts";
 /** An event of a session, as `onProgress` gets it. */

@@ -1,3 +1,4 @@
+export type { ProviderWait } from "../provider-batches/index.ts";
 export type * from "./api.ts";
 export type { AskEnvelope, AskOptions, Citation } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
@@ -52,7 +53,6 @@ export {
   TEXT,
   TOOLS_OPTIONS,
 } from "./options.ts";
-export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";
 export { childName } from "./stored/children.ts";
 export { keepSettings, REMARK_NAMES, type RemarkOptions, remarksOf } from "./stored/remarks.ts";

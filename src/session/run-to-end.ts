@@ -1,8 +1,7 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
 import { joinSignals } from "../platform/signals.ts";
-import { sleep } from "../platform/sleep.ts";
-import { batchPace, collectAnswers } from "../provider-batches/index.ts";
+import { collectUntil, hasWaited, type ProviderWait, providerWait, type Seen } from "../provider-batches/index.ts";
 import type { Resumed } from "./api.ts";
 import type { AskEnvelope, AskOptions } from "./ask/api.ts";
 import { ask } from "./ask/ask.ts";
@@ -13,7 +12,6 @@ import { interruptedIn, openAskIn } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure, QueryEnvelope } from "./journal/envelope.ts";
 import type { WaitOptions } from "./option-types.ts";
 import type { SessionParts } from "./parts.ts";
-import { hasWaited, type ProviderWait, providerWait } from "./provider-wait.ts";
 import { resume } from "./resume.ts";
 import { type HeldBack, heldBackCure, heldBackProblem } from "./sub-calls/held-back.ts";
 import type { SuspensionReason } from "./suspension.ts";
@@ -48,7 +46,9 @@ export async function runAskToEnd(setup: SessionParts, question: string, options
   return (await untilDelivered(setup, options, work)).envelope;
 }
 
-/** Finishes what was interrupted. A request that has not left goes as the session's calls go now. */
+/**
+ * Finishes what was interrupted. A request that has not left goes as the session's calls go now.
+ */
 export async function resumeToEnd(
   setup: SessionParts,
   options: ExecAsked & WaitOptions,
@@ -62,7 +62,10 @@ export async function resumeToEnd(
   return untilDelivered(setup, options, (asked) => resume(setup, asked, trajectory));
 }
 
-/** An envelope that says what is waited for. The cell of an exec was stopped, and has no error of its own. */
+/**
+ * An envelope that says what is waited for. The cell of an exec was stopped, and has no error of
+ * its own.
+ */
 function told(envelope: Envelope, notOver: NotOver): Envelope {
   if (!("traceback" in envelope)) return { ...envelope, ...notOver };
   const error_name = notOver.error_code === "waits_for_provider" ? "WaitsForProvider" : "SubCallError";
@@ -70,8 +73,9 @@ function told(envelope: Envelope, notOver: NotOver): Envelope {
 }
 
 /**
- * Runs work of a session. If all that is left of it waits for providers' batches, sends these, takes in the answers and runs it again,
- * which goes on with it. Work of a job or of a child is given back: whoever opened its session waits.
+ * Runs work of a session. If all that is left of it waits for providers' batches, sends these,
+ * takes in the answers and runs it again, which goes on with it. Work of a job or of a child is
+ * given back: whoever opened its session waits.
  *
  * @param work of an exec. Called again it goes on with it
  * @returns its last answer. If providers are the reason why it is not over, its envelope says so
@@ -91,16 +95,16 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
     return answer;
   }
   for (let isFirst = true; ; isFirst = false) {
-    const parked = new AbortController();
+    const suspended = new AbortController();
     const stuck: RlmError[] = [];
     suspension.begin((reason) => {
       stuck.push(...problemsOf(reason));
-      parked.abort();
+      suspended.abort();
     });
-    using suspend = joinSignals(asked.suspend, parked.signal);
+    using suspend = joinSignals(asked.suspend, suspended.signal);
     const answer = await suspension.active(() => work({ ...asked, suspend: suspend.signal }, isFirst));
     const end = answer?.envelope;
-    if (!answer || !end || end.success || !end.resumable || !parked.signal.aborted) return answer;
+    if (!answer || !end || end.success || !end.resumable || !suspended.signal.aborted) return answer;
     const heldBack = suspension.heldBack();
     if (heldBack) setup.env.emit({ kind: "held_back", held_back: heldBack });
     const { waits, problem } = await collected(setup, { wait_ms, resendDoubtful, ...asked }, stuck);
@@ -108,7 +112,10 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
   }
 }
 
-/** Collects until the session waits for nothing, its time is over or something hinders it. Returns what it still waits for. */
+/**
+ * Collects until the session waits for nothing, its time is over or something hinders it. Returns
+ * what it still waits for.
+ */
 async function collected(
   { env, root }: SessionParts,
   wait: { readonly wait_ms: number; readonly resendDoubtful: boolean } & Pick<ExecAsked, "signal" | "suspend">,
@@ -116,53 +123,25 @@ async function collected(
 ): Promise<{ readonly waits: readonly ProviderWait[]; readonly problem: RlmError | null }> {
   const { store, models, clock, random } = env;
   const { wait_ms, resendDoubtful, signal, suspend } = wait;
-  const over = new AbortController();
-  using stop = joinSignals(over.signal, signal, suspend);
+  using stop = joinSignals(signal, suspend);
   const endMs = clock.monotonic() + wait_ms;
-  let hasLooked = false;
-  // Accounts of other sessions may be hindered too.
-  const problems = new Map<string, RlmError>();
-  const failures = new Map<string, RlmError>();
-  const collecting = collectAnswers(
-    {
-      store,
-      models,
-      clock,
-      random,
-      resendsDoubtful: resendDoubtful,
-      answered() {},
-      looked() {
-        hasLooked = true;
-      },
-      hindered: (account, error) => void problems.set(account, error),
-      failing(account, error) {
-        if (!failures.has(account)) env.emit({ kind: "notice", text: `${error.message}. ${error.suggestion}` });
-        failures.set(account, error);
-      },
-    },
-    stop.signal,
-  );
-  try {
-    for (;;) {
-      const open = await store.batches.waits({ root: root.session });
-      const waits = open.map(providerWait);
-      const [problem = null] = [...stuck, ...open.flatMap(({ account }) => problems.get(account) ?? [])];
-      env.emit({ kind: "waits", waits });
-      if (waits.length === 0 || stop.signal.aborted || problem) return { waits, problem };
-      // Calls that could not leave are nothing that a provider has to answer.
-      const [failed = null] = open.flatMap(({ account, batch }) =>
-        batch === null ? (failures.get(account) ?? []) : [],
-      );
-      const overMs = clock.monotonic() - endMs;
-      if (hasWaited(waits, overMs, hasLooked) || (failed && overMs >= 0)) return { waits, problem: failed };
-      await Promise.race([sleep(clock, LOOK_MS * batchPace(), stop.signal), collecting]);
-    }
-  } finally {
-    over.abort();
-    // A request that hangs does not keep the caller: what it comes to is looked for later.
-    collecting.catch(() => {});
-    await Promise.race([collecting, sleep(clock, STOP_MS, new AbortController().signal)]);
+  async function look({ hasLooked, hindered, failing }: Seen) {
+    const open = await store.batches.waits({ root: root.session });
+    const waits = open.map(providerWait);
+    // Accounts of other sessions may be hindered too.
+    const [problem = null] = [...stuck, ...open.flatMap(({ account }) => hindered.get(account) ?? [])];
+    env.emit({ kind: "waits", waits });
+    if (waits.length === 0 || stop.signal.aborted || problem) return { waits, problem };
+    // Calls that could not leave are nothing that a provider has to answer.
+    const unsent = open.filter(({ batch }) => batch === null);
+    const [failed = null] = unsent.flatMap(({ account }) => failing.get(account) ?? []);
+    const overMs = clock.monotonic() - endMs;
+    return hasWaited(waits, overMs, hasLooked) || (failed && overMs >= 0) ? { waits, problem: failed } : null;
   }
+  const own = { store, models, clock, random, resendsDoubtful: resendDoubtful };
+  const failing = (_account: string, { message, suggestion }: RlmError) =>
+    env.emit({ kind: "notice", text: `${message}. ${suggestion}` });
+  return await collectUntil({ ...own, look, lookMs: LOOK_MS, stopMs: STOP_MS, failing }, stop.signal);
 }
 
 /** Reasons other than a provider: somebody has to act. */

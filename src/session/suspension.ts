@@ -7,14 +7,20 @@ import type { HeldBack } from "./sub-calls/held-back.ts";
 /** Why an exec is to be suspended, and when it can go on at the earliest. */
 export type SuspensionReason =
   | {
-      /** `store_failed`: the store did not answer. `held`: requests in flight hold the money of the run. */
+      /**
+       * `store_failed`: the store did not answer. `held`: requests in flight hold the money of the
+       * run.
+       */
       readonly why: "provider" | "held" | "store_failed";
       /** ms from now; null: when somebody resumes the run. */
       readonly afterMs: number | null;
       /** The provider's refusal. Absent: there was none. */
       readonly error?: SubCallError;
     }
-  /** Nothing is left but what waits for providers' batches: the exec goes on when the answers are there. */
+  /**
+   * Nothing is left but what waits for providers' batches: the exec goes on when the answers are
+   * there.
+   */
   | { readonly why: "delivery" }
   /** A limit of the run is spent: the job goes on when somebody resumes the run. */
   | { readonly why: "budget"; readonly limit: keyof Amount }
@@ -24,16 +30,35 @@ export type SuspensionReason =
   | { readonly why: "trouble"; readonly error: SubCallError; readonly model: string };
 
 /**
- * Suspends an exec that has to wait for long, with all sessions below it. Answers that are already paid for are kept first: it is
- * suspended once every call that has been sent is recorded, or waits here too. For `delivery` it is suspended once nothing can get
- * further before a batch is answered.
+ * Suspends an exec that has to wait for long, with all sessions below it. Answers that are already
+ * paid for are kept first: it is suspended once every call that has been sent is recorded, or waits
+ * here too. For `delivery` it is suspended once nothing can get further before a batch is answered.
  */
-export type Suspension = ReturnType<typeof openSuspension>;
+export interface Suspension {
+  /** Begins a new exec: from now on its reasons count. */
+  begin(suspends: (reason: SuspensionReason) => void): void;
+  /** Waits until the call is ended, which the suspension does. */
+  wait(call: string, reason: SuspensionReason, ended: AbortSignal): Promise<void>;
+  /** Notes that calls wait for what those hold that wait for batches. */
+  holdsBack(calls: HeldBack): void;
+  /** The calls of `holdsBack`; null: there are none. */
+  heldBack(): HeldBack | null;
+  /** The first reason for which no call is sent any more; null: calls are sent. */
+  reason(): SuspensionReason | null;
+  /** Notes that a request of the call is on its way. */
+  sent(call: string): void;
+  /** Notes that the call has its record. */
+  recorded(call: string): void;
+  /** Does work that may get further by itself. */
+  active<T>(work: () => Promise<T>): Promise<T>;
+  /** Waits, within active work, for other such work. */
+  idle<T>(wait: () => Promise<T>): Promise<T>;
+}
 
-export function openSuspension() {
+export function openSuspension(): Suspension {
   const sent = new Set<string>();
   const waiting = new Set<string>();
-  let suspend: (parked: SuspensionReason) => void = () => {};
+  let suspend: (reason: SuspensionReason) => void = () => {};
   let reason: SuspensionReason | null = null;
   /** Pieces of active work that do not wait for each other. */
   let active = 0;
@@ -62,45 +87,38 @@ export function openSuspension() {
       change(-by);
     }
   }
-  /** A wait, within active work, for other such work. */
   const idle = <T>(wait: () => Promise<T>) => counted(-1, wait);
 
   return {
-    /** From now on these are the reasons of a new exec. */
-    begin(suspends: (parked: SuspensionReason) => void): void {
+    begin(suspends) {
       suspend = suspends;
       reason = null;
       heldBack = null;
       sent.clear();
     },
-    /** The call waits until it is ended, which the suspension does. */
-    async wait(call: string, parked: SuspensionReason, ended: AbortSignal): Promise<void> {
+    async wait(call, asked, ended) {
       waiting.add(call);
-      if (parked.why === "delivery") {
+      if (asked.why === "delivery") {
         awaitsBatch += 1;
         await idle(() => aborted(ended));
         awaitsBatch -= 1;
       } else {
-        reason ??= parked;
+        reason ??= asked;
         suspendIfQuiet();
         await aborted(ended);
       }
       waiting.delete(call);
     },
-    /** Beside what waits for batches, these calls wait for what those hold. */
-    holdsBack(calls: HeldBack): void {
+    holdsBack(calls) {
       heldBack = calls;
     },
     heldBack: () => heldBack,
-    /** The first reason for which no call is sent any more; null: calls are sent. */
     reason: () => reason,
-    /** A request of the call is on its way. */
-    sent: (call: string) => void sent.add(call),
-    recorded(call: string): void {
+    sent: (call) => void sent.add(call),
+    recorded(call) {
       sent.delete(call);
       suspendIfQuiet();
     },
-    /** Work that may get further by itself. */
     active: <T>(work: () => Promise<T>) => counted(1, work),
     idle,
   };

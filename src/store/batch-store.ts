@@ -2,39 +2,49 @@ import type { Json } from "../../runtime/index.ts";
 import type { DueJob } from "./jobs/port.ts";
 
 /**
- * Requests that go by a provider's batches, as rows: one row for each request of a call, with its answer later, and one for each
- * batch. A change of a batch is made under the fence of its account's lease: with an older fence it changes nothing and returns
- * false. Instants are those of the store's clock, in ms since the epoch.
+ * Requests that go by a provider's batches, as rows: one row for each request of a call, with its
+ * answer later, and one for each batch. A change of a batch is made under the fence of its
+ * account's lease: with an older fence it changes nothing and returns false. Instants are those of
+ * the store's clock, in ms since the epoch.
  */
 export interface BatchStore {
   /**
-   * Keeps a request: it is on disk when this resolves. If one with this key still waits, the new one replaces it. One that is out
-   * or answered stays as it is; one that was given up while it was out is wanted again. Returns the request as it stands then.
+   * Keeps a request: it is on disk when this resolves. If one with this key still waits, the new
+   * one replaces it. One that is out or answered stays as it is; one that was given up while it was
+   * out is wanted again. Returns the request as it stands then.
    */
   keep(request: NewBatchRequest): Promise<BatchRequest>;
   /** Requests of a call, in the order of their numbers. */
   ofCall(session: string, call: string): Promise<readonly BatchRequest[]>;
   /**
-   * Gives up the requests of these root sessions. Those that are out stay until their batch is over, and the others go.
-   * `unsent`: only those that have not left go, and jobs that wait for nothing any more wait for a try. What requests hold that
-   * have not left is free; what the others hold becomes doubtful.
+   * Gives up the requests of these root sessions. Those that are out stay until their batch is
+   * over, and the others go. `unsent`: only those that have not left go, and jobs that wait for
+   * nothing any more wait for a try. What requests hold that have not left is free; what the others
+   * hold becomes doubtful.
    */
   giveUp(of: Waiters, which: "all" | "unsent"): Promise<void>;
-  /** The open requests of a run or of a root session, by batch; those without a batch come first. */
+  /**
+   * The open requests of a run or of a root session, by batch; those without a batch come first.
+   */
   waits(of: Waiters): Promise<readonly Waits[]>;
   /**
-   * Jobs of a queue, 1,000 at the most, that waited for answers and wait for a try now: each needs a ticket. Jobs parked as `held`
-   * are among them once the money that requests by batch hold has room for them, or is spent.
+   * Jobs of a queue, 1,000 at the most, that waited for answers and wait for a try now: each needs
+   * a ticket. Jobs parked as `held` are among them once the money that requests by batch hold has
+   * room for them, or is spent.
    */
   delivered(queue: string): Promise<readonly DueJob[]>;
 
   /** Requests that may leave now, by account and model. */
   groups(): Promise<readonly Group[]>;
-  /** Takes the lease of an account. Returns its fence, or null if another process has it, or this store had it already. */
+  /**
+   * Takes the lease of an account. Returns its fence, or null if another process has it, or this
+   * store had it already.
+   */
   lease(account: string): Promise<number | null>;
   release(account: string): Promise<void>;
   /**
-   * Gives the oldest requests of a group to a new batch: at least one, and at most so many with so many bytes.
+   * Gives the oldest requests of a group to a new batch: at least one, and at most so many with so
+   * many bytes.
    *
    * @returns null if none waits, or the fence is an older one
    */
@@ -49,16 +59,25 @@ export interface BatchStore {
   names(account: string): Promise<readonly string[]>;
   /** Changes a batch that is not over. */
   step(id: string, fence: number, change: BatchChange): Promise<boolean>;
-  /** Requests of a batch from this number on, in order: 500, or fewer if they are large. Returns none after the last one. */
+  /**
+   * Requests of a batch from this number on, in order: 500, or fewer if they are large. Returns
+   * none after the last one.
+   */
   toSend(id: string, from: number): Promise<readonly RequestToSend[]>;
   /**
-   * Keeps results of a batch, 500 at the most. Those of unknown and answered requests are left out. Jobs that wait for nothing any
-   * more wait for a try.
+   * Keeps results of a batch, 500 at the most. Those of unknown and answered requests are left out.
+   * Jobs that wait for nothing any more wait for a try.
    */
   answer(id: string, fence: number, results: readonly BatchResult[]): Promise<boolean>;
-  /** Ends a batch, with what becomes of its requests that have no answer. Wakes jobs as `answer` does. */
+  /**
+   * Ends a batch, with what becomes of its requests that have no answer. Wakes jobs as `answer`
+   * does.
+   */
   end(id: string, fence: number, rest: Rest): Promise<boolean>;
-  /** Pauses the open runs of these queues that have open requests in an account. Returns their number. */
+  /**
+   * Pauses the open runs of these queues that have open requests in an account. Returns their
+   * number.
+   */
   pause(account: string, queues: readonly string[], why: string): Promise<number>;
 }
 
@@ -82,7 +101,9 @@ export interface NewBatchRequest {
   /** `provider/id`. */
   readonly model: string;
   readonly body: Json;
-  /** Made with the account's key over what is asked and for whom. A request without it is not sent. */
+  /**
+   * Made with the account's key over what is asked and for whom. A request without it is not sent.
+   */
   readonly proof: string;
 }
 
@@ -97,7 +118,10 @@ export interface BatchRequest extends Omit<NewBatchRequest, "body" | "proof"> {
   readonly answer: BatchAnswer | null;
 }
 
-/** The answer to a request. With the status 0 no server has sent it: the body is a failure with `code`, `message`, `suggestion`, `retriable`. */
+/**
+ * The answer to a request. With the status 0 no server has sent it: the body is a failure with
+ * `code`, `message`, `suggestion`, `retriable`.
+ */
 export interface BatchAnswer {
   readonly status: number;
   readonly body: Json;
@@ -106,16 +130,25 @@ export interface BatchAnswer {
 export interface BatchResult extends BatchAnswer {
   /** Number of the request in its batch, from 0. */
   readonly n: number;
-  /** Another try may help: the request waits again. If it was sent `REQUEST_TRIES` times, this is its answer. */
+  /**
+   * Another try may help: the request waits again. If it was sent `REQUEST_TRIES` times, this is
+   * its answer.
+   */
   readonly again: boolean;
 }
 
 export type Rest =
   /** They have this answer. */
   | { readonly kind: "answered"; readonly answer: BatchAnswer }
-  /** They were not run, and wait again. `otherwise` is the answer of those that were sent `REQUEST_TRIES` times. */
+  /**
+   * They were not run, and wait again. `otherwise` is the answer of those that were sent
+   * `REQUEST_TRIES` times.
+   */
   | { readonly kind: "again"; readonly otherwise: BatchAnswer }
-  /** The batch was refused before anything ran: they wait again, after so many ms, in batches of at most so many. */
+  /**
+   * The batch was refused before anything ran: they wait again, after so many ms, in batches of at
+   * most so many.
+   */
   | { readonly kind: "refused"; readonly afterMs: number; readonly most: number | null };
 
 /** Requests of one account and model that wait. */
@@ -125,8 +158,8 @@ export interface Group extends Pick<ProviderBatch, "account" | "model" | "reques
   readonly oldestMs: number;
   readonly newestMs: number;
   /**
-   * More may come before an answer does: all requests are of runs, and of these runs some open one has a job that waits or runs
-   * and has no open request.
+   * More may come before an answer does: all requests are of runs, and of these runs some open one
+   * has a job that waits or runs and has no open request.
    */
   readonly grows: boolean;
 }
@@ -138,7 +171,10 @@ export interface ProviderBatch extends Pick<NewBatchRequest, "account" | "model"
   readonly requests: number;
   /** The number of those that are open and not given up. */
   readonly wanted: number;
-  /** `closed`: it has its requests. `out`: the provider has it. `doubt`: nobody can tell whether the provider has it. */
+  /**
+   * `closed`: it has its requests. `out`: the provider has it. `doubt`: nobody can tell whether the
+   * provider has it.
+   */
   readonly state: "closed" | "out" | "doubt";
   /** ms since it got its requests. */
   readonly closedMs: number;

@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import type { BatchApi } from "../../src/models/port.ts";
+import type { BatchApi } from "../../src/provider-batches/providers/index.ts";
 
 /** Parts of an answer, in their order. */
 export interface Said {

@@ -4,7 +4,7 @@ import {
   ProviderError,
   type ResultRow,
   type RowRequest,
-} from "../../src/provider-batches/provider.ts";
+} from "../../src/provider-batches/providers/provider.ts";
 
 /** A clock that moves only when it is told to. */
 export interface SimulatedClock {

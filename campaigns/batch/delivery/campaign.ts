@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { BATCH_APIS, type BatchApi } from "../../../src/models/port.ts";
+import { BATCH_APIS, type BatchApi } from "../../../src/provider-batches/providers/index.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
 import {
   type BatchServer,

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { run } from "../../../scripts/process.ts";
-import type { BatchApi } from "../../../src/models/port.ts";
+import type { BatchApi } from "../../../src/provider-batches/providers/index.ts";
 import { type BatchServer, startBatchServer } from "../../../tests/support/batch-server/index.ts";
 import { COMMAND } from "../../../tests/support/command.ts";
 import { endOf, OUT, startCommand } from "../command.ts";

@@ -1,6 +1,7 @@
 import { nullIf } from "../../platform/errors.ts";
 import { age, amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import { waitsFor } from "../../provider-batches/index.ts";
 import {
   type CountedRun,
   followRun,
@@ -19,7 +20,6 @@ import {
   stateOf,
   toldOf,
 } from "../../runs/index.ts";
-import { waitsFor } from "../../session/index.ts";
 import type { JobPage, JobRow, Jobs } from "../../store/index.ts";
 import { jobsLine, runExitCode } from "../batch/run-command.ts";
 import { pausedText } from "../batch/run-end.ts";

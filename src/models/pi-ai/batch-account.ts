@@ -1,21 +1,16 @@
 import { createHash } from "node:crypto";
 import type { Api, Model as PiModel } from "belay-pi-ai";
-import { isRecord } from "../../platform/json.ts";
 import { macOf } from "../../platform/sealed.ts";
+import { type BatchProvider, batchProviderOf } from "../../provider-batches/providers/index.ts";
 import type { Authorization } from "../keys/authorize.ts";
-import { BATCH_APIS, type BatchAccount, type BatchApi, type Model, type Price } from "../port.ts";
+import type { BatchAccount, Model, Price } from "../port.ts";
 
-/** Names and hosts of providers without batches that Belay knows, and of subscriptions. */
-const REFUSED = /azure|vertex|aiplatform|bedrock|mistral|openrouter|copilot|codex|chatgpt|cloudflare/;
-
-/**
- * The API in which a model's provider takes batches; undefined: Belay has no batches of that
- * provider.
- */
-export function batchApiOf({ provider, api, baseUrl }: PiModel<Api>, isNamed: boolean): BatchApi | undefined {
+/** The provider that takes a model's requests by batch; undefined: Belay has no batches of it. */
+export function providerFor({ provider, api, baseUrl }: PiModel<Api>, isNamed: boolean): BatchProvider | undefined {
+  const found = batchProviderOf(api);
   // The provider of a model at a named server is any word.
-  if (REFUSED.test(`${isNamed ? "" : provider} ${URL.parse(baseUrl)?.host ?? baseUrl}`)) return undefined;
-  return BATCH_APIS.find((known) => known === api);
+  const names = `${isNamed ? "" : provider} ${URL.parse(baseUrl)?.host ?? baseUrl}`;
+  return found?.refusal(names) ? undefined : found;
 }
 
 /** True if keys are those of a login, which pays for no batches. */
@@ -23,63 +18,41 @@ export function isLogin({ key, expires }: Authorization): boolean {
   return Number.isFinite(expires) || (key?.includes("sk-ant-oat") ?? false);
 }
 
-/** The price of requests by a batch: at OpenAI, Anthropic and Google themselves half of each. */
-export function batchPriceOf(price: Model["price"], { baseUrl }: PiModel<Api>): Price | undefined {
-  return price && HALF_PRICE.test(URL.parse(baseUrl)?.hostname ?? "") ? halved(price) : undefined;
-}
+/** Factor of the price of a model's requests by batch; 1 if it is not known to be lower. */
+export const batchFactor = (provider: BatchProvider, { baseUrl }: PiModel<Api>): number =>
+  provider.price(URL.parse(baseUrl)?.hostname ?? "");
 
-const HALF_PRICE = /^(?:(?:\w+\.)?api\.openai\.com|api\.anthropic\.com|generativelanguage\.googleapis\.com)$/;
+/** The price of requests by batch; undefined: it is not known to be lower. */
+export const batchPriceOf = (price: Model["price"], factor: number): Price | undefined =>
+  price && factor < 1 ? scaled(price, factor) : undefined;
 
-function halved({ input, output, tiers }: Price): Price {
-  const half = { input: input / 2, output: output / 2 };
-  return tiers ? { ...half, tiers: tiers.map((tier) => ({ ...tier, ...halved(tier) })) } : half;
+function scaled({ input, output, tiers }: Price, factor: number): Price {
+  const rates = { input: input * factor, output: output * factor };
+  return tiers ? { ...rates, tiers: tiers.map((tier) => ({ ...tier, ...scaled(tier, factor) })) } : rates;
 }
 
 /** @param address the base URL without credentials */
 export function batchAccount(
-  api: BatchApi,
+  provider: BatchProvider,
   model: PiModel<Api>,
   address: string,
   { key, headers: own }: Authorization,
 ): BatchAccount {
-  const headers = new Headers(key === null ? {} : keyIn(api, key));
-  if (api === "anthropic-messages") {
-    headers.set("anthropic-version", "2023-06-01");
-    for (const beta of betasOf(model)) headers.append("anthropic-beta", beta);
-  }
+  const { keyHeader } = provider;
+  const headers = new Headers();
+  if (key !== null) headers.set(keyHeader, keyHeader === "authorization" ? `Bearer ${key}` : key);
+  for (const [name, value] of provider.headers?.(model) ?? []) headers.append(name, value);
   for (const [name, value] of Object.entries({ ...model.headers, ...own })) headers.set(name, value);
   // Settings may give the key in a header.
-  const [usual = ""] = Object.keys(keyIn(api, ""));
-  const given = headers.get(usual) ?? headers.get("authorization");
+  const given = headers.get(keyHeader) ?? headers.get("authorization");
   const secret = key ?? given?.replace(/^Bearer /, "") ?? "";
-  const id = `${api} ${address} ${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
+  const id = `${model.api} ${address} ${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
   return {
     id,
-    api,
+    api: model.api,
     baseUrl: model.baseUrl,
     model: model.id,
     headers: Object.fromEntries(headers),
     prove: (fields) => macOf(secret, fields),
   };
-}
-
-function keyIn(api: BatchApi, key: string): Record<string, string> {
-  if (api === "anthropic-messages") return { "x-api-key": key };
-  return api === "google-generative-ai" ? { "x-goog-api-key": key } : { authorization: `Bearer ${key}` };
-}
-
-/**
- * Betas that the bodies of pi-ai need. A batch names them once for all of its rows, so they are
- * those of any request.
- */
-function betasOf({ compat, reasoning }: PiModel<Api>): string[] {
-  const has: Readonly<Record<string, unknown>> = isRecord(compat) ? compat : {};
-  return [
-    ...(reasoning && !has.forceAdaptiveThinking ? ["interleaved-thinking-2025-05-14"] : []),
-    ...(has.allowedFallbackModels ? ["server-side-fallback-2026-07-01"] : []),
-    ...(has.supportsMidConvoEffort
-      ? ["mid-conversation-output-config-2026-07-01", "thinking-binding-controls-2026-08-01"]
-      : []),
-    ...(has.supportsMidConvoToolChanges ? ["inline-tools-2026-09-15"] : []),
-  ];
 }

@@ -13,7 +13,7 @@ import { tokensOf } from "../usage.ts";
 import { withinWindow } from "../within-window.ts";
 import type { AskedModel } from "./answer-form.ts";
 import { type Asking, openAsking } from "./asking.ts";
-import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
+import { batchAccount, batchFactor, batchPriceOf, providerFor } from "./batch-account.ts";
 import type { ListedModel } from "./catalog.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
@@ -59,8 +59,9 @@ function sendingModel(parts: PiAiModelParts): Model {
     isNamed,
     near: successor === undefined ? near : [successor, ...near],
   };
-  const api = parts.takesBatches ? batchApiOf(model, isNamed) : undefined;
-  const batchPrice = api && batchPriceOf(price, model);
+  const provider = parts.takesBatches ? providerFor(model, isNamed) : undefined;
+  const factor = provider ? batchFactor(provider, model) : 1;
+  const batchPrice = batchPriceOf(price, factor);
   return {
     id: place.id,
     price,
@@ -70,11 +71,13 @@ function sendingModel(parts: PiAiModelParts): Model {
     server: place.address,
     isLocal: isLocalServer(model.provider, model.baseUrl),
     ...(batchPrice ? { batchPrice } : {}),
-    ...(api ? { batchAccount: async () => batchAccount(api, model, place.address, await parts.authorize()) } : {}),
+    ...(provider
+      ? { batchAccount: async () => batchAccount(provider, model, place.address, await parts.authorize()) }
+      : {}),
     async complete(request, signal) {
       if (signal.aborted) return unsent(cancelled(place));
       const { post } = request;
-      if (post && !api)
+      if (post && !provider)
         return unsent(failure("policy_violation", `${place.id}: Belay has no batches of its provider`, NOW));
       const secrets: string[] = [];
       const seen: SeenResponse = { status: null, retryAfterMs: null, networkError: null };
@@ -95,15 +98,15 @@ function sendingModel(parts: PiAiModelParts): Model {
         const send = () => streamSimple(sent, asking.put(toContext({ ...request, tools: asking.tools })), options);
         const tokens = estimateRequest(request, null).input_tokens;
         const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets, tokens, asking };
-        if (!post || !api) {
+        if (!post || !provider) {
           const bounds = replyBounds(withinModel(model, request.maxTokens));
           const answer = await receive(boundReplies(bounds, model.api, seen, send), request, limit, refusal);
           return bounds.isTooLong && !answer.ok ? { ...answer, error: tooMuch(place, bounds) } : answer;
         }
-        const account = batchAccount(api, model, place.address, authorization);
+        const account = batchAccount(provider, model, place.address, authorization);
         const call: Posting = { account, model: place.id, post, signal: limit.signal, seen };
         const answer = await receive(posting(call, send), request, limit, refusal);
-        return asRow(answer, call, batchPrice ? 0.5 : 1);
+        return asRow(answer, call, batchPrice ? factor : 1);
       } catch (error) {
         const answer = unsent(unsendable(error, { place, seen, secrets, tokens: 0 }));
         return error instanceof RlmError ? { ...answer, ends: "run" } : answer;

@@ -2,7 +2,7 @@ import type { Json } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { isRecord } from "../../platform/json.ts";
 import { failure } from "../failure.ts";
-import type { BatchAccount, BatchApi, Post, PostedAnswer, SubCallError } from "../port.ts";
+import type { BatchAccount, Post, PostedAnswer, SubCallError } from "../port.ts";
 import { fetchingBy } from "./fetching.ts";
 import type { SeenResponse } from "./response-watch.ts";
 import { wholeAnswer } from "./wire.ts";
@@ -68,7 +68,7 @@ function withoutStream(text: string): Json {
  * another form or is too deep.
  */
 function responseOf(
-  api: BatchApi,
+  api: string,
   { status, body }: Exclude<PostedAnswer, { failure: SubCallError }>,
   seen: SeenResponse,
 ): Response | null {

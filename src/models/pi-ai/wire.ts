@@ -1,7 +1,6 @@
 import type { AssistantMessage } from "belay-pi-ai";
 import { isRecord, parseJson } from "../../platform/json.ts";
-import { BATCH_APIS, type BatchApi } from "../port.ts";
-import { asStream } from "./answer-stream.ts";
+import { answerEvents } from "../../provider-batches/providers/index.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
 /**
@@ -89,13 +88,14 @@ export function wholeAnswer(
   seen: SeenResponse,
 ): Response | null {
   const refused = refusalIn(body, seen);
-  const known = BATCH_APIS.find((one) => api.endsWith(one));
-  return refused || !known ? refused : streamed(known, body, seen);
+  return refused ?? streamed(api, body, seen);
 }
 
-function streamed(api: BatchApi, body: object, seen: SeenResponse): Response | null {
+/** null for an answer of an API that Belay does not know, or of another form. */
+function streamed(api: string, body: object, seen: SeenResponse): Response | null {
   try {
-    const stream = asStream(api, withPlainContent(body));
+    const stream = answerEvents(api, withPlainContent(body));
+    if (stream === null) return null;
     watchStream(seen)(Buffer.from(stream));
     return streamOf(stream);
   } catch {

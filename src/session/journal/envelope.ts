@@ -2,8 +2,8 @@ import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../../runtime/inde
 import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import { type SkippedStats, type ToldSkips, toldSkips } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../models/index.ts";
+import type { ProviderWait } from "../../provider-batches/index.ts";
 import { type ObjectsRead, type QueryNote, readObjectsResult, readQueryResult } from "../../query/index.ts";
-import type { ProviderWait } from "../provider-wait.ts";
 import type { HeldBack } from "../sub-calls/held-back.ts";
 import type { RemainingBudget } from "./ledger.ts";
 import type { CellComplete, Complete } from "./records.ts";

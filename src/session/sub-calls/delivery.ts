@@ -10,7 +10,9 @@ import type { CallContext } from "./port.ts";
 
 /** A call whose requests go by batches. */
 export interface ByBatch {
-  /** The model that was asked, `provider/id`; null: that of the call, since nothing has left yet. */
+  /**
+   * The model that was asked, `provider/id`; null: that of the call, since nothing has left yet.
+   */
   readonly model: string | null;
   /** Takes the request with this number in the call. */
   post(k: number): Post;
@@ -25,7 +27,10 @@ interface Asked {
   readonly isRepeatable: boolean;
 }
 
-/** The delivery of a call by batches; null: its requests are sent at once; or the reason why it cannot be made. */
+/**
+ * The delivery of a call by batches; null: its requests are sent at once; or the reason why it
+ * cannot be made.
+ */
 export async function deliveryOf(
   session: CallingSession,
   models: Models,
@@ -109,7 +114,10 @@ function resolved(models: Models, model: string | null): Model | SubCallError {
 
 const Failure = v.object({ code: v.string(), message: v.string(), suggestion: v.string(), retriable: v.boolean() });
 
-/** The row as the model takes it. With the status 0 the store has kept a failure that no server has sent. */
+/**
+ * The row as the model takes it. With the status 0 the store has kept a failure that no server has
+ * sent.
+ */
 function answerOf({ status, body }: BatchAnswer) {
   if (status !== 0) return { status, body };
   const { code, message, ...cure } = v.parse(Failure, body);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { BatchAnswer, BatchRequest, NewBatchRequest, RequestToSend } from "../batch-store.ts";
+import type { BatchAnswer, BatchRequest, NewBatchRequest, ProviderBatch, RequestToSend } from "../batch-store.ts";
 import { corrupt } from "../failure.ts";
 import { BODY_BOUNDS } from "./bounds.ts";
 import { jsonIn } from "./forms.ts";
@@ -32,7 +32,10 @@ export function sealsOfRequest({ session, call, k, root, run, account, model, pr
   return { sum, sha256: seal([session, call, k, root, run, account, model, sum, proof]) };
 }
 
-/** The seal of a request with its answer. A row that is damaged keeps its seal, and stays known as damaged. */
+/**
+ * The seal of a request with its answer. A row that is damaged keeps its seal, and stays known as
+ * damaged.
+ */
 export function sealOfAnswered(row: Row, status: number, answer: string): Uint8Array {
   const kept = KEPT.map((column) => value(row, column));
   return isSealed(row, kept) ? seal([...kept, status, answer]) : blob(row, "sha256");
@@ -80,7 +83,25 @@ function damaged({ session, call, k }: Row): never {
 }
 
 /** A row of a batch. `cancelled` is 0 or 1. */
-export type BatchRow = ReturnType<typeof decodeBatch>;
+export interface BatchRow {
+  readonly id: string;
+  readonly account: string;
+  readonly model: string;
+  /** The number of its requests. */
+  readonly parcels: number;
+  readonly state: ProviderBatch["state"] | "over";
+  /** Instants, ms since the epoch; null: not yet. */
+  readonly closed_at: number;
+  readonly asked_at: number | null;
+  readonly made_at: number | null;
+  readonly over_at: number | null;
+  readonly look_at: number;
+  readonly file: string | null;
+  readonly batch: string | null;
+  readonly done: number;
+  readonly cancelled: number;
+  readonly proof: string | null;
+}
 
 /** Columns of a batch under its seal. The others change with each look. */
 const SEALED = [
@@ -94,7 +115,7 @@ export function sealOfBatch(batch: BatchRow): Buffer {
 }
 
 /** @throws RlmError `store_corrupt` */
-export function decodeBatch(row: Row) {
+export function decodeBatch(row: Row): BatchRow {
   const sealed = SEALED.map((column) => value(row, column));
   if (!isSealed(row, sealed)) throw corrupt(`the row of batch ${row.id} is damaged`);
   return columnsOf(row, BATCH);
@@ -118,7 +139,10 @@ const BATCH = {
   state: wordOf("a batch", ["closed", "out", "doubt", "over"]),
 };
 
-/** The lease of an account has an id as those of sessions have, and no session has this one: theirs are ULIDs. */
+/**
+ * The lease of an account has an id as those of sessions have, and no session has this one: theirs
+ * are ULIDs.
+ */
 export function leaseOfAccount(account: string): string {
   return `account-${createHash("sha256").update(account).digest("hex").slice(0, 40)}`;
 }

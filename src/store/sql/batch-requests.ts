@@ -41,7 +41,11 @@ function* shownRequests(which: Statement): Plan<BatchRequest[]> {
   return rows.map(decodeRequest);
 }
 
-/** True if a root session has a request that nobody has answered. @param root its id, as a statement has it */
+/**
+ * True if a root session has a request that nobody has answered.
+ *
+ * @param root its id, as a statement has it
+ */
 export const hasOpenRequests = (root: Statement) =>
   sql`EXISTS (SELECT 1 FROM parcels o WHERE o.root = ${root} AND o.state IN ('waiting', 'out'))`;
 
@@ -50,7 +54,11 @@ export function* dropDelivered(session: string, calls: readonly string[]): Plan<
   yield* drop(sql`session = ${session} AND call ${oneOf(calls)}`);
 }
 
-/** Nobody needs requests any more: all of them, or those that have not left. @param now the clock of the store */
+/**
+ * Nobody needs requests any more: all of them, or those that have not left.
+ *
+ * @param now the clock of the store
+ */
 export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): Plan<void> {
   const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM parcels WHERE run = ${of.run}`);
   const roots = "root" in of ? [of.root] : rows.map((row) => text(row, "root"));
@@ -76,7 +84,9 @@ function* drop(which: Statement): Plan<void> {
   yield* run(sql`UPDATE parcels SET state = 'unwanted' WHERE ${which} AND state = 'out'`);
 }
 
-/** Releases what requests hold. If they have left, it becomes doubtful: it counts in full, for ever. */
+/**
+ * Releases what requests hold. If they have left, it becomes doubtful: it counts in full, for ever.
+ */
 function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["state"][]): Plan<void> {
   const runs = yield* all(sql`SELECT DISTINCT run FROM parcels
     WHERE root ${oneOf(roots)} AND state ${oneOf(states)} AND run IS NOT NULL`);
@@ -97,18 +107,27 @@ function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["
   }
 }
 
-/** Locks the jobs of root sessions, so that of two that answer the last requests of a job the second one sees it. */
+/**
+ * Locks the jobs of root sessions, so that of two that answer the last requests of a job the second
+ * one sees it.
+ */
 export function* lockJobs(roots: readonly string[]): Plan<void> {
   yield* all(sql`SELECT n FROM jobs WHERE session ${oneOf(roots)} ORDER BY run, n ${spelled(sql``, sql`FOR UPDATE`)}`);
 }
 
-/** Jobs of these root sessions that waited for requests, and for none any more, wait for a try. They are locked. */
+/**
+ * Jobs of these root sessions that waited for requests, and for none any more, wait for a try. They
+ * are locked.
+ */
 export function* wake(roots: readonly string[], now: Part): Plan<void> {
   yield* run(sql`UPDATE jobs SET state = 'waiting', changed_at = ${now}
     WHERE session ${oneOf(roots)} AND state = 'parked' AND why = 'delivery' AND NOT ${hasOpenRequests(sql`jobs.session`)}`);
 }
 
-/** Jobs that waited for requests and wait for a try. They say why until it begins, since their tickets may get lost. */
+/**
+ * Jobs that waited for requests and wait for a try. They say why until it begins, since their
+ * tickets may get lost.
+ */
 export function* deliveredJobs(queue: string): Plan<DueJob[]> {
   const rows = yield* all(sql`SELECT j.run, j.n, j.rank, j.lapses FROM runs r JOIN jobs j ON j.run = r.id
     WHERE r.queue = ${queue} AND r.state = 'open' AND j.state = 'waiting' AND j.why = 'delivery' ORDER BY j.rank LIMIT 1000`);
@@ -151,7 +170,11 @@ function* tookOf(account: string): Plan<number[]> {
   return rows.map((row) => number(row, "took"));
 }
 
-/** Refuses to drop a session whose requests are out. @throws RlmError `session_busy`, naming a batch */
+/**
+ * Refuses to drop a session whose requests are out.
+ *
+ * @throws RlmError `session_busy`, naming a batch
+ */
 export function* refuseSession(id: string): Plan<void> {
   yield* refuseOut(sql`p.root = ${id}`, `session ${displayName(yield* labelOf(id))}`);
 }
@@ -172,7 +195,11 @@ function* refuseOut(which: Statement, label: string): Plan<void> {
   });
 }
 
-/** Drops batches that have been over for long, and what was given up and is over or closed long ago. @param now ms since the epoch */
+/**
+ * Drops batches that have been over for long, and what was given up and is over or closed long ago.
+ *
+ * @param now ms since the epoch
+ */
 export function* dropOver(now: number): Plan<void> {
   const before = now - OVER_MS;
   const open = sql`SELECT id FROM shipments WHERE state <> 'over' AND (closed_at >= ${before}

@@ -26,7 +26,10 @@ import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Sta
 export interface Handling {
   /** The clock of the store, ms since the epoch. */
   readonly now: Part;
-  /** Selects a row if this store has the lease of the account, with this fence. Nobody else takes it within the transaction. */
+  /**
+   * Selects a row if this store has the lease of the account, with this fence. Nobody else takes it
+   * within the transaction.
+   */
   holding(account: string, fence: number): Statement;
 }
 
@@ -56,7 +59,10 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
   }));
 }
 
-/** True if a request is not of a job that is over: its request would be paid for, and nobody would take the answer. */
+/**
+ * True if a request is not of a job that is over: its request would be paid for, and nobody would
+ * take the answer.
+ */
 const IS_WAITED_FOR = sql`(run IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.session = parcels.root
   AND j.run = parcels.run AND j.state NOT IN ('done', 'failed', 'cancelled')))`;
 
@@ -69,7 +75,8 @@ export function* closeBatch(
   if (!(yield* get(holding(account, fence)))) return null;
   const id = ulid();
   const at = yield* clock(now);
-  // The update does not go by the state: a server would find the requests by the index of waiting ones, each in all of them.
+  // The update does not go by the state: a server would find the requests by the index of waiting
+  // ones, each in all of them.
   const requests = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM parcels
       WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at} AND ${IS_WAITED_FOR}
       ORDER BY at, session, call, k LIMIT ${Math.max(1, most.requests)}),
@@ -101,7 +108,11 @@ export function* closeBatch(
   return shownBatch(closed, requests, at);
 }
 
-/** Batches that are not over, the oldest first. @throws RlmError `store_corrupt`, unless nobody waits for a damaged one */
+/**
+ * Batches that are not over, the oldest first.
+ *
+ * @throws RlmError `store_corrupt`, unless nobody waits for a damaged one
+ */
 export function* openBatches({ now }: Handling): Plan<ProviderBatch[]> {
   const at = yield* clock(now);
   const rows =
@@ -171,7 +182,11 @@ export function* stepBatch(id: string, fence: number, change: BatchChange, own: 
   return true;
 }
 
-/** Requests of a batch from a number on. @throws RlmError `store_corrupt` for one that is damaged and that somebody wants */
+/**
+ * Requests of a batch from a number on.
+ *
+ * @throws RlmError `store_corrupt` for one that is damaged and that somebody wants
+ */
 export function* requestsOf(id: string, from: number): Plan<RequestToSend[]> {
   const which = sql`shipment = ${id} AND state IN ('out', 'unwanted') AND n >= ${from}`;
   const sizes = yield* all(sql`SELECT n, bytes FROM parcels WHERE ${which} ORDER BY n LIMIT ${PAGE}`);

@@ -2,8 +2,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import type { BatchAccount } from "../../../src/models/index.ts";
 import { collect } from "../../../src/provider-batches/collector.ts";
-import { type BatchClient, ProviderError } from "../../../src/provider-batches/provider.ts";
-import { clientOf } from "../../../src/provider-batches/providers.ts";
+import { clientOf } from "../../../src/provider-batches/providers/index.ts";
+import { type BatchClient, ProviderError } from "../../../src/provider-batches/providers/provider.ts";
 import { openStore } from "../../../src/store/open.ts";
 
 const API = "openai-completions";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import { advance } from "../../../src/provider-batches/advance.ts";
-import { type BatchClient, type Look, ProviderError } from "../../../src/provider-batches/provider.ts";
+import { type BatchClient, type Look, ProviderError } from "../../../src/provider-batches/providers/provider.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
 
 const ACCOUNT = "openai-completions http://p/v1 00000000";

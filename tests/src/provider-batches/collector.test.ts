@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { collect } from "../../../src/provider-batches/collector.ts";
-import { type BatchClient, ProviderError } from "../../../src/provider-batches/provider.ts";
+import { type BatchClient, ProviderError } from "../../../src/provider-batches/providers/provider.ts";
 import type { BatchStore, NewBatchRequest } from "../../../src/store/index.ts";
 import { type Methods, wrapEach } from "../../../src/store/methods.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite.ts";

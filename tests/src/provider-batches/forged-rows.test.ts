@@ -6,7 +6,7 @@ import { systemClock } from "../../../runtime/index.ts";
 import type { BatchAccount } from "../../../src/models/index.ts";
 import { collect } from "../../../src/provider-batches/collector.ts";
 import { proofOfRequest } from "../../../src/provider-batches/proof.ts";
-import type { BatchClient } from "../../../src/provider-batches/provider.ts";
+import type { BatchClient } from "../../../src/provider-batches/providers/provider.ts";
 import { type NewBatchRequest, type Store, shareStore } from "../../../src/store/index.ts";
 import { BATCH_COLUMNS } from "../../../src/store/rows/batch.ts";
 import { seal } from "../../../src/store/rows/seal.ts";

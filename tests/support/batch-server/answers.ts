@@ -1,5 +1,5 @@
-import type { BatchApi } from "../../../src/models/port.ts";
 import { isRecord } from "../../../src/platform/json.ts";
+import type { BatchApi } from "../../../src/provider-batches/providers/index.ts";
 import type { ScriptedAnswer } from "../model-server.ts";
 
 /** The answer to a row or a live request. Without any field: the text "ok". `finish: "length"`: it is cut. */

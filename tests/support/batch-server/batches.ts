@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { BatchApi } from "../../../src/models/port.ts";
+import type { BatchApi } from "../../../src/provider-batches/providers/index.ts";
 import { type Asked, failureOf, promptOf, type ScriptedRow, written } from "./answers.ts";
 
 /** How a batch fares. Without any field: all its rows run at once, and it is in the list. */

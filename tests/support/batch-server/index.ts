@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
-import type { BatchApi } from "../../../src/models/port.ts";
 import { isRecord, parseJson } from "../../../src/platform/json.ts";
+import type { BatchApi } from "../../../src/provider-batches/providers/index.ts";
 import { seededRandom } from "../seeded-random.ts";
 import { failureOf, promptOf } from "./answers.ts";
 import {

@@ -1,5 +1,6 @@
-import type { BatchAccount, BatchApi } from "../../../src/models/port.ts";
-import type { BatchClient, RowRequest } from "../../../src/provider-batches/provider.ts";
+import type { BatchAccount } from "../../../src/models/port.ts";
+import type { BatchApi } from "../../../src/provider-batches/providers/index.ts";
+import type { BatchClient, RowRequest } from "../../../src/provider-batches/providers/provider.ts";
 import type { BatchServer } from "./index.ts";
 
 export const BATCH_ID = "01JDELIVERY0000000000000000";

@@ -3,13 +3,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { type ModelsOptions, openModels } from "../../../../src/models/models.ts";
 import { batchAccount } from "../../../../src/models/pi-ai/batch-account.ts";
-import {
-  BATCH_APIS,
-  type BatchApi,
-  type Post,
-  type PostedAnswer,
-  type PostedRequest,
-} from "../../../../src/models/port.ts";
+import type { Post, PostedAnswer, PostedRequest } from "../../../../src/models/port.ts";
+import { anthropic } from "../../../../src/provider-batches/providers/anthropic.ts";
+import { BATCH_APIS, type BatchApi } from "../../../../src/provider-batches/providers/index.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { answerOf, type Said } from "../../../support/provider-answers.ts";
 import { AUTHORIZATION, ask, KEY, messageOf } from "../../../support/scripted-model.ts";
@@ -274,23 +270,19 @@ test("an account is of its key, wherever settings give it", () => {
   const [model] = getModels("anthropic");
   if (!model) throw new Error("there is no model of Anthropic");
   const proofOf = (headers: Readonly<Record<string, string>>) => {
-    const { id, prove } = batchAccount("anthropic-messages", model, "http://a", {
-      ...AUTHORIZATION,
-      key: null,
-      headers,
-    });
+    const { id, prove } = batchAccount(anthropic, model, "http://a", { ...AUTHORIZATION, key: null, headers });
     return [id, prove(["x"])];
   };
   const all = [{}, { "x-api-key": "k1" }, { "x-api-key": "k2" }, { authorization: "Bearer k3" }].map(proofOf);
   expect(new Set(all.flat()).size).toBe(8);
-  const { id, prove } = batchAccount("anthropic-messages", model, "http://a", { ...AUTHORIZATION, key: "k1" });
+  const { id, prove } = batchAccount(anthropic, model, "http://a", { ...AUTHORIZATION, key: "k1" });
   expect(all[1]).toEqual([id, prove(["x"])]);
 });
 
 test("an account of Anthropic names all betas that any request of its model has, but for streams", async () => {
   const all = new Set<string>();
   for (const model of getModels("anthropic")) {
-    const account = batchAccount("anthropic-messages", model, model.baseUrl, AUTHORIZATION);
+    const account = batchAccount(anthropic, model, model.baseUrl, AUTHORIZATION);
     const named = new Set(account.headers["anthropic-beta"]?.split(", "));
     for (const reasoning of [undefined, "low" as const]) {
       const server = await startModelServer([{ status: 400 }]);

@@ -3,14 +3,9 @@ import { type Api, type Context, getModel, type Model as PiModel, streamSimple }
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { type Posting, posting } from "../../../../src/models/pi-ai/posting.ts";
-import {
-  BATCH_APIS,
-  type BatchApi,
-  type Post,
-  type PostedAnswer,
-  type PostedRequest,
-} from "../../../../src/models/port.ts";
+import type { Post, PostedAnswer, PostedRequest } from "../../../../src/models/port.ts";
 import { messageOf } from "../../../../src/platform/errors.ts";
+import { BATCH_APIS, type BatchApi } from "../../../../src/provider-batches/providers/index.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { answerOf, type Said } from "../../../support/provider-answers.ts";
 

@@ -1,11 +1,30 @@
 import * as v from "valibot";
-import type { BatchAccount } from "../models/index.ts";
+import type { BatchAccount } from "../../models/port.ts";
 import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
-import { type BatchClient, nullIfGone, ProviderError, type ResultRow } from "./provider.ts";
+import {
+  type BatchClient,
+  type BatchProvider,
+  dataEvent,
+  isReseller,
+  nullIfGone,
+  ProviderError,
+  type ResultRow,
+} from "./provider.ts";
 
-// Not tried with the real server: its list has a batch as soon as the create was carried out, in whatever order, with its display
-// name. A create whose file is deleted fails, or its batch does before a row is run. No row of a failed batch was run. Batches that
-// expired or were cancelled may have rows. A file that is not there is refused with 403, and with the words of MAY_NOT_EXIST.
+// Not tried with the real server: its list has a batch as soon as the create was carried out, in
+// whatever order, with its display name. A create whose file is deleted fails, or its batch does
+// before a row is run. No row of a failed batch was run. Batches that expired or were cancelled may
+// have rows. A file that is not there is refused with 403, and with the words of MAY_NOT_EXIST.
+
+/** Batches of the Gemini API, with requests and answers in files. */
+export const gemini: BatchProvider<"google-generative-ai"> = {
+  apis: ["google-generative-ai"],
+  refusal: isReseller,
+  price: (host) => (host === "generativelanguage.googleapis.com" ? 0.5 : 1),
+  keyHeader: "x-goog-api-key",
+  events,
+  open,
+};
 
 /** HTTP status by the code of google.rpc, from 0. */
 const STATUS = [200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401];
@@ -40,8 +59,7 @@ const Row = v.pipe(
   }),
 );
 
-/** Batches of the Gemini API, with requests and answers in files. */
-export function geminiClient(account: BatchAccount, stop?: AbortSignal): BatchClient {
+function open(account: BatchAccount, stop?: AbortSignal): BatchClient {
   const http = httpOf(account, stop);
   const [, root, version = "v1beta"] = /^(.*?)(?:\/(v\d\w*))?\/*$/.exec(account.baseUrl) ?? [];
   const base = `${root}/${version}`;
@@ -116,3 +134,16 @@ export function geminiClient(account: BatchAccount, stop?: AbortSignal): BatchCl
 }
 
 async function* noRows() {}
+
+const text = v.nullish(v.string());
+const Part = v.looseObject({ text, functionCall: v.optional(v.looseObject({ name: v.string() })) });
+const Content = v.looseObject({ parts: v.nullish(v.array(Part)) });
+const Answer = v.union([
+  v.looseObject({ candidates: v.array(v.looseObject({ content: v.nullish(Content) })) }),
+  v.looseObject({ promptFeedback: v.looseObject({}) }),
+]);
+
+function events(answer: unknown): string {
+  v.assert(Answer, answer);
+  return dataEvent(answer);
+}

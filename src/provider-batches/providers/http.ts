@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import type { Json } from "../../runtime/index.ts";
-import type { BatchAccount } from "../models/index.ts";
-import { boundedJson } from "../platform/bounded-json.ts";
-import { errorCode, messageOf } from "../platform/errors.ts";
-import { isRecord, parseJson } from "../platform/json.ts";
-import { fetchOut, OutboundError } from "../platform/outbound.ts";
-import { redactedStart, withoutKeys } from "../platform/redact.ts";
-import { inLine } from "../platform/visible.ts";
-import { isWithin } from "../store/index.ts";
+import type { Json } from "../../../runtime/index.ts";
+import type { BatchAccount } from "../../models/port.ts";
+import { boundedJson } from "../../platform/bounded-json.ts";
+import { errorCode, messageOf } from "../../platform/errors.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
+import { fetchOut, OutboundError } from "../../platform/outbound.ts";
+import { redactedStart, withoutKeys } from "../../platform/redact.ts";
+import { inLine } from "../../platform/visible.ts";
+import { isWithin } from "../../store/index.ts";
 import { ProviderError, type ResultRow, type RowRequest } from "./provider.ts";
 
 const REQUEST_MS = 60_000;
@@ -35,7 +35,10 @@ interface Sent {
   readonly ms?: number;
   /** Called when the request is ready; it is sent if this resolves with true. */
   before?(): Promise<boolean>;
-  /** It is not cut off when the process is to stop: nobody would do it later, or know whether it was done. */
+  /**
+   * It is not cut off when the process is to stop: nobody would do it later, or know whether it was
+   * done.
+   */
   readonly goesOn?: true;
 }
 
@@ -44,15 +47,30 @@ type Request = readonly [method: string, url: string, sent?: Sent];
 /** Entries of a list, and the rest of the address of the next page; null: there is none. */
 type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
-/** Sends each request once. @param stop cuts requests off, unless they go on @throws ProviderError */
-export function httpOf(account: BatchAccount, stop?: AbortSignal) {
+/** Requests to the server of an account. Each is sent once. @throws ProviderError */
+interface AccountHttp {
+  /** Sends a request, and returns an answer whose status says that it succeeded. */
+  send(...request: Request): Promise<Response>;
+  /** Sends a request, and returns the JSON of its answer. */
+  json<T>(schema: v.GenericSchema<unknown, T>, ...request: Request): Promise<T>;
+  /** The entries of a list, page by page. */
+  list<T>(url: string, schema: v.GenericSchema<unknown, Page<T>>): AsyncGenerator<T>;
+  /** The rows of an answer, in pieces. See {@link rowsIn}. */
+  rows(answer: Response, row: v.GenericSchema<unknown, ResultRow>): AsyncGenerator<ResultRow[]>;
+  /** A provider's words, as they may be shown. */
+  clean(words: string): string;
+}
+
+/** @param stop cuts requests off, unless they go on */
+export function httpOf(account: BatchAccount, stop?: AbortSignal): AccountHttp {
   const clean = (words: string) => wordsOf(account, words);
-  const failed = ([method, url]: Request, problem: string, status: number | null = null) =>
+  const failed: Failed = ([method, url], problem, status = null) =>
     new ProviderError(clean(`${method} ${new URL(url).pathname} ${problem}`), status);
 
   async function send(...request: Request): Promise<Response> {
     const [method, url, { body = null, headers: own = {}, before, ms = REQUEST_MS, goesOn = false } = {}] = request;
-    // A form that was streamed has crashed Node 24 when a server answered before it had read all of it.
+    // A form that was streamed has crashed Node 24 when a server answered before it had read all of
+    // it.
     const packed = new Response(body);
     const bytes = body === null ? null : new Uint8Array(await packed.arrayBuffer());
     const type = typeof body === "string" ? "application/json" : packed.headers.get("content-type");
@@ -77,7 +95,6 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
     throw failed(request, "got an answer that cannot be read");
   }
 
-  /** The entries of a list, page by page. */
   async function* list<T>(url: string, schema: v.GenericSchema<unknown, Page<T>>): AsyncGenerator<T> {
     let next: string | null = "";
     for (let pages = 0; next !== null; pages++) {
@@ -88,46 +105,60 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
     }
   }
 
-  /** The rows of an answer, each of which is a line of JSON. @throws ProviderError 422 after them if there were others */
-  async function* rows({ url, body }: Response, row: v.GenericSchema<unknown, ResultRow>): AsyncGenerator<ResultRow[]> {
-    const decoder = new TextDecoder();
-    let rest = "";
-    let bytes = 0;
-    let due = MOST.pieceBytes;
-    const piece: ResultRow[] = [];
-    let problem: string | null = null;
-    const read = (line: string) => {
-      const one = v.safeParse(row, parseJson(line));
-      if (one.success) piece.push(isWithin(line, ROW_BOUNDS) ? one.output : { ...one.output, answer: UNREADABLE });
-      else if (line.trim() !== "") problem ??= `are not of their form: ${one.issues[0].message}`;
-    };
-    try {
-      for await (const chunk of body ?? []) {
-        const [first = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
-        lines.unshift(rest + first);
-        rest = lines.pop() ?? "";
-        bytes += chunk.byteLength;
-        lines.forEach(read);
-        // The rest of this line is a line that is not of the form.
-        if (rest.length > MOST.lineUnits) [rest, problem] = ["", problem ?? TOO_LARGE];
-        if (bytes > MOST.rowsBytes) {
-          problem ??= TOO_LARGE;
-          break;
-        }
-        for (; piece.length >= MOST.pieceRows || (piece.length > 0 && bytes > due); due = bytes + MOST.pieceBytes) {
-          yield piece.splice(0, MOST.pieceRows);
-        }
-      }
-    } catch (error) {
-      throw failed(["GET", url], `did not get all rows: ${messageOf(error)}`);
-    }
-    const isCut = problem === null;
-    read(rest);
-    if (piece.length > 0) yield piece;
-    if (problem !== null) throw failed(["GET", url], `got rows that ${problem}`, isCut ? null : 422);
-  }
+  return { send, json, list, rows: (answer, row) => rowsIn(answer, row, failed), clean };
+}
 
-  return { send, json, list, rows, /** A provider's words, as they may be shown. */ clean };
+/** The error of a request. */
+type Failed = (request: Request, problem: string, status?: number | null) => ProviderError;
+
+/**
+ * The rows of an answer, each of which is a line of JSON.
+ *
+ * @throws ProviderError 422 after them if there were others
+ */
+async function* rowsIn(
+  { url, body }: Response,
+  row: v.GenericSchema<unknown, ResultRow>,
+  failed: Failed,
+): AsyncGenerator<ResultRow[]> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let bytes = 0;
+  let due = MOST.pieceBytes;
+  const piece: ResultRow[] = [];
+  let problem: string | null = null;
+  const read = (line: string) => {
+    const one = v.safeParse(row, parseJson(line));
+    if (one.success) piece.push(isWithin(line, ROW_BOUNDS) ? one.output : { ...one.output, answer: UNREADABLE });
+    else if (line.trim() !== "") problem ??= `are not of their form: ${one.issues[0].message}`;
+  };
+  try {
+    for await (const chunk of body ?? []) {
+      const [first = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
+      lines.unshift(rest + first);
+      rest = lines.pop() ?? "";
+      bytes += chunk.byteLength;
+      lines.forEach(read);
+      // The rest of this line is a line that is not of the form.
+      if (rest.length > MOST.lineUnits) {
+        rest = "";
+        problem ??= TOO_LARGE;
+      }
+      if (bytes > MOST.rowsBytes) {
+        problem ??= TOO_LARGE;
+        break;
+      }
+      for (; piece.length >= MOST.pieceRows || (piece.length > 0 && bytes > due); due = bytes + MOST.pieceBytes) {
+        yield piece.splice(0, MOST.pieceRows);
+      }
+    }
+  } catch (error) {
+    throw failed(["GET", url], `did not get all rows: ${messageOf(error)}`);
+  }
+  const isCut = problem === null;
+  read(rest);
+  if (piece.length > 0) yield piece;
+  if (problem !== null) throw failed(["GET", url], `got rows that ${problem}`, isCut ? null : 422);
 }
 
 function reasonOfNoAnswer(error: unknown): string {

@@ -1,11 +1,55 @@
 import * as v from "valibot";
-import type { BatchAccount } from "../models/index.ts";
+import type { BatchAccount } from "../../models/port.ts";
+import { isRecord } from "../../platform/json.ts";
 import { bodyOf, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
-import { type BatchClient, nullIfGone, type ResultRow } from "./provider.ts";
+import {
+  AnswerPart,
+  type BatchClient,
+  type BatchedModel,
+  type BatchProvider,
+  isReseller,
+  nullIfGone,
+  type ResultRow,
+  typedEvent,
+} from "./provider.ts";
 
-// Not tried with the real server: its list has a batch as soon as the create was carried out, the newest first. A create that it has
-// not begun 60 s after its connection ended is never carried out. The results are below the batch's own address: the one that the
-// server names is not used, since the key goes along.
+// Not tried with the real server: its list has a batch as soon as the create was carried out, the
+// newest first. A create that it has not begun 60 s after its connection ended is never carried
+// out. The results are below the batch's own address: the one that the server names is not used,
+// since the key goes along.
+
+/**
+ * Message Batches: their requests go with the create, and nothing but the ids of its rows says
+ * whose a batch is.
+ */
+export const anthropic: BatchProvider<"anthropic-messages"> = {
+  apis: ["anthropic-messages"],
+  refusal: isReseller,
+  price: (host) => (host === "api.anthropic.com" ? 0.5 : 1),
+  keyHeader: "x-api-key",
+  headers: (model) => [
+    ["anthropic-version", "2023-06-01"],
+    ...betasOf(model).map((beta): [string, string] => ["anthropic-beta", beta]),
+  ],
+  events,
+  open,
+};
+
+/**
+ * Betas that the bodies of pi-ai need. A batch names them once for all of its rows, so they are
+ * those of any request.
+ */
+function betasOf({ compat, reasoning }: BatchedModel): string[] {
+  const has: Readonly<Record<string, unknown>> = isRecord(compat) ? compat : {};
+  return [
+    ...(reasoning && !has.forceAdaptiveThinking ? ["interleaved-thinking-2025-05-14"] : []),
+    ...(has.allowedFallbackModels ? ["server-side-fallback-2026-07-01"] : []),
+    ...(has.supportsMidConvoEffort
+      ? ["mid-conversation-output-config-2026-07-01", "thinking-binding-controls-2026-08-01"]
+      : []),
+    ...(has.supportsMidConvoToolChanges ? ["inline-tools-2026-09-15"] : []),
+  ];
+}
 
 /** The server's clock may be so much behind, ms. */
 const EARLIER_MS = 5000;
@@ -44,8 +88,7 @@ const Row = v.pipe(
   }),
 );
 
-/** Message Batches: their requests go with the create, and nothing but the ids of its rows says whose a batch is. */
-export function anthropicClient(account: BatchAccount, stop?: AbortSignal): BatchClient {
+function open(account: BatchAccount, stop?: AbortSignal): BatchClient {
   const http = httpOf(account, stop);
   const base = `${account.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages/batches`;
 
@@ -54,7 +97,9 @@ export function anthropicClient(account: BatchAccount, stop?: AbortSignal): Batc
     return response === null ? null : http.rows(response, Row);
   }
 
-  /** True if the rows of a batch that ended are those of this one of ours; null: it does not say. */
+  /**
+   * True if the rows of a batch that ended are those of this one of ours; null: it does not say.
+   */
   async function isOf(own: string, batch: string): Promise<boolean | null> {
     for await (const rows of (await results(batch)) ?? []) {
       return rows.some(({ custom_id }) => custom_id.startsWith(`${own}-`));
@@ -95,4 +140,32 @@ export function anthropicClient(account: BatchAccount, stop?: AbortSignal): Batc
       await http.json(v.unknown(), "POST", `${base}/${inPath(batch)}/cancel`);
     },
   };
+}
+
+const Message = v.looseObject({ content: v.array(AnswerPart), usage: v.looseObject({}) });
+
+function events(answer: unknown): string {
+  v.assert(Message, answer);
+  const { content, stop_reason, stop_sequence, stop_details, ...rest } = answer;
+  const start = { ...rest, content: [], stop_reason: null, stop_sequence: null };
+  const blocks = content.flatMap((block, index) => [
+    { type: "content_block_start", index, content_block: { ...block, ...BLANK } },
+    ...deltasOf(block).map((delta) => ({ type: "content_block_delta", index, delta })),
+    { type: "content_block_stop", index },
+  ]);
+  const end = { type: "message_delta", delta: { stop_reason, stop_sequence, stop_details }, usage: rest.usage };
+  return [{ type: "message_start", message: start }, ...blocks, end, { type: "message_stop" }].map(typedEvent).join("");
+}
+
+/** Fields of a block that its deltas bring. */
+const BLANK = { text: "", thinking: "", signature: "", input: {} };
+
+function deltasOf({ type, text, thinking, signature, input }: v.InferInput<typeof AnswerPart>): object[] {
+  if (type === "text") return [{ type: "text_delta", text: text ?? "" }];
+  if (type === "tool_use") return [{ type: "input_json_delta", partial_json: JSON.stringify(input ?? {}) }];
+  if (type !== "thinking") return [];
+  return [
+    { type: "thinking_delta", thinking: thinking ?? "" },
+    { type: "signature_delta", signature: signature ?? "" },
+  ];
 }

@@ -4,11 +4,10 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI, { toFile } from "openai";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { BATCH_APIS, type BatchApi } from "../../../src/models/port.ts";
-import { clientOf } from "../../../src/provider-batches/providers.ts";
-import { type BatchServer, startBatchServer } from "../../support/batch-server/index.ts";
-import { accountAt, BATCH_ID, bodyOf, send } from "../../support/batch-server/requests.ts";
-import { folderWith } from "../../support/tree.ts";
+import { BATCH_APIS, type BatchApi, clientOf } from "../../../../src/provider-batches/providers/index.ts";
+import { type BatchServer, startBatchServer } from "../../../support/batch-server/index.ts";
+import { accountAt, BATCH_ID, bodyOf, send } from "../../../support/batch-server/requests.ts";
+import { folderWith } from "../../../support/tree.ts";
 
 // The official SDKs are the oracle of the scripted server: what they read right, a client may rely on.
 

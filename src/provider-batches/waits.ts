@@ -24,7 +24,11 @@ export function providerWait({ model, batch, state, calls, done, since, earlier 
 /** Calls leave before their caller goes, unless that takes longer than this. */
 const LEAVING_MS = 60_000;
 
-/** True if the time of waiting for these is over, since so many ms. @param hasLooked what waits for providers was looked at */
+/**
+ * True if the time of waiting for these is over, since so many ms.
+ *
+ * @param hasLooked what waits for providers was looked at
+ */
 export function hasWaited(waits: readonly ProviderWait[], overMs: number, hasLooked = true): boolean {
   return overMs >= LEAVING_MS || (overMs >= 0 && hasLooked && waits.every(({ batch }) => batch !== null));
 }

@@ -1,15 +1,15 @@
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { BATCH_APIS, type BatchAccount, type BatchApi } from "../../../src/models/port.ts";
+import type { BatchAccount } from "../../../../src/models/port.ts";
+import { BATCH_APIS, type BatchApi, clientOf } from "../../../../src/provider-batches/providers/index.ts";
 import {
   type BatchClient,
   type LostBatch,
   ProviderError,
   type ResultRow,
-} from "../../../src/provider-batches/provider.ts";
-import { clientOf } from "../../../src/provider-batches/providers.ts";
-import { type BatchServer, type BatchServerOptions, startBatchServer } from "../../support/batch-server/index.ts";
-import { accountAt, BATCH_ID, pagesOf, rowsOf, send } from "../../support/batch-server/requests.ts";
+} from "../../../../src/provider-batches/providers/provider.ts";
+import { type BatchServer, type BatchServerOptions, startBatchServer } from "../../../support/batch-server/index.ts";
+import { accountAt, BATCH_ID, pagesOf, rowsOf, send } from "../../../support/batch-server/requests.ts";
 
 const FILED = BATCH_APIS.filter((api) => api !== "anthropic-messages");
 
@@ -413,7 +413,7 @@ test("a server that answers before it has read the requests is a failed upload, 
     headers: {},
     prove: () => "",
   };
-  const rows = rowsOf(account.api, ["a".repeat(100), "b".repeat(4e6)]);
+  const rows = rowsOf("openai-completions", ["a".repeat(100), "b".repeat(4e6)]);
   for (let time = 0; time < 5; time++) {
     const upload = clientOf(account).upload?.(BATCH_ID, pagesOf(rows)) ?? Promise.resolve();
     expect([404, null]).toContain((await failed(upload)).status);

@@ -1,10 +1,33 @@
 import * as v from "valibot";
-import type { BatchAccount } from "../models/index.ts";
+import type { BatchAccount } from "../../models/port.ts";
 import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, Status, UNREADABLE } from "./http.ts";
-import { type BatchClient, nullIfGone, type ResultRow } from "./provider.ts";
+import {
+  AnswerPart,
+  type BatchClient,
+  type BatchProvider,
+  dataEvent,
+  isReseller,
+  nullIfGone,
+  type ResultRow,
+  typedEvent,
+} from "./provider.ts";
 
-// Not tried with the real server: its list has a batch as soon as the create was carried out, the newest first and with its metadata.
-// A create whose input file is deleted fails, or its batch does before a row is run. No row of a `failed` batch was run.
+// Not tried with the real server: its list has a batch as soon as the create was carried out, the
+// newest first and with its metadata. A create whose input file is deleted fails, or its batch does
+// before a row is run. No row of a `failed` batch was run.
+
+/** Batches of Chat Completions and Responses, of OpenAI and of servers with its API. */
+export const openAi: BatchProvider<"openai-completions" | "openai-responses"> = {
+  apis: ["openai-completions", "openai-responses"],
+  refusal: isReseller,
+  price: (host) => (HALF_PRICE.test(host) ? 0.5 : 1),
+  keyHeader: "authorization",
+  events: (answer, api) => (api === "openai-completions" ? chatEvents(answer) : responseEvents(answer)),
+  open,
+};
+
+/** Anthropic and Google have OpenAI's API too. */
+const HALF_PRICE = /^(?:(?:\w+\.)?api\.openai\.com|api\.anthropic\.com|generativelanguage\.googleapis\.com)$/;
 
 /** Clocks may differ by so much, ms. */
 const OLDER_MS = 600_000;
@@ -34,8 +57,7 @@ const Row = v.pipe(
   }),
 );
 
-/** Batches of Chat Completions and Responses, of OpenAI and of servers with its API. */
-export function openAiClient(account: BatchAccount, stop?: AbortSignal): BatchClient {
+function open(account: BatchAccount, stop?: AbortSignal): BatchClient {
   const http = httpOf(account, stop);
   const base = account.baseUrl.replace(/\/+$/, "");
   const endpoint = account.api === "openai-responses" ? "/v1/responses" : "/v1/chat/completions";
@@ -95,4 +117,35 @@ export function openAiClient(account: BatchAccount, stop?: AbortSignal): BatchCl
 
 async function* inTurn<T>(parts: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
   for (const part of parts) yield* part;
+}
+
+const text = v.nullish(v.string());
+const ChatMessage = v.looseObject({
+  content: text,
+  tool_calls: v.nullish(v.array(v.looseObject({ function: AnswerPart }))),
+});
+const Chat = v.looseObject({ choices: v.array(v.looseObject({ message: ChatMessage })) });
+const ResponseAnswer = v.looseObject({ status: v.string(), output: v.array(AnswerPart) });
+
+function chatEvents(answer: unknown): string {
+  v.assert(Chat, answer);
+  const { choices, ...rest } = answer;
+  const chunks = choices.slice(0, 1).flatMap(({ message: { content, tool_calls, ...thinking }, ...choice }) => {
+    const uses = tool_calls?.map((use, index) => ({ index, ...use }));
+    // pi-ai begins its parts in this order, which is that of a stream.
+    const deltas = [thinking, { content }, ...(uses ? [{ tool_calls: uses }] : [])];
+    return deltas.map((delta) => ({ ...rest, choices: [{ ...choice, delta }] }));
+  });
+  return `${chunks.map(dataEvent).join("")}data: [DONE]\n\n`;
+}
+
+function responseEvents(answer: unknown): string {
+  v.assert(ResponseAnswer, answer);
+  const items = answer.output.flatMap((item, output_index) => [
+    { type: "response.output_item.added", output_index, item },
+    { type: "response.output_item.done", output_index, item },
+  ]);
+  const end = ["incomplete", "failed"].find((status) => status === answer.status) ?? "completed";
+  const created = { type: "response.created", response: answer };
+  return [created, ...items, { type: `response.${end}`, response: answer }].map(typedEvent).join("");
 }
