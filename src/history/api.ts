@@ -15,17 +15,22 @@ export interface SessionDescription extends Omit<SessionSummary, "execs"> {
   /** In journal order. */
   readonly execs: readonly ExecDescription[];
   /**
-   * The parts of the context that its execs have looked at since the last load. null without a context, and if it is lost;
-   * absent of a session that answers a call of the one described.
+   * The parts of the context that its execs have looked at since the last load. null without a
+   * context, and if it is lost; absent of a session that answers a call of the one described.
    */
   readonly coverage?: SessionCoverage | null;
-  /** Files of its sources that are not in the context, the first 1,000 of them; null and absent as `coverage` is. */
+  /**
+   * Files of its sources that are not in the context, the first 1,000 of them;
+   * null and absent as `coverage` is.
+   */
   readonly skipped?: ToldSkips | null;
   /** Providers' batches that its unfinished exec waits for; only if there are any. */
   readonly waits?: readonly ProviderWait[];
   /** The oldest first; `parent` makes a tree of them. */
   readonly checkpoints: readonly CheckpointDescription[];
-  /** The missing or damaged parts, named line by line; only if the session is described `partly`. */
+  /**
+   * The missing or damaged parts, named line by line; only if the session is described `partly`.
+   */
   readonly damaged?: readonly string[];
 }
 
@@ -64,7 +69,10 @@ export interface ExecDescription {
   /** From 1, in the session's whole life. */
   readonly number: number;
   readonly kind: ExecKind;
-  /** The number of the exec above it: of a turn its ask, of a cell of an ask the turn that asked for it; null for others. */
+  /**
+   * The number of the exec above it: of a turn its ask, of a cell of an ask the turn that
+   * asked for it; null for others.
+   */
   readonly parent: number | null;
   /** First line of the cell, question or path. */
   readonly input: string;
@@ -77,7 +85,10 @@ export interface ExecDescription {
   readonly began_at: number;
   /** null: it is not over. */
   readonly ended_at: number | null;
-  /** Wall time, without that in which no process ran it, ms; of an ask that of its turns and cells. null: it is not over. */
+  /**
+   * Wall time, without that in which no process ran it, ms; of an ask that of its turns
+   * and cells. null: it is not over.
+   */
   readonly time_ms: number | null;
   /** The number of times that it was continued in a new process, and each time. */
   readonly resumed: number;
@@ -115,7 +126,10 @@ export interface ResumeDescription {
   readonly gap_ms: number;
   /** The checkpoint that it went on from; null: the exec's start. */
   readonly checkpoint_id: string | null;
-  /** Recorded answers that were given again, calls that were sent again, and calls that were let fail. */
+  /**
+   * Recorded answers that were given again, calls that were sent again, and calls that were let
+   * fail.
+   */
   readonly replayed: number;
   readonly resent: number;
   readonly failed: number;
@@ -138,7 +152,10 @@ export interface CallDescription {
   readonly sampling: Sampling | null;
   /** Those of a function of the program; null for other calls. */
   readonly effects: ToolCall["effects"] | null;
-  /** `provider/id`: the model that was asked, or whose answer was known, or that was refused; empty if none is known. */
+  /**
+   * `provider/id`: the model that was asked, or whose answer was known, or that was
+   * refused; empty if none is known.
+   */
   readonly model: string;
   /** `pending`: no answer is recorded. */
   readonly status: "ok" | "failed" | "pending";
@@ -157,7 +174,10 @@ export interface CallDescription {
   readonly sent_at: number | null;
   /** When its answer was recorded; null while the call is pending. */
   readonly ended_at: number | null;
-  /** From `asked_at`, or from the resume that sent it again, to its answer: ms. null while the call is pending. */
+  /**
+   * From `asked_at`, or from the resume that sent it again, to its answer: ms.
+   * null while the call is pending.
+   */
   readonly time_ms: number | null;
   readonly tokens: number;
   readonly cost_usd: number;
@@ -165,18 +185,27 @@ export interface CallDescription {
   readonly usage: Usage;
   /** The answer came from the cache. */
   readonly cached: boolean;
-  /** Present if it is the answer of an earlier run: the run's name, and what the answer took there. */
+  /**
+   * Present if it is the answer of an earlier run: the run's name, and what the answer took
+   * there.
+   */
   readonly reused?: { readonly from: string; readonly tokens: number; readonly cost_usd: number };
   /** Nothing was sent. */
   readonly refused: boolean;
-  /** Requests that failed and were sent again: how many, and each with its code and the wait after it. */
+  /**
+   * Requests that failed and were sent again: how many, and each with
+   * its code and the wait after it.
+   */
   readonly attempts: number;
   readonly retries: readonly Attempt[];
   /** The number of times that a resume sent it again because its answer was not recorded. */
   readonly resent: number;
   /** The provider's batch that answered it; null: its requests were sent at once. */
   readonly delivery: DeliveryRecord | null;
-  /** The replies of a sub-agent; null for a call that one reply answered, or if they are not recorded. */
+  /**
+   * The replies of a sub-agent; null for a call that one reply answered, or if they are not
+   * recorded.
+   */
   readonly turns: readonly SubCallTurn[] | null;
   /** The session that answers it, if it has a context of its own. */
   readonly child: ChildDescription | null;

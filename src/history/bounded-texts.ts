@@ -5,7 +5,10 @@ import type { CallDescription, ExecDescription, SessionDescription } from "./api
 export interface TextBounds {
   /** A longer text keeps three quarters of this from its beginning, and a quarter from its end. */
   readonly each: number;
-  /** All texts of a session together. If they are longer, those of the oldest calls and execs keep `little`. */
+  /**
+   * All texts of a session together. If they are longer, those of the oldest
+   * calls and execs keep `little`.
+   */
   readonly all: number;
   readonly little: number;
 }
@@ -13,8 +16,9 @@ export interface TextBounds {
 const TEXT_BOUNDS: TextBounds = { each: 64 * 1024, all: 32 * 2 ** 20, little: 200 };
 
 /**
- * A session whose texts are bounded. Fields keep their names: a text that was cut says so, and `cut` of its exec or call has
- * the number of characters that it had. Calls that failed stay whole as long as each of their texts fits.
+ * A session whose texts are bounded. Fields keep their names: a text that was cut says so, and
+ * `cut` of its exec or call has the number of characters that it had. Calls that failed stay
+ * whole as long as each of their texts fits.
  */
 export function withBoundedTexts(session: SessionDescription, bounds: TextBounds = TEXT_BOUNDS): SessionDescription {
   const budget = { left: bounds.all };
@@ -71,7 +75,10 @@ function boundedCall(call: CallDescription, bounds: TextBounds, budget: Budget):
   return { ...told, ...bound.cut() };
 }
 
-/** Bounds the texts of one exec or call, and gathers which it has cut. @param isKept they are not cut because of others */
+/**
+ * Bounds the texts of one exec or call, and gathers which it has cut.
+ * @param isKept they are not cut because of others
+ */
 function openBound({ each, little }: TextBounds, budget: Budget, isKept: boolean) {
   const cut: Record<string, number> = {};
   const most = budget.left > 0 || isKept ? each : little;

@@ -6,10 +6,13 @@ import { type ComparedCalls, compareCalls } from "./compared-calls.ts";
 import { type ComparedDocuments, type Comparing, compareDocuments } from "./compared-documents.ts";
 
 /** The end of a session against that of another one. */
-export interface ComparedText {
+interface ComparedText {
   /** `new`: the other session has none. `gone`: only the other session has one. */
   readonly is: "same" | "changed" | "new" | "gone";
-  /** Lines that were added or removed, whichever are more, and hunks of a unified diff; null: there are too many, or none. */
+  /**
+   * Lines that were added or removed, whichever are more, and hunks of a unified diff;
+   * null: there are too many, or none.
+   */
   readonly lines: number | null;
   readonly hunks: string | null;
 }
@@ -33,8 +36,8 @@ export interface Compared extends ComparedCalls {
 type Whole = Pick<WholeDescription, "key"> & { readonly session: SessionDescription };
 
 /**
- * Tells what a session did otherwise than an older one: a fork of it, or a separate session. The time that it takes grows with
- * the calls and documents of both.
+ * Tells what a session did otherwise than an older one: a fork of it, or a separate session. The
+ * time that it takes grows with the calls and documents of both.
  */
 export async function compareSessions(
   store: Pick<Store, "context" | "contextIndex">,
@@ -95,7 +98,9 @@ async function compareTexts(
   return { is: "changed", lines: patch?.changed ?? null, hunks: patch?.hunks ?? null };
 }
 
-/** `3 of 412 documents changed; 409 calls answered from the cache, 3 asked again ($0.02); the answer changed in 2 lines` */
+/**
+ * `3 of 412 documents changed; 409 calls answered from the cache, 3 asked again ($0.02); the answer changed in 2 lines`
+ */
 function sentenceOf(compared: ComparedCalls & Pick<Compared, "documents" | "result" | "answer">): string {
   const { documents, result, answer } = compared;
   const end = answer ? endTold("answer", answer) : result ? endTold("result", result) : [];

@@ -6,7 +6,7 @@ import type { CallDescription, ExecDescription, SessionDescription } from "./api
 import type { Comparing, DocumentsFound } from "./compared-documents.ts";
 
 /** The place of a call in a session, as `belay show` numbers it. */
-export interface CallPlace {
+interface CallPlace {
   readonly exec: number;
   readonly call: number;
 }
@@ -26,9 +26,15 @@ interface Reason {
   readonly above: CallPlace | null;
 }
 
-/** A call that neither the common past nor the cache answered. The place of one that is `gone` is in the other session. */
+/**
+ * A call that neither the common past nor the cache answered. The place of one that is
+ * `gone` is in the other session.
+ */
 export interface ComparedCall extends CallPlace, Reason {
-  /** `again`: the other session asked the same. `new`: it did not. `gone`: only the other session asked it. */
+  /**
+   * `again`: the other session asked the same. `new`: it did not. `gone`:
+   * only the other session asked it.
+   */
   readonly is: "again" | "new" | "gone";
   /** The call of the other session that asked the same, or that stood in its place. */
   readonly was: CallPlace | null;
@@ -48,7 +54,10 @@ interface Past {
 
 export interface ComparedCalls {
   readonly past: Past;
-  /** `same`: answered from the cache, or in a shared past. `replaced`: those of `new` in the place of one that is gone. */
+  /**
+   * `same`: answered from the cache, or in a shared past. `replaced`: those of `new` in
+   * the place of one that is gone.
+   */
   readonly counts: Readonly<Record<ComparedCall["is"] | "same" | "replaced", number>>;
   /** Dollars of the calls that were asked again or are new. */
   readonly cost_usd_asked: number;
@@ -117,14 +126,20 @@ export function compareCalls(
   return { past, counts: told, cost_usd_asked, calls: [...lists.again, ...lists.new, ...lists.gone] };
 }
 
-/** A call that the other session did not make, and the place there: the pair of its exec, and the call before it. */
+/**
+ * A call that the other session did not make, and the place there: the pair of
+ * its exec, and the call before it.
+ */
 interface Fresh {
   readonly one: Asked;
   readonly why: () => Reason;
   readonly gap: string;
 }
 
-/** New calls between two that both sessions made stand in for those that are gone there. Which for which is known if they are as many. */
+/**
+ * New calls between two that both sessions made stand in for those that are gone there. Which for
+ * which is known if they are as many.
+ */
 function pairsInGaps(fresh: readonly Fresh[], olders: readonly Asked[], gone: ReadonlySet<Asked>) {
   let exec = 0;
   let before = 0;
@@ -177,7 +192,10 @@ function pairsOf(now: SessionDescription, before: SessionDescription): Pairs {
   );
 }
 
-/** The calls with which both begin: with the same records, or with the same cells, questions and answers in order. */
+/**
+ * The calls with which both begin: with the same records, or with the same cells,
+ * questions and answers in order.
+ */
 function pastOf(
   calls: readonly Asked[],
   olders: readonly Asked[],
@@ -256,7 +274,10 @@ function openReasons(
 
 const NO_CELLS: ReadonlySet<string> = new Set(["load", "append", "turn"]);
 
-/** True if the answer was there before the other call was made. Calls of one batch are made at once. */
+/**
+ * True if the answer was there before the other call was made. Calls of one batch are made at
+ * once.
+ */
 function isAbove({ asked_at, ended_at }: CallDescription, call: CallDescription): boolean {
   return ended_at !== null && ended_at <= call.asked_at && asked_at < call.asked_at;
 }

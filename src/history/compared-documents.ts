@@ -13,7 +13,10 @@ export interface Comparing {
   readonly clean?: (text: string) => string;
 }
 
-/** The documents of a context against those of another one. One that has another name and the same text is equal. */
+/**
+ * The documents of a context against those of another one. One that has another
+ * name and the same text is equal.
+ */
 export interface ComparedDocuments {
   readonly total: number;
   readonly equal: number;
@@ -30,14 +33,20 @@ export type Named = (prompt: string) => readonly string[];
 /** Documents that were compared. */
 export interface DocumentsFound {
   readonly told: ComparedDocuments;
-  /** `proof`: what changed in the document is in the prompt. `likely`: some of its text is, which may stand elsewhere too. */
+  /**
+   * `proof`: what changed in the document is in the prompt. `likely`: some of its text is,
+   * which may stand elsewhere too.
+   */
   readonly proof: Named;
   readonly likely: Named;
 }
 
 const NOTHING = () => [];
 
-/** Compares the contexts with these keys. null if one of them is missing or lost. @param how `listed` ids of each kind at most, each `clean` */
+/**
+ * Compares the contexts with these keys. null if one of them is missing or lost.
+ * @param how `listed` ids of each kind at most, each `clean`
+ */
 export async function compareDocuments(
   store: Pick<Store, "context" | "contextIndex">,
   newer: string | null,
@@ -89,7 +98,10 @@ interface Part {
 
 const opened = (store: Pick<Store, "context">, key: string) => nullIf("context_lost", storedContext(store, key));
 
-/** Hashes of the documents' texts, by their ids. null if they overlap, which only a store of somebody else can say. */
+/**
+ * Hashes of the documents' texts, by their ids. null if they overlap, which only a
+ * store of somebody else can say.
+ */
 async function hashesOf(context: Context): Promise<ReadonlyMap<string, string> | null> {
   const pause = pauses();
   const hashes = new Map<string, string>();
@@ -126,7 +138,10 @@ function changedIn(now: Context, document: Document, before: Context, was: Docum
 
 const isInside = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** A passage of this length lies in a prompt wherever it was cut. A shorter text is looked for as a whole. */
+/**
+ * A passage of this length lies in a prompt wherever it was cut. A shorter
+ * text is looked for as a whole.
+ */
 const SURE = 2 * PLACE_UNITS - 1;
 const SHORTEST = 8;
 /** Comparisons of a short text with a prompt. */

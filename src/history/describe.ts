@@ -27,7 +27,10 @@ export async function describeSession(
   return (await describeWhole(store, nameOrId, options)).session;
 }
 
-/** The session with the key of its context, and its coverage by ranges and documents. @throws RlmError as above */
+/**
+ * The session with the key of its context, and its coverage by ranges and documents.
+ * @throws RlmError as above
+ */
 export async function describeWhole(
   store: Store,
   nameOrId: string,
@@ -114,7 +117,10 @@ function recordedSettings({ settings }: SessionRow): Json {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !BESIDE.includes(name)));
 }
 
-/** The session with what the store tells of those that answer its calls, while some may be described. */
+/**
+ * The session with what the store tells of those that answer its calls, while some may be
+ * described.
+ */
 async function withChildren(store: Store, session: SessionDescription, left: Left): Promise<SessionDescription> {
   const execs = await Array.fromAsync(session.execs.toReversed(), async (exec) => {
     const calls = await Array.fromAsync(exec.calls, (call) => withChild(store, session.id, call, left));

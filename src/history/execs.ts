@@ -166,7 +166,8 @@ function describeCall(
     refused: result?.refused ?? false,
     attempts: attempts.length,
     retries: attempts,
-    // A call by batch is made anew in each wave, and sent once. A function that must not run twice only waited before.
+    // A call by batch is made anew in each wave, and sent once. A function that must not run
+    // twice only waited before.
     resent: result?.delivery || call.effects === "once" ? 0 : resent.length,
     delivery: result?.delivery ?? null,
     turns: result?.turns ?? null,

@@ -21,22 +21,28 @@ import type { SessionDescription } from "./api.ts";
 import { describeSession } from "./describe.ts";
 
 /**
- * The sessions that a folder keeps. A session is known by its name, its id, or the end of its id. Every method may
- * reject with RlmError: `session_not_found`, `session_busy`, `store_failed`, `store_corrupt`.
+ * The sessions that a folder keeps. A session is known by its name, its id, or the end of its
+ * id. Every method may reject with RlmError: `session_not_found`, `session_busy`,
+ * `store_failed`, `store_corrupt`.
  */
 export interface SessionStore extends AsyncDisposable {
   /** The sessions that can be read, the one changed last first. */
   list(): Promise<readonly SessionSummary[]>;
-  /** Those that `list` passes over, because their rows cannot be read: id and problem of each. `remove` drops one by its whole id. */
+  /**
+   * Those that `list` passes over, because their rows cannot be read: id and problem of each.
+   * `remove` drops one by its whole id.
+   */
   damaged(): Promise<readonly DamagedRow[]>;
   /**
-   * Its execs, sub-calls and checkpoints. `children`: how many sessions that answer its calls are described too; default: none.
-   * `partly`: what can be read of a damaged session is described, and `damaged` names the rest; default: it is refused.
+   * Its execs, sub-calls and checkpoints. `children`: how many sessions that answer its calls are
+   * described too; default: none. `partly`: what can be read of a damaged session is described,
+   * and `damaged` names the rest; default: it is refused.
    */
   describe(session: string, options?: Describing): Promise<SessionDescription>;
   /**
    * Makes a session at a checkpoint of another one; default: that of its newest exec's end.
-   * `openSession` with its id or name goes on from there. Also rejects with `session_exists`, `checkpoint_not_found`.
+   * `openSession` with its id or name goes on from there. Also rejects with
+   * `session_exists`, `checkpoint_not_found`.
    */
   fork(
     session: string,
@@ -47,13 +53,19 @@ export interface SessionStore extends AsyncDisposable {
   collect(options?: CollectOptions): Promise<Collected>;
   /** Reads everything. One line for each finding; lines that begin with `info:` are not faults. */
   verify(): Promise<readonly string[]>;
-  /** As disposing of it, for programs without `await using`. Sessions stay open, and a second call does nothing. */
+  /**
+   * As disposing of it, for programs without `await using`. Sessions stay open,
+   * and a second call does nothing.
+   */
   close(): Promise<void>;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Opens the store in a folder, which is made if it is missing. @throws RlmError `store_failed`, `store_too_new` */
+/**
+ * Opens the store in a folder, which is made if it is missing.
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
 export async function openStore(place: string, { clock = systemClock } = {}): Promise<SessionStore> {
   refuseBundled();
   checkOptions("openStore()", TEXT, place);

@@ -1,6 +1,9 @@
 import type { CallDescription, ExecDescription, SessionDescription } from "./api.ts";
 
-/** A step of a walk through a session: each exec, its calls in order, and after a call the session that answers it. */
+/**
+ * A step of a walk through a session: each exec, its calls in order, and after a
+ * call the session that answers it.
+ */
 export type Step = WalkedSession | WalkedExec | WalkedCall | WalkedEnd;
 
 /** A session begins. */

@@ -2,8 +2,8 @@ import { gzipSync } from "node:zlib";
 import { COLUMNS, type Head, NONE, PAGE_CALLS, type Row, type Texts } from "./format.ts";
 
 /**
- * The numbers of calls as gzipped pages: one column after the other, of each the lowest bytes first. So they take 9 bytes a
- * call. null becomes `NONE`.
+ * The numbers of calls as gzipped pages: one column after the other, of each the lowest bytes
+ * first. So they take 9 bytes a call. null becomes `NONE`.
  */
 export function columnsOf(rows: readonly Row[]): Uint8Array[] {
   const starts = Array.from({ length: Math.ceil(rows.length / PAGE_CALLS) }, (_, page) => page * PAGE_CALLS);
@@ -22,7 +22,9 @@ function planesOf(rows: readonly Row[]): Uint8Array {
   return planes;
 }
 
-/** UTF-16 units of texts in a chunk: none takes longer to read than a turn of the event loop may. */
+/**
+ * UTF-16 units of texts in a chunk: none takes longer to read than a turn of the event loop may.
+ */
 const CHUNK_UNITS = 256 * 1024;
 
 /** Texts that may have to be cut, and the index of the error among them; null: none is one. */
@@ -32,8 +34,8 @@ export interface Kept {
 }
 
 /**
- * The texts as gzipped chunks of JSON that together take this many bytes, and in how many entries texts were cut for that:
- * the oldest keep their beginnings alone, and after that nothing.
+ * The texts as gzipped chunks of JSON that together take this many bytes, and in how many entries
+ * texts were cut for that: the oldest keep their beginnings alone, and after that nothing.
  *
  * @param groups a chunk has texts of one of them
  */

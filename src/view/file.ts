@@ -10,8 +10,9 @@ const FILE_START =
   '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="Belay trace">';
 
 /**
- * A trace as one HTML file, in pieces. Its data is base64 in elements, so that no text of a session stands in it as markup.
- * The policy lets this one script and this one style work, and nothing else.
+ * A trace as one HTML file, in pieces. Its data is base64 in elements, so that no
+ * text of a session stands in it as markup. The policy lets this one script and this
+ * one style work, and nothing else.
  */
 export function* fileOf({ head, pages, chunks }: Trace, source: PageSource): Iterable<string> {
   yield FILE_START;
@@ -50,7 +51,10 @@ function opening({ script, style }: PageSource, policy: string): string {
 /** Stays in sight where the script does not run. */
 const BEFORE = "The trace is shown here by its script. It needs a browser of 2023 or later.";
 
-/** True if a page may be written to this path: a file that is there can be read, and is such a page. Devices and folders are for the writer to judge. */
+/**
+ * True if a page may be written to this path: a file that is there can be read, and is such a
+ * page. Devices and folders are for the writer to judge.
+ */
 export function isReplaceable(path: string): boolean {
   const { mode, isFolder, isSpecial } = targetOf(path);
   if (mode === null || isFolder || isSpecial) return true;

@@ -1,21 +1,25 @@
 import type { Compared, ExecDescription, ResumeDescription, SessionDescription } from "../history/index.ts";
 
-// The form of a trace, which its writers and the page share. A trace is a session, or a run whose jobs stand in the place of calls.
+// The form of a trace, which its writers and the page share. A trace is a session, or a run whose
+// jobs stand in the place of calls.
 
 /** Numbers of a call, each a column of unsigned 32-bit integers. */
 export const COLUMNS = [
   // Index of its exec in the head, its number in that, and the batch of its cell; 0: none.
   ...["exec", "number", "batch"],
-  // From the exec's start until it was asked, from then until it was sent, and from then until its answer: ms.
+  // From the exec's start until it was asked, from then until it was sent, and from then until
+  // its answer: ms.
   ...["asked", "queue", "run"],
   // Indexes of the head's `kinds`, `models` and, twice, `errors`: the failure, and why a job waits.
   ...["kind", "model", "error", "why"],
   ...["input", "output", "cached_in", "cache_write"],
   // Dollars × 10⁶, and the rest × 10⁹: its own cost, without what a described child has spent.
   ...["micro", "nano"],
-  // Requests that failed and were sent again, and the times that a resume sent it again; of a job its tries and lapses.
+  // Requests that failed and were sent again, and the times that a resume sent it again; of a job
+  // its tries and lapses.
   ...["tries", "resent"],
-  // From the create of the provider's batch that answered it until its answer was taken, ms; and sub-calls of a job.
+  // From the create of the provider's batch that answered it until its answer was taken, ms; and
+  // sub-calls of a job.
   ...["delivery", "calls"],
   // UTF-16 units of its prompt and its answer.
   ...["plen", "alen"],
@@ -23,19 +27,24 @@ export const COLUMNS = [
 export type Column = (typeof COLUMNS)[number];
 export type Row = Readonly<Record<Column, number | null>>;
 
-/** Stands for null: in `queue` of a call that was not sent, in `run` of one without an answer, in `delivery` of one sent at once. */
+/**
+ * Stands for null: in `queue` of a call that was not sent, in `run` of one without an answer, in
+ * `delivery` of one sent at once.
+ */
 export const NONE = 2 ** 32 - 1;
 
 /**
- * The cost of a call: `kept` was answered before an interruption of its exec and not paid again, `lost` failed, and of a
- * `refused` one nothing was sent.
+ * The cost of a call: `kept` was answered before an interruption of its exec and not paid again,
+ * `lost` failed, and of a `refused` one nothing was sent.
  */
 export const KINDS = ["paid", "cached", "kept", "lost", "refused", "pending"] as const;
 /** States of jobs. */
 export const STATES = ["done", "failed", "running", "waiting", "parked", "cancelling", "cancelled"] as const;
 export type Kind = (typeof KINDS)[number] | (typeof STATES)[number];
 
-/** Calls of a page of columns, but for the last: a page is decoded in one turn of the event loop. */
+/**
+ * Calls of a page of columns, but for the last: a page is decoded in one turn of the event loop.
+ */
 export const PAGE_CALLS = 8192;
 
 /** Facts that a page has before it has the columns and the texts. Times are ms since the epoch. */
@@ -58,11 +67,16 @@ export interface Head {
   readonly errors: readonly string[];
   readonly kinds: readonly Kind[];
   readonly calls: number;
-  /** The first text of each chunk, and how many it has. Texts of calls come first, then those of each exec of a session. */
+  /**
+   * The first text of each chunk, and how many it has. Texts of calls come first, then
+   * those of each exec of a session.
+   */
   readonly chunks: readonly (readonly [first: number, count: number])[];
   /** Parts of P that were looked at; null without a context, or if that is not recorded. */
   readonly coverage: TracedCoverage | null;
-  /** The comparison with another session, with the first of each list; only if that was asked for. */
+  /**
+   * The comparison with another session, with the first of each list; only if that was asked for.
+   */
   readonly against?: Compared;
   /** From a server: a name of this content, and one of that of each chunk. */
   readonly revision?: string;
@@ -114,7 +128,9 @@ export interface TracedCoverage {
   /** The line of `belay show`, and the sentence at the end of an ask. */
   readonly told: string;
   readonly sentence: string;
-  /** By grade, but for `never`, the percent of each stretch of P that reached it or a higher one. */
+  /**
+   * By grade, but for `never`, the percent of each stretch of P that reached it or a higher one.
+   */
   readonly strip: readonly (readonly number[])[];
   /** By grade, how many documents there are, and the largest of them. */
   readonly documents: readonly {
@@ -137,7 +153,10 @@ export interface TracedAsk {
   readonly citations: readonly TracedCitation[];
   /** Limits that it met, such as `sub_calls`. */
   readonly limits_met: readonly string[];
-  /** Its warnings as sentences: those about itself, and those about the load. Without texts there are none. */
+  /**
+   * Its warnings as sentences: those about itself, and those about the
+   * load. Without texts there are none.
+   */
   readonly notes: readonly string[];
   readonly load_notes: readonly string[];
 }
@@ -155,7 +174,9 @@ export interface TracedCitation {
   readonly around: { readonly text: string; readonly at: number; readonly length: number } | null;
 }
 
-/** Texts of an exec, in this order. An answer is that of an ask, or what the model said in a turn. */
+/**
+ * Texts of an exec, in this order. An answer is that of an ask, or what the model said in a turn.
+ */
 export const EXEC_TEXTS = ["code", "output", "errors", "result", "error", "answer"] as const;
 
 /** A call's prompt and answer, a job's id and error, or an exec's texts. */

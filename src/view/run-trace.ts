@@ -23,7 +23,10 @@ export function listedJob({ told, ...job }: JobRow): ListedJob {
   };
 }
 
-/** UTF-16 units of an error, and of its code, that a trace has. Keys are replaced before it is cut. */
+/**
+ * UTF-16 units of an error, and of its code, that a trace has. Keys are replaced before it is
+ * cut.
+ */
 const ERROR_UNITS = 4096;
 const CODE_UNITS = 64;
 
@@ -37,7 +40,9 @@ export interface ListedRun {
   readonly damaged: readonly string[];
 }
 
-/** The trace of a run: its jobs stand in the place of calls, as one exec without texts of its own. */
+/**
+ * The trace of a run: its jobs stand in the place of calls, as one exec without texts of its own.
+ */
 export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, tracing: Tracing): Trace {
   const words = openWords(tracing);
   const models = openNames();

@@ -22,7 +22,8 @@ export interface Subject {
 /**
  * The page of a stored session.
  *
- * @param label its name, if it is a job's. @param other the id of a session with which it is compared; null: none
+ * @param label its name, if it is a job's.
+ * @param other the id of a session with which it is compared; null: none
  */
 export function sessionSubject(store: Store, id: string, label?: string, other: string | null = null): Subject {
   return {
@@ -123,7 +124,10 @@ const headersFor = (source: PageSource) => ({
   "Content-Type": "text/plain; charset=utf-8",
 });
 
-/** Other names of this computer, and pages of other origins, get nothing: neither data nor the page. */
+/**
+ * Other names of this computer, and pages of other origins, get nothing: neither data nor the
+ * page.
+ */
 function refused(request: IncomingMessage, port: number) {
   const foreign = foreignHeader(request, port);
   if (foreign) return reply(403, `this ${foreign} is not served`);
@@ -168,7 +172,10 @@ interface Follower {
   block(name: string, revision: string): Uint8Array | null;
 }
 
-/** A trace is not made anew until this many times the time has passed that the last one took, nor sooner than this: ms. */
+/**
+ * A trace is not made anew until this many times the time has passed that the last one
+ * took, nor sooner than this: ms.
+ */
 const PAUSE = 4;
 const SHORTEST = 3000;
 

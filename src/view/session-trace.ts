@@ -10,7 +10,10 @@ import type { Trace, Tracing } from "./trace-file.ts";
 /** Children that are described at most: each is read from the store. */
 const CHILDREN = 1000;
 
-/** Calls and documents of each kind in a comparison, UTF-16 units of its diff, and bytes in a file that it takes at most. */
+/**
+ * Calls and documents of each kind in a comparison, UTF-16 units of its diff, and bytes
+ * in a file that it takes at most.
+ */
 const LISTED = 200;
 const LONGEST = 64 * 1024;
 const AGAINST_BYTES = 512 * 1024;
@@ -21,7 +24,10 @@ export interface Looked {
   readonly damaged: readonly string[];
 }
 
-/** The trace of a stored session. @param other the id of a session with which it is compared; null: none */
+/**
+ * The trace of a stored session.
+ * @param other the id of a session with which it is compared; null: none
+ */
 export async function lookAt(store: Store, id: string, tracing: Tracing, other: string | null = null): Promise<Looked> {
   const { session, key, covered } = await describeWhole(store, id, { children: CHILDREN, partly: true });
   const isCited = session.execs.some(({ ask }) => ask !== null && ask.citations.length > 0);
@@ -43,8 +49,8 @@ const AROUND = 2000;
 const CITED = 4000;
 
 /**
- * Gives the text around citations of the session's own context, as far as their document goes. Where the context has another text
- * at that place, none is given.
+ * Gives the text around citations of the session's own context, as far as their document goes.
+ * Where the context has another text at that place, none is given.
  */
 export function surroundings(context: Pick<Context, "text" | "documents"> | null): Beside["around"] {
   return ({ p_start, p_end, quote }) => {
@@ -66,7 +72,10 @@ export function surroundings(context: Pick<Context, "text" | "documents"> | null
   };
 }
 
-/** A comparison as the page takes it. Without texts figures, reasons and places are left. The sentence has no text of a session. */
+/**
+ * A comparison as the page takes it. Without texts figures, reasons and places are left. The
+ * sentence has no text of a session.
+ */
 function fitting(compared: Compared, texts: boolean): Compared {
   const end = (of: Compared["result"]) => of && { ...of, hunks: (texts && of.hunks?.slice(0, LONGEST)) || null };
   const ends = { result: end(compared.result), answer: end(compared.answer) };

@@ -16,14 +16,20 @@ export interface Trace {
 }
 
 export interface Tracing {
-  /** False: no prompt, answer, code, output, question, label, name, path or id of a job is in the trace. */
+  /**
+   * False: no prompt, answer, code, output, question, label, name, path
+   * or id of a job is in the trace.
+   */
   readonly texts: boolean;
   /** Bytes that the trace may take in a file. */
   readonly maxBytes: number;
   /** The build of Belay, and the time in ms since the epoch. */
   readonly belay: string;
   readonly now: number;
-  /** Words that lead a line for a shell to the store, with a space before them; absent: it is the usual one. */
+  /**
+   * Words that lead a line for a shell to the store, with a space before
+   * them; absent: it is the usual one.
+   */
   readonly store?: string;
   /** The name of a session that has none, as a command takes it: `RUN/ID` of a job's. */
   readonly label?: string;
@@ -64,7 +70,10 @@ const BEGINNING = 48 * 1024;
 const END = 16 * 1024;
 const LABEL = 120;
 
-/** Texts as the trace may have them. Keys are replaced before a text is cut, so that no part of one is left. */
+/**
+ * Texts as the trace may have them. Keys are replaced before a text is cut,
+ * so that no part of one is left.
+ */
 export interface Words {
   readonly tracing: Tracing;
   /** A text without keys. A long one keeps its beginning and its end. */

@@ -36,7 +36,10 @@ import { openNames, openWords, type Trace, type Tracing, traceFile, type Words }
 
 /** Facts that a session's description does not have. */
 export interface Beside {
-  /** Tells what the session's own context has at the place of a citation; null if it cannot be read. */
+  /**
+   * Tells what the session's own context has at the place of a citation; null if it cannot be
+   * read.
+   */
   readonly around: (citation: Citation) => Surroundings | null;
   /** Parts of P that were looked at; null if they are not known. */
   readonly covered: WholeDescription["covered"];
@@ -44,13 +47,19 @@ export interface Beside {
 
 /** The place of a citation in its context. */
 export interface Surroundings {
-  /** The text around it; null if a key stands in it, since offsets hold only while nothing is replaced. */
+  /**
+   * The text around it; null if a key stands in it, since offsets hold
+   * only while nothing is replaced.
+   */
   readonly around: TracedCitation["around"];
   /** True if the citation itself is a key, or a part of one. */
   readonly isKey: boolean;
 }
 
-/** The trace of a session as `describe()` tells it: a head, columns of numbers, and chunks of texts. */
+/**
+ * The trace of a session as `describe()` tells it: a head, columns of numbers, and chunks of
+ * texts.
+ */
 export function traceOf(session: SessionDescription, tracing: Tracing & Beside): Trace {
   const words = openWords(tracing);
   const names = { models: openNames(), errors: openNames() };
@@ -153,7 +162,10 @@ function kindOf({ resumes }: ExecDescription, call: CallDescription): (typeof KI
   return resume && ended_at !== null && ended_at <= resume.at - resume.gap_ms ? "kept" : "paid";
 }
 
-/** The usage of a call without that of the calls of its child, which stand in the trace themselves. */
+/**
+ * The usage of a call without that of the calls of its child, which
+ * stand in the trace themselves.
+ */
 function ownUsage({ usage, child }: CallDescription) {
   const below = (child?.description?.execs ?? []).flatMap(({ calls }) => calls.map((call) => call.usage));
   const rest = (name: "input" | "output" | "cost_usd" | "cache_read" | "cache_write") =>
@@ -299,7 +311,10 @@ function tracedSession(session: SessionDescription, words: Words, left_out: read
   };
 }
 
-/** The dollars that a session may spend, by settings as the command, the library or Pi recorded them. */
+/**
+ * The dollars that a session may spend, by settings as the command, the library or Pi recorded
+ * them.
+ */
 function budgetIn(settings: Json): number | null {
   const read = v.safeParse(v.union([v.object({ settings: Budget }), Budget]), settings);
   if (!read.success) return null;

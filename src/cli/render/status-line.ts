@@ -22,7 +22,7 @@ export interface Pace {
 
 const AT_ONCE: Pace = { first: 0, step: 0 };
 
-export interface StatusAsked {
+interface StatusAsked {
   /** `json`: each line is an object, and none is rewritten. */
   readonly as: "text" | "json" | "quiet";
   readonly onTerminal?: Pace;

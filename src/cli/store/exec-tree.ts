@@ -19,7 +19,10 @@ import { callLines, firstWords } from "../render/calls.ts";
 import { type Column, cut, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 
-/** Options of a page. `now`: ms since the epoch. `all`: nothing is left out. `flags` name the store in lines to type. */
+/**
+ * Options of a page. `now`: ms since the epoch. `all`: nothing is left out. `flags`
+ * name the store in lines to type.
+ */
 export interface Page {
   readonly now: number;
   readonly all: boolean;
@@ -43,7 +46,10 @@ const CALLS_SHOWN = 20;
 const EXECS_OF_CHILD_SHOWN = 20;
 const MARGIN = "      ";
 
-/** Execs under the ask or turn that made them, each with its calls, each call with the child that answers it. */
+/**
+ * Execs under the ask or turn that made them, each with its calls, each call
+ * with the child that answers it.
+ */
 export function showExecs(session: SessionDescription, page: Page, output: Output): void {
   const { shown, left } = newest(session.execs, page.all ? Number.POSITIVE_INFINITY : EXECS_SHOWN);
   if (left > 0) output.write(`… ${amount(left, "earlier exec")}: ${showLine(session, page, "--all")}\n`, "dim");

@@ -46,8 +46,37 @@ export async function runsMeant(
   });
 }
 
-/** Compares two runs by the ids of their jobs. Counts are of all, and the list has the first of each kind. @param listed at most */
-export async function compareRuns({ jobs }: Store, [now, before]: readonly [RunRow, RunRow], listed: number) {
+/** A run against an older one. Counts are of all jobs, and the list has the first of each kind. */
+interface Compared {
+  readonly against: NamedRun;
+  /** The sentence of `belay show --against`. */
+  readonly told: string;
+  readonly same_work: boolean;
+  readonly counts: Readonly<Record<ComparedJob["is"] | "same", number>>;
+  readonly cost_usd: number;
+  readonly cost_usd_before: number;
+  readonly jobs: readonly ComparedJob[];
+}
+
+type NamedRun = Pick<RunRow, "id" | "name">;
+
+/** A comparison of runs as the command tells it. */
+interface ComparedRuns {
+  readonly run: NamedRun;
+  readonly compared: Compared;
+  /** The error of jobs that cannot be read; null: there are none. */
+  readonly damage: RlmError | null;
+}
+
+/**
+ * Compares two runs by the ids of their jobs.
+ * @param listed jobs of each kind at most
+ */
+export async function compareRuns(
+  { jobs }: Store,
+  [now, before]: readonly [RunRow, RunRow],
+  listed: number,
+): Promise<ComparedRuns> {
   const news = openReadableJobs(jobs, now);
   const olds = openReadableJobs(jobs, before);
   const left = new Map<string, JobRow>();
@@ -112,18 +141,22 @@ function sentenceOf({ same, state, result, new: fresh, gone }: Record<ComparedJo
   return [`${thousands(result)} of ${amount(all, "job")} with another result`, ...more].join(", ");
 }
 
-type Compared = Omit<Awaited<ReturnType<typeof compareRuns>>, "damage">;
-
-type Spent = Pick<Compared["compared"], "cost_usd" | "cost_usd_before">;
-
 /** The dollars of both, by their names. */
-export function showSpent(compared: Spent, [own, other]: readonly [string, string], stdout: Output): void {
+export function showSpent(
+  compared: Pick<Compared, "cost_usd" | "cost_usd_before">,
+  [own, other]: readonly [string, string],
+  stdout: Output,
+): void {
   const [now, before] = [compared.cost_usd, compared.cost_usd_before].map((usd) => priced(usd).join("") || "no price");
   stdout.write(`spent     ${now} in ${own}, ${before} in ${other}\n`);
 }
 
 /** @param flags name the store in lines to type */
-export function showRuns({ run, compared }: Compared, flags: readonly string[], stdout: Output): void {
+export function showRuns(
+  { run, compared }: Omit<ComparedRuns, "damage">,
+  flags: readonly string[],
+  stdout: Output,
+): void {
   const { told, against, same_work, jobs, counts } = compared;
   stdout.write(`${told}\n`, "bold");
   showSpent(compared, [inLine(run.name), inLine(against.name)], stdout);

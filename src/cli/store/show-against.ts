@@ -20,7 +20,10 @@ import { compareRuns, runsMeant, showListed, showRuns, showSpent } from "./runs-
 const LISTED = 20;
 const MOST = 1000;
 
-/** `belay show --against`: a session (null: the one changed last) or a run against another one. Gives the exit code. */
+/**
+ * `belay show --against`: a session (null: the one changed last) or a run against
+ * another one. Gives the exit code.
+ */
 export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: string | null, other: string) {
   const json = args.get(JSON_OUTPUT);
   const listed = own.all || json ? MOST : LISTED;

@@ -132,7 +132,10 @@ export function showCall({ exec, call }: CallDetail, session: SessionDescription
 
 const LEAST_WAIT_MS = 100;
 
-/** The time that the call waited, such as for a place, before its first request left, if that is known and long enough. */
+/**
+ * The time that the call waited, such as for a place, before its first request left, if
+ * that is known and long enough.
+ */
 function waitOf({ asked_at, sent_at, resent, delivery }: CallDescription): string[] {
   const waited = sent_at === null || resent > 0 || delivery ? 0 : sent_at - asked_at;
   return waited < LEAST_WAIT_MS ? [] : [`waited ${duration(waited)} to be sent`];

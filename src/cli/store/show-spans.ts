@@ -10,7 +10,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 
 /** The place that spans go to: a file, stdout, or a collector. */
-export type SpansTarget = { readonly file: string } | { readonly url: string } | "stdout";
+type SpansTarget = { readonly file: string } | { readonly url: string } | "stdout";
 
 /** @throws UsageError for a URL that no collector can have */
 export function spansTarget(typed: string): SpansTarget {
@@ -21,7 +21,11 @@ export function spansTarget(typed: string): SpansTarget {
   throw new UsageError(problem, commandLine(["help", "show"]));
 }
 
-/** Writes or sends the spans of a session. @param flags name the store in lines to type @throws RlmError `otlp_failed`, `output_failed` */
+/**
+ * Writes or sends the spans of a session.
+ * @param flags name the store in lines to type
+ * @throws RlmError `otlp_failed`, `output_failed`
+ */
 export async function showSpans(
   exporting: Exporting,
   target: SpansTarget,

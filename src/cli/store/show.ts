@@ -31,7 +31,10 @@ import { jobMeant, newLine, onlyName, sessionAsked, showingDamage, withStore } f
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 import { showSpans, spansTarget } from "./show-spans.ts";
 
-/** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1 also if some of it is damaged. */
+/**
+ * `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1
+ * also if some of it is damaged.
+ */
 export async function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
   const name = args.positionals.length === 0 ? null : onlyName(args, "show");
   if (own.against !== undefined) {
@@ -99,7 +102,10 @@ function showRefusal(refusal: Refusal, output: Output): void {
 
 const REFUSAL_UNITS = 500;
 
-/** Prints the ids of documents that were never opened, then files of the load that could not be read. */
+/**
+ * Prints the ids of documents that were never opened, then files of the load that could not be
+ * read.
+ */
 function showUnread(
   unread: readonly { readonly id: string }[],
   skipped: ToldSkips | null,
@@ -190,7 +196,10 @@ const CHECKPOINTS_HEAD = "checkpoints (* here it stands; `belay fork SESSION@CHE
 
 const CHECKPOINT_COLUMNS: readonly Column[] = ["left", "left", "left", "right 3", "right 1", "right 2"];
 
-/** Checkpoints under their parents. The newest line of them keeps its column, so that a session without branches is a list. */
+/**
+ * Checkpoints under their parents. The newest line of them keeps its column, so that a
+ * session without branches is a list.
+ */
 export function treeOf(checkpoints: readonly CheckpointDescription[]) {
   const known = new Set(checkpoints.map(({ id }) => id));
   const children = Map.groupBy(checkpoints, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));

@@ -23,10 +23,15 @@ export function nano(ms: number): string {
 
 const MOST_MS = 9e12;
 
-/** A value of an attribute. A text has its first 1,000 characters; an object is the value in OTLP. */
+/**
+ * A value of an attribute. A text has its first 1,000 characters; an object is the value in OTLP.
+ */
 export type Value = string | number | boolean | object | null;
 
-/** Attributes without those that have no value: null, false, empty texts, and numbers that JSON cannot hold. */
+/**
+ * Attributes without those that have no value: null, false, empty texts, and
+ * numbers that JSON cannot hold.
+ */
 export function attributes(values: Readonly<Record<string, Value>>) {
   return Object.entries(values).flatMap(([key, value]) => {
     const told = value === false || value === "" ? null : inOtlp(value);
@@ -51,7 +56,10 @@ export interface SpanLine {
   readonly spans: number;
 }
 
-/** Requests of OTLP as lines of JSON, as few as there can be, of 4 MB at most each. @param version of Belay */
+/**
+ * Requests of OTLP as lines of JSON, as few as there can be, of 4 MB at most each.
+ * @param version of Belay
+ */
 export function* linesOf(spans: Iterable<object>, version: string): Generator<SpanLine> {
   const resource = { attributes: attributes({ "service.name": "belay", "service.version": version }) };
   const scope = JSON.stringify({ name: "belay", version });
@@ -76,7 +84,10 @@ export function* linesOf(spans: Iterable<object>, version: string): Generator<Sp
 const MOST_LINE_BYTES = 4_000_000;
 const MOST_MESSAGE_BYTES = 16 * 1024;
 
-/** A message as the conventions write it, without keys: at most 16 KB of its text. null: there is none. */
+/**
+ * A message as the conventions write it, without keys: at most 16 KB of
+ * its text. null: there is none.
+ */
 export function message(role: "user" | "assistant", given: unknown) {
   if (given === null || given === "") return null;
   const whole = typeof given === "string" ? redacted(given) : JSON.stringify(redactedIn(given));

@@ -24,7 +24,8 @@ export interface Sent {
   /** Spans among those sent that the collector did not take. */
   readonly rejected: number;
   /**
-   * Why the rest was not sent: a status of HTTP, or a code. It quotes nothing of the collector. null: all was sent.
+   * Why the rest was not sent: a status of HTTP, or a code. It quotes nothing of the
+   * collector. null: all was sent.
    */
   readonly problem: string | null;
 }
@@ -93,7 +94,10 @@ function tracesOf(url: string): URL {
   return traces;
 }
 
-/** The headers of `NAME=VALUE,NAME=VALUE`, whose values are encoded as in a URL; null if they are not. */
+/**
+ * The headers of `NAME=VALUE,NAME=VALUE`, whose values are encoded as in a URL; null if they are
+ * not.
+ */
 function headersIn(text: string): Headers | null {
   const headers = new Headers();
   try {

@@ -6,7 +6,8 @@ import { linesOf } from "./otlp.ts";
 import { type Collector, sendLines } from "./send.ts";
 import { exportingOf, spansOf } from "./spans.ts";
 
-export interface Telemetry {
+/** The collector of a store, and the build that sends to it. */
+interface Telemetry {
   readonly collector: Collector;
   /** That of Belay. */
   readonly version: string;
@@ -15,8 +16,9 @@ export interface Telemetry {
 }
 
 /**
- * A store that sends the spans of each ask, and of each exec without one, after its end is kept. Nothing waits for that but
- * the end of the store, for 3 s at most. What is not sent by then is not sent.
+ * A store that sends the spans of each ask, and of each exec without one, after its
+ * end is kept. Nothing waits for that but the end of the store, for 3 s at most. What
+ * is not sent by then is not sent.
  */
 export function sendingStore(store: Store, telemetry: Telemetry): Store {
   const sender = openSender(store, telemetry);
@@ -86,7 +88,10 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
   }
 
   return {
-    /** An exec is over. If it is a part of an ask that began elsewhere, it has no trace of its own. */
+    /**
+     * An exec is over. If it is a part of an ask that began elsewhere, it has no trace of its
+     * own.
+     */
     ended(session: string, exec_id: string): void {
       const only = waiting.get(session);
       if (only) only.add(exec_id);

@@ -8,11 +8,16 @@ import type { Collector } from "./send.ts";
 /** A session whose spans are wanted. */
 export interface Exporting {
   readonly session: SessionDescription;
-  /** The exec after which it was forked, where it ran; null if it is no fork, or if nothing tells. */
+  /**
+   * The exec after which it was forked, where it ran; null if it is no fork, or if nothing tells.
+   */
   readonly forkedAfter: { readonly session: string; readonly exec_id: string } | null;
   /** Prompts and answers are in the spans. */
   readonly texts: boolean;
-  /** Ids of asks, and of execs without one: only their traces. Default: all, also of what is not over. */
+  /**
+   * Ids of asks, and of execs without one: only their traces. Default:
+   * all, also of what is not over.
+   */
   readonly only?: ReadonlySet<string>;
 }
 
@@ -36,7 +41,10 @@ export function* spansOf({ session, forkedAfter, texts, only }: Exporting): Gene
     (only !== undefined && step.in.call === null && !only.has(topOf(step).exec_id));
   const calls = (step: WalkedExec) =>
     isLeftOut(step) ? [] : step.exec.calls.filter(({ ended_at }) => !isCopied(step.in.session, ended_at));
-  /** The span of an exec, or of what is above it: a turn has none of its own, and an ask may be left out. */
+  /**
+   * The span of an exec, or of what is above it: a turn has none of its
+   * own, and an ask may be left out.
+   */
   const spanOf = (step: WalkedExec): SpanPlace | null => {
     if (step.exec.kind !== "turn") return isLeftOut(step) ? spanAround(step.in) : execPlace(step);
     return step.above ? spanOf(step.above) : spanAround(step.in);
@@ -173,7 +181,10 @@ function lastRecord({ began_at, calls, resumes }: ExecDescription): number {
   return Math.max(last, resumes.at(-1)?.at ?? 0);
 }
 
-/** The model and its tokens. As in the conventions, those from the provider's cache are among the input. */
+/**
+ * The model and its tokens. As in the conventions, those from the
+ * provider's cache are among the input.
+ */
 function modelled({ usage }: CallDescription, provider: string, model: string): Record<string, Value> {
   return {
     [NAMES.provider]: provider,
@@ -205,7 +216,10 @@ const outcome = (values: Readonly<Record<string, Value>>, error: string | null) 
   ...(error === null ? {} : { status: { code: 2, message: error } }),
 });
 
-/** Names of OpenTelemetry's semantic conventions for generative AI, version 1.40.0, whose status is "Development". */
+/**
+ * Names of OpenTelemetry's semantic conventions for generative AI, version 1.40.0,
+ * whose status is "Development".
+ */
 const NAMES = {
   operation: "gen_ai.operation.name",
   conversation: "gen_ai.conversation.id",

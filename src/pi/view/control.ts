@@ -3,9 +3,8 @@ import { RlmError } from "../../../runtime/index.ts";
 import { type Context, objectOf } from "../../context/index.ts";
 import { describeSession, type SessionDescription } from "../../history/index.ts";
 import { version } from "../../platform/version.ts";
-import { listReadableSessions, readRecord, type SessionSummary } from "../../session/index.ts";
+import { listReadableSessions, type ReadableSessions, readRecord } from "../../session/index.ts";
 import { type PiOrigins, piOrigins } from "../../settings/index.ts";
-import type { DamagedRow } from "../../store/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import type { Looked } from "../../view/index.ts";
 import { completeEntry } from "../branch/mirror.ts";
@@ -39,7 +38,7 @@ export interface Control {
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
   /** The sessions of the store, the one changed last first, and those that cannot be read. */
-  sessions(): Promise<{ sessions: SessionSummary[]; damaged: readonly DamagedRow[] }>;
+  sessions(): Promise<ReadableSessions>;
   /** The session and the checkpoint of the branch; null if RLM was not used on it. */
   branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
   /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */

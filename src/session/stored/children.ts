@@ -10,8 +10,8 @@ import { limitsMetBy, limitsMetIn } from "../journal/limits-met.ts";
 import { type ChildRecord, type EndedBy, readJournal, type ToolResult } from "../journal/records.ts";
 
 /**
- * A child answers one call of its parent, by an ask over a part of P. It is known by its name alone, so whoever answers the
- * call once more finds the child again.
+ * A child answers one call of its parent, by an ask over a part of P. It is known by its name
+ * alone, so whoever answers the call once more finds the child again.
  */
 export function childName(parentId: string, callId: string): string {
   return `${parentId}.${callId}`;
@@ -22,7 +22,10 @@ export function isChildName(name: string): boolean {
   return /^[0-9A-HJKMNP-TV-Z]{26}\./.test(name);
 }
 
-/** Only the holder of its parent opens or drops a child. @throws RlmError `invalid_argument` for a child */
+/**
+ * Only the holder of its parent opens or drops a child.
+ * @throws RlmError `invalid_argument` for a child
+ */
 export async function refuseChild(store: Pick<Store, "find">, row: SessionRow): Promise<void> {
   if (row.origin !== "child") return;
   const [parentId = "", ...call] = (row.name ?? "").split(".");
@@ -46,7 +49,10 @@ async function rootOf(store: Pick<Store, "find">, parentId: string): Promise<Pic
 /** More than children may be deep. */
 const MOST_LEVELS = 10;
 
-/** The spending of a child so far, whatever became of it: it is charged to the call that it answers. */
+/**
+ * The spending of a child so far, whatever became of it: it is charged to the call that it
+ * answers.
+ */
 export interface Spent extends ChildRecord {
   /** Its own turns and sub-calls, and all that its children have spent. */
   readonly usage: Usage;
@@ -58,7 +64,10 @@ export interface Spent extends ChildRecord {
   readonly model: string;
   /** When its first request left, ms since the epoch; null: none has, or that is not recorded. */
   readonly sent_at: number | null;
-  /** The cause of its ask's cancellation; null: it is open, has ended otherwise, or that is not recorded. */
+  /**
+   * The cause of its ask's cancellation; null: it is open, has ended
+   * otherwise, or that is not recorded.
+   */
   readonly ended_by: EndedBy | null;
 }
 

@@ -4,11 +4,15 @@ import { isRecord } from "../../platform/json.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
 /**
- * Remarks of people on a session, for people. A remark grants nothing and changes nothing, so it is kept beside the signed
- * settings. `openSession`, lists and the command take the remarks that stand here.
+ * Remarks of people on a session, for people. A remark grants nothing and changes
+ * nothing, so it is kept beside the signed settings. `openSession`, lists and the command
+ * take the remarks that stand here.
  */
 export interface RemarkOptions {
-  /** The purpose of the session: a line of up to 200 characters that lists show. An empty one takes it away. */
+  /**
+   * The purpose of the session: a line of up to 200 characters that lists
+   * show. An empty one takes it away.
+   */
   readonly label?: string | undefined;
 }
 
@@ -21,7 +25,10 @@ export const REMARK_NAMES = ["label"] as const satisfies readonly (keyof RemarkO
 /** Remarks as lists and descriptions have them; null for one that was not made. */
 export type SessionRemarks = { readonly [name in keyof Required<RemarkOptions>]: string | null };
 
-/** A text that keeps its line: no control characters, and none that turn the direction of what follows. */
+/**
+ * A text that keeps its line: no control characters, and none that turn
+ * the direction of what follows.
+ */
 function line(characters: number) {
   const message = `a line of up to ${characters} characters`;
   return v.pipe(
@@ -47,15 +54,17 @@ export function withRemarks(settings: Json, remarks: { readonly [name in keyof R
   return settings === null ? null : rest;
 }
 
-/** The remarks among the options of a session: those that are not given stay as the row has them. */
+/**
+ * The remarks among the options of a session: those that are not given stay as the row has them.
+ */
 export function remarksNow(row: Pick<SessionRow, "settings"> | null, options: RemarkOptions): SessionRemarks {
   const { label = row && remarksOf(row).label } = options;
   return { label };
 }
 
 /**
- * Replaces the settings of a session. Remarks that are not given stay. A row that has all of it already is not written. The caller
- * holds the lease.
+ * Replaces the settings of a session. Remarks that are not given stay. A row that has all of it
+ * already is not written. The caller holds the lease.
  */
 export async function keepSettings(
   store: Pick<Store, "find" | "commit">,

@@ -11,15 +11,18 @@ import { EXEC_KINDS, type JournalRecord, readJournal, type SessionFacts } from "
 import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
-/** Facts of a stored session in lists. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
+/**
+ * Facts of a stored session in lists. Counts are of its whole life, cost in USD by price
+ * lists, times ms since the epoch.
+ */
 export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRemarks {
   readonly id: string;
   /** null for a session without one. */
   readonly name: string | null;
   readonly origin: SessionRow["origin"];
   /**
-   * `idle`: no process has it open. `open`: a process has it open and runs nothing. `running`: a process runs an exec.
-   * `unfinished`: an exec was interrupted, and can be resumed.
+   * `idle`: no process has it open. `open`: a process has it open and runs nothing. `running`: a
+   * process runs an exec. `unfinished`: an exec was interrupted, and can be resumed.
    */
   readonly status: "idle" | "open" | "running" | "unfinished";
   readonly created_at: number;
@@ -31,10 +34,14 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly forked_from: string | null;
 }
 
-export type ReadableSessions = Awaited<ReturnType<typeof listReadableSessions>>;
+export interface ReadableSessions {
+  /** The one changed last first. */
+  readonly sessions: readonly SessionSummary[];
+  readonly damaged: readonly DamagedRow[];
+}
 
-/** Sessions as far as their rows can be read, the one changed last first. */
-export async function listReadableSessions(store: Listing) {
+/** Lists sessions as far as their rows can be read. */
+export async function listReadableSessions(store: Listing): Promise<ReadableSessions> {
   const { found, damaged } = await readableRows(store);
   return { sessions: found.map(summaryOf), damaged };
 }
@@ -100,7 +107,10 @@ async function lastSession(store: Listing, passedOver: (row: DamagedRow) => void
   return found;
 }
 
-/** True if `@last`, and a command without a name, may mean it. Those of Pi and those of jobs are reached by Pi and by their run. */
+/**
+ * True if `@last`, and a command without a name, may mean it. Those of Pi and those of jobs are
+ * reached by Pi and by their run.
+ */
 export function canBeChosen({ origin }: Pick<SessionRow, "origin">): boolean {
   return origin !== "pi" && origin !== "batch";
 }
@@ -124,7 +134,10 @@ function cure(typed: string, rows: readonly SessionRow[]): string {
   return `Sessions are ${labels.join(", ")}${named.length > NAMED_AT_MOST ? ", …" : ""}`;
 }
 
-/** @throws RlmError `invalid_argument` for a name that a new session cannot have: that of a child is taken by its call */
+/**
+ * @throws RlmError `invalid_argument` for a name that a new session cannot have: that
+ * of a child is taken by its call
+ */
 export function checkNewName(name: string): void {
   checkSessionName(name);
   if (!isChildName(name)) return;
@@ -134,18 +147,24 @@ export function checkNewName(name: string): void {
 }
 
 /** The checkpoint at which a fork begins, and what it is called. */
-export interface Forking {
+interface Forking {
   /** The new session's id, a ULID. */
   readonly id: string;
   readonly name: string | null;
   readonly origin: SessionRow["origin"];
-  /** Id of a checkpoint, or a beginning or end of one that fits it alone; null: the newest of an exec's end. */
+  /**
+   * Id of a checkpoint, or a beginning or end of one that fits it alone;
+   * null: the newest of an exec's end.
+   */
   readonly checkpoint: string | null;
   /** ms since the epoch. */
   readonly at: number;
   /** The settings to be kept with the new session, made of its parent's. */
   readonly settings: (parent: SessionRow) => Json;
-  /** Ends the ask that the checkpoint lies in, as cancelled; default: it is open in the new session. */
+  /**
+   * Ends the ask that the checkpoint lies in, as cancelled; default: it is open in the new
+   * session.
+   */
   readonly endsAsk?: boolean;
 }
 
@@ -165,7 +184,8 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
   });
   const copied = (await readJournal(store, forked.id)).reduce(follow, EMPTY_ACCOUNT);
   const ended = await endOfAsk(store, parent, { copied, seq: forked.last_seq, forking });
-  // Only at the parent's head is its context certain to be the fork's: another one may have the same text.
+  // Only at the parent's head is its context certain to be the fork's: another one may have the
+  // same text.
   const context = forked.head === parent.head ? factsIn(parent).context : await contextAt(store, copied);
   const facts = JSON.parse(JSON.stringify(factsOf(ended.reduce(follow, copied), context)));
   await store.lease(forked.id);
@@ -175,8 +195,8 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
 }
 
 /**
- * Returns records that end the ask in which the newest checkpoint lies: at the parent's head those that the parent has behind
- * it, if its ask is over. Its last turn leaves no checkpoint.
+ * Returns records that end the ask in which the newest checkpoint lies: at the parent's head
+ * those that the parent has behind it, if its ask is over. Its last turn leaves no checkpoint.
  */
 async function endOfAsk(
   store: Pick<Store, "journal">,
@@ -217,7 +237,10 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   });
 }
 
-/** The end that stays nearest to an old one that was dropped; null: no end of the session was meant. */
+/**
+ * The end that stays nearest to an old one that was dropped; null: no end of the session was
+ * meant.
+ */
 async function nearestTo(store: Store, { id }: SessionRow, typed: string, kept: string[]): Promise<string | null> {
   const ends = (await readJournal(store, id)).flatMap(
     (one) => (one.record === "rlm_complete" && one.checkpoint_id) || [],
@@ -233,7 +256,8 @@ export type Removing = Pick<SessionRow, "id" | "name"> & { readonly bytes: numbe
 
 /**
  * The session that is meant. One whose row is damaged is meant by its whole id alone.
- * @throws RlmError `session_not_found`, `store_corrupt`; `invalid_argument` for a child, which goes with its parent
+ * @throws RlmError `session_not_found`, `store_corrupt`; `invalid_argument` for a
+ * child, which goes with its parent
  */
 export async function sessionToRemove(store: Store, nameOrId: string): Promise<Removing> {
   try {
@@ -256,7 +280,10 @@ export async function sessionToRemove(store: Store, nameOrId: string): Promise<R
   }
 }
 
-/** Drops a session with its children and everything that only they need. @throws RlmError as above, and `session_busy` */
+/**
+ * Drops a session with its children and everything that only they need.
+ * @throws RlmError as above, and `session_busy`
+ */
 export async function removeSession(store: Store, nameOrId: string): Promise<void> {
   await store.remove((await sessionToRemove(store, nameOrId)).id);
 }

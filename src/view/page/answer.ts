@@ -11,7 +11,10 @@ import type { View } from "./view.ts";
 /** Names of documents and files that are listed before the rest is opened. */
 const LISTED = 12;
 
-/** The part of the page for somebody to whom it is sent: the question, its answer with the sources, what was not read, and the costs. */
+/**
+ * The part of the page for somebody to whom it is sent: the question, its answer with the
+ * sources, what was not read, and the costs.
+ */
 export function openAnswer(view: View) {
   const element = h("article", { "aria-label": "Answer", hidden: true });
   /** The ask that a reader has chosen; null: the newest. */
@@ -109,8 +112,9 @@ function reveal(source: HTMLElement | undefined): void {
 const BRACKETS = /\[([^[\]\n]{1,200})\]/g;
 
 /**
- * The answer, in which the numbers and places that the model wrote in brackets lead to their citations. What stands right behind
- * a letter may be an index in code: it is a number of a citation only if the answer has all numbers, and each of them so.
+ * The answer, in which the numbers and places that the model wrote in brackets lead to their
+ * citations. What stands right behind a letter may be an index in code: it is a number of a
+ * citation only if the answer has all numbers, and each of them so.
  */
 function numbered(text: string, citations: readonly TracedCitation[], open: (number: number) => void): Child[] {
   const all = new Map(citations.flatMap((citation) => namesOf(citation).map((name) => [name, citation])));
@@ -187,7 +191,10 @@ function listed(title: string, names: readonly string[], count: number): Child[]
   ];
 }
 
-/** Facts about what the answer took. Its turns, its cells and its children's are the execs behind it. */
+/**
+ * Facts about what the answer took. Its turns, its cells and its
+ * children's are the execs behind it.
+ */
 function costs(model: Model, exec: TracedExec): readonly Pair[] {
   const { head, columns } = model;
   const first = head.execs.indexOf(exec);

@@ -11,7 +11,10 @@ const KINDS = [
   ["gone", "not asked any more"],
 ] as const;
 
-/** The comparison with another session: its sentence, and what is behind it. @param reach shows a call, by its index */
+/**
+ * The comparison with another session: its sentence, and what is behind it.
+ * @param reach shows a call, by its index
+ */
 export function openCompared(reach: (call: number) => void) {
   const element = h("details", { class: "compared" });
   element.hidden = true;

@@ -250,7 +250,10 @@ function foldParts(view: View, index: number): Child[] {
   ];
 }
 
-/** Facts, and what calls or jobs took: sums, percentiles, a histogram, and failures by code, each of which filters. */
+/**
+ * Facts, and what calls or jobs took: sums, percentiles, a histogram, and failures
+ * by code, each of which filters.
+ */
 function summary(pairs: readonly Pair[], { from, to }: Stretch, sums: Sums, view: View): Child[] {
   const { model } = view;
   const { head, columns } = model;
@@ -371,7 +374,10 @@ export function placeOf({ doc, line, place }: Pick<TracedCitation, "doc" | "line
   return inLine(`${doc ?? "no document"}${part}`);
 }
 
-/** A place that an answer rests on, with its quote. It opens the text around it, in which the quote is marked and in sight. */
+/**
+ * A place that an answer rests on, with its quote. It opens the text around it, in which
+ * the quote is marked and in sight.
+ */
 export function citationParts(citation: TracedCitation): HTMLElement {
   const { quote, grade, around } = citation;
   const words = grade && h("small", {}, ` · ${GRADE_WORDS[grade]}`);

@@ -1,7 +1,8 @@
 import { duration } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
 
-// Everything that is shown may be hostile: texts become text nodes and attributes from this list, and nothing else.
+// Everything that is shown may be hostile: texts become text nodes and attributes from this list,
+// and nothing else.
 
 type Named = "class" | "id" | "role" | "title" | "tabindex" | "type" | "placeholder" | "hidden" | "download";
 type Attribute = Named | "min" | "max" | "value" | `aria-${string}`;

@@ -9,7 +9,10 @@ import type { View } from "./view.ts";
 const LISTED = 2000;
 const LOOKS = { ok: ["✓", "cached"], failed: ["✗", "lost"], unfinished: ["…", "pending"] } as const;
 
-/** The list of execs. One that is chosen lists its calls alone, an ask those of its turns and cells too. */
+/**
+ * The list of execs. One that is chosen lists its calls alone, an ask
+ * those of its turns and cells too.
+ */
 export interface OpenedExecs {
   readonly element: HTMLElement;
   refresh(): void;
@@ -57,7 +60,9 @@ export function openExecs(view: View): OpenedExecs {
   return { element: nav, refresh, mark, choose };
 }
 
-/** A turn is below its ask, and a cell below its turn; a child is below the call that it answers. */
+/**
+ * A turn is below its ask, and a cell below its turn; a child is below the call that it answers.
+ */
 function cells({ status, kind, turn, label, resumes, from, to, parent, depth }: TracedExec) {
   const named = kind === "cell" ? label || "cell" : `${kind}${turn ? ` ${turn}` : ""} ${label}`;
   const below = depth * 2 + (parent === null ? 0 : turn === null ? 2 : 1);

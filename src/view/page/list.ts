@@ -8,7 +8,10 @@ export type Rows = Int32Array;
 /** The calls that a person wants to see. */
 export type Wanted = Pick<View, "model" | "execs" | "kinds" | "error" | "query" | "found" | "order" | "open">;
 
-/** The rows of the list, and how many calls they stand for. A child's calls are below the call that it answers. */
+/**
+ * The rows of the list, and how many calls they stand for. A child's calls are
+ * below the call that it answers.
+ */
 export function rowsOf(view: Wanted): { readonly rows: Rows; readonly calls: number } {
   const { model, order, open } = view;
   const { execs } = model.head;
@@ -19,7 +22,10 @@ export function rowsOf(view: Wanted): { readonly rows: Rows; readonly calls: num
   const said = new Set<Fold>();
   let calls = 0;
 
-  /** Lists the folds around a call, unless they are listed. True if they are open, and those around the calls above too. */
+  /**
+   * Lists the folds around a call, unless they are listed. True if they are open, and
+   * those around the calls above too.
+   */
   function isShown(call: number): boolean {
     const { of = null, depth = 0 } = execOf(model, call) ?? {};
     let shown = of === null || depth <= top || isShown(of);
@@ -40,7 +46,10 @@ export function rowsOf(view: Wanted): { readonly rows: Rows; readonly calls: num
   return { rows: ordered(Int32Array.from(rows), model, order), calls };
 }
 
-/** The last of the execs that are parts of one or below it: of an ask its turns and cells, of all the execs of children. */
+/**
+ * The last of the execs that are parts of one or below it: of an ask its turns and
+ * cells, of all the execs of children.
+ */
 export function lastOf(execs: readonly TracedExec[], index: number): number {
   const { kind, depth = 0 } = execs[index] ?? {};
   const isPart = (next: TracedExec) =>

@@ -14,7 +14,9 @@ export interface Model {
   /** Calls that are one row while it is folded, and the innermost fold of each call; -1: none. */
   readonly folds: readonly Fold[];
   readonly foldOf: Int32Array;
-  /** All of them in the order of the list: those of a child stand behind the call that it answers. */
+  /**
+   * All of them in the order of the list: those of a child stand behind the call that it answers.
+   */
   readonly order: Int32Array;
   readonly sums: Sums & { readonly most: number };
 }
@@ -106,7 +108,10 @@ export const waitedFor = ({ asked, sent, clock }: Model, call: number) =>
 
 type Times = Pick<Model, "asked" | "sent" | "ended">;
 
-/** An ask runs nothing itself, and a run its jobs. What is not over has run until the last that is known of it, or runs now. */
+/**
+ * An ask runs nothing itself, and a run its jobs. What is not over has run until the last
+ * that is known of it, or runs now.
+ */
 function spansOf(exec: TracedExec, head: Head, { asked, sent, ended }: Times): Span[] {
   if (exec.kind === "ask") return [];
   const calls = () => Array.from({ length: exec.to - exec.from }, (_, at) => exec.from + at);

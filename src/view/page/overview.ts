@@ -8,7 +8,10 @@ import { GRADE_WORDS, LOOKS, nounOf, unreadWords, type View } from "./view.ts";
 
 const STEPS = 1000;
 
-/** The picture of the whole time, its slider, the classes of cost, which filter, and the coverage of P. */
+/**
+ * The picture of the whole time, its slider, the classes of cost, which
+ * filter, and the coverage of P.
+ */
 export interface OpenedOverview {
   readonly element: HTMLElement;
   draw(): void;
@@ -81,7 +84,10 @@ export function openOverview(view: View, rows: OpenedRows): OpenedOverview {
   return { element: section, draw, slideTo, refresh };
 }
 
-/** The strip of P, and its documents by the grade of coverage that they reached. Without records there is none. */
+/**
+ * The strip of P, and its documents by the grade of coverage that they reached.
+ * Without records there is none.
+ */
 function openCoverage(view: View) {
   const strip = h("div", { class: "strip", role: "img" });
   const grades = h("div", { class: "key" });

@@ -6,7 +6,10 @@ import { LOOKS, nounOf } from "./view.ts";
 /** Columns of the picture of the whole time, and a label's part of its width, percent. */
 const COLUMNS = 600;
 const LABEL = 8;
-/** The part of the picture in which curves are, as CSS has it: above are failures and words, below answers of the cache. */
+/**
+ * The part of the picture in which curves are, as CSS has it: above are failures and
+ * words, below answers of the cache.
+ */
 const CURVES = "30px 0 6px";
 
 /** A shape whose height follows numbers, from the left to the right: the most takes all of it. */
@@ -25,7 +28,10 @@ function curve(style: string, shares: readonly number[], inset: string): HTMLEle
   return h("i", { class: "shape", css: { "clip-path": `polygon(${[...there, ...back]})`, inset, ...tint(style) } });
 }
 
-/** Parts that show how many calls were in flight, what was spent, what failed and what the cache answered, over the time. */
+/**
+ * Parts that show how many calls were in flight, what was spent, what failed and what the
+ * cache answered, over the time.
+ */
 export function overviewOf(model: Model): { readonly label: string; readonly parts: readonly Child[] } {
   const { sums, head } = model;
   const budget = head.session.budget_usd;

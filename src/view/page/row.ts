@@ -19,7 +19,10 @@ interface Line {
   readonly time: string;
 }
 
-/** The row at a place of the list, with its bars in a range. @param share the beginning of prompts that is left out */
+/**
+ * The row at a place of the list, with its bars in a range.
+ * @param share the beginning of prompts that is left out
+ */
 export function rowElement(view: View, row: number, at: number, [start, end]: Range, share: string): HTMLElement {
   const { model, place, chosen, open } = view;
   const fold = row < 0 ? model.folds[-1 - row] : undefined;
@@ -138,7 +141,9 @@ export function promptOf({ model, texts }: View, call: number): string {
   return inLine((texts.peek(call)?.[0] ?? "").slice(0, 500).replaceAll(/\s+/g, " ")).trim();
 }
 
-/** Prompts of a batch begin alike: the beginning that most of those in sight have, if it is long. */
+/**
+ * Prompts of a batch begin alike: the beginning that most of those in sight have, if it is long.
+ */
 export function shared(lines: readonly string[]): string {
   const alike = [...Map.groupBy(lines, (line) => line.slice(0, BEGINNING)).values()];
   const [most = []] = alike.toSorted((one, other) => other.length - one.length);
@@ -152,7 +157,10 @@ export function shared(lines: readonly string[]): string {
 const BEGINNING = 24;
 const ALIKE = 4;
 
-/** Gives the range of a row: a call of an open fold has that of the fold, others that of what is listed. */
+/**
+ * Gives the range of a row: a call of an open fold has that of the fold,
+ * others that of what is listed.
+ */
 export function openRanges({ model, execs }: View): (row: number) => Range {
   const { clock, head, asked, ended, folds, foldOf } = model;
   const [first, last] = execs ?? [];

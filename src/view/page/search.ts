@@ -7,7 +7,10 @@ import { nounOf, type View } from "./view.ts";
 /** ms between two reports of a search that goes on. */
 const REPORT = 300;
 
-/** The search through all texts: chunk by chunk, and only chunks with the word in them are read whole. */
+/**
+ * The search through all texts: chunk by chunk, and only chunks with the word in them are read
+ * whole.
+ */
 export interface OpenedSearch {
   readonly box: HTMLInputElement;
   /** The element that tells what was found. */

@@ -12,7 +12,10 @@ export interface Source {
   block(name: string, head: Head): Promise<Response>;
 }
 
-/** A file has its blocks in elements; behind this mark are the texts, which may still be on their way. */
+/**
+ * A file has its blocks in elements; behind this mark are the texts,
+ * which may still be on their way.
+ */
 export function openFile(): Source {
   async function block(id: string): Promise<Response> {
     while (!document.getElementById(id)?.nextElementSibling && document.readyState === "loading") {
@@ -57,7 +60,10 @@ export function openServer(): Source {
   };
 }
 
-/** Chunks that stay decoded: more than rows in sight, each of which may need one. And chunks that are read at once. */
+/**
+ * Chunks that stay decoded: more than rows in sight, each of which may need one.
+ * And chunks that are read at once.
+ */
 const KEPT = 96;
 const AT_ONCE = 4;
 
@@ -94,7 +100,10 @@ export function openTexts(source: Source, head: () => Head): View["texts"] {
   return {
     of,
     peek,
-    /** Reads the chunks of the first few of these texts. True if one was read, false while others are. */
+    /**
+     * Reads the chunks of the first few of these texts. True if one was read, false while others
+     * are.
+     */
     async readSome(texts: readonly number[]): Promise<boolean> {
       const byChunk = new Map(texts.map((text) => [placeOf(text).chunk, text]));
       if (isReading || byChunk.size === 0) return false;

@@ -3,14 +3,20 @@ import { firstWhere } from "../../platform/first-where.ts";
 /** A stretch of time in which a process ran an exec, ms. */
 export type Span = readonly [from: number, to: number];
 
-/** A stretch in which nothing ran: its place and its width in the picture, and the time that it stands for. */
+/**
+ * A stretch in which nothing ran: its place and its width in the picture,
+ * and the time that it stands for.
+ */
 interface Cut {
   readonly at: number;
   readonly width: number;
   readonly ms: number;
 }
 
-/** Places of instants in a picture. Time in which nothing ran is cut out, and a cut has a width of its own. */
+/**
+ * Places of instants in a picture. Time in which nothing ran is cut out,
+ * and a cut has a width of its own.
+ */
 export interface Clock {
   readonly width: number;
   /** ms in which something ran. */
@@ -60,7 +66,10 @@ export function clockOf(spans: readonly Span[]): Clock {
   };
 }
 
-/** The value of a line through points, of which the keys are in order; beyond them that of the last one. */
+/**
+ * The value of a line through points, of which the keys are in order;
+ * beyond them that of the last one.
+ */
 function between(keys: readonly number[], values: readonly number[], key: number): number {
   const above = firstWhere(keys.length, (at) => (keys[at] ?? 0) > key);
   const from = keys[above - 1] ?? keys[above] ?? 0;
@@ -80,7 +89,10 @@ function join(spans: readonly Span[]): Span[] {
   return joined;
 }
 
-/** The most that were between their beginning and their end at once, exactly: at one instant ends come first. */
+/**
+ * The most that were between their beginning and their end at once, exactly:
+ * at one instant ends come first.
+ */
 export function mostAtOnce(began: Float64Array, ended: Float64Array): number {
   const from = began.toSorted();
   const to = ended.toSorted();

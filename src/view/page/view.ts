@@ -2,7 +2,10 @@ import { amount } from "../../platform/figures.ts";
 import type { Grade, Kind, Texts } from "../format.ts";
 import { around, execOf, type Fold, type Model } from "./model.ts";
 
-/** The thing whose details are shown. `documents` are those of a grade of coverage; `help` explains keys and colours. */
+/**
+ * The thing whose details are shown. `documents` are those of a grade of coverage;
+ * `help` explains keys and colours.
+ */
 export interface Chosen {
   readonly kind: "call" | "batch" | "exec" | "documents" | "help";
   readonly index: number;
@@ -10,10 +13,16 @@ export interface Chosen {
 
 export const ORDERS = ["as made", "slowest", "dearest"] as const;
 
-/** Everything that a person has chosen on the page, over a model that a live page replaces, and what parts of the page ask for. */
+/**
+ * Everything that a person has chosen on the page, over a model that a live page replaces, and
+ * what parts of the page ask for.
+ */
 export interface View {
   model: Model;
-  /** Texts by their numbers: those at hand, or null; those that are read if need be; and whether some were read. */
+  /**
+   * Texts by their numbers: those at hand, or null; those that are read if need
+   * be; and whether some were read.
+   */
   readonly texts: {
     peek(text: number): Texts | null;
     of(text: number): Promise<Texts>;
