@@ -19,8 +19,6 @@ export interface Changes {
  * changed.
  */
 export const PART_PAGES = 240;
-/** The most pages that a part of an earlier build has. */
-const MOST_PART_PAGES = 960;
 
 const PAGE_WORDS = PAGE_BYTES / 4;
 /** A page is 32 rows of 32 words: one word has a bit for each row, or for each word of a row. */
@@ -174,7 +172,7 @@ export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): 
  * @param after number of the last page of the part before, -1 if there is none
  */
 export function problemOf({ numbers, changes, packed }: PagesPart, after: number, linearBytes: number): string | null {
-  if (numbers.length > MOST_PART_PAGES) return `a part has ${numbers.length} pages`;
+  if (numbers.length > PART_PAGES) return `a part has ${numbers.length} pages`;
   let last = after;
   for (const page of numbers) {
     if (page <= last) return `page ${page} comes after page ${last}`;

@@ -94,7 +94,6 @@ export function newSpec(spec: v.InferInput<typeof Spec>): RunSpec {
  */
 export function hashOfRun({ script, model, thinking, sampling, limits, budget, context, decoding }: RunSpec): string {
   const what = [script.source, model, sorted(limits), sorted(budget), context];
-  // Runs of earlier builds keep their hash.
   if (thinking !== "off") what.push(thinking);
   if (sampling) what.push(JSON.stringify(sampling));
   if (decoding) what.push(sorted(decoding));

@@ -268,7 +268,7 @@ export interface CheckpointRow extends Omit<NewCheckpoint, "pages" | "extras"> {
 
 /** A context without what can be derived from its text. */
 export interface StoredContext {
-  /** SHA-256, hex, of P's hash and its index; of a conversation, and in stores of earlier builds, of P. */
+  /** SHA-256, hex, of P's hash and its index, or of a conversation. */
   readonly key: string;
   /** In order; P is their concatenation. */
   readonly parts: readonly { readonly hash: string; readonly bytes: Uint8Array }[];

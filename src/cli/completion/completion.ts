@@ -16,8 +16,6 @@ export async function completionCommand(
 ): Promise<number> {
   const [word = "", ...more] = args.positionals;
   if (word === "words") return print(offered(more, commands), args, host);
-  // Scripts of earlier builds ask for these alone.
-  if (word === "sessions" && more.length === 0) return print("sessions", args, host);
   const script = more.length === 0 ? SCRIPTS.get(word) : undefined;
   if (script === undefined) {
     const problem = word === "" ? "name a shell" : `there is no completion for ${[word, ...more].join(" ")}`;

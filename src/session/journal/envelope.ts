@@ -1,5 +1,5 @@
 import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../../runtime/index.ts";
-import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
+import { firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import { type SkippedStats, type ToldSkips, toldSkips } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../models/index.ts";
 import type { ProviderWait } from "../../provider-batches/index.ts";
@@ -158,8 +158,7 @@ function fieldsOf(complete: CellComplete, facts: EnvelopeFacts): ExecFields {
     truncated: output.truncated,
     warnings: state.warnings,
     execution_time_ms: Math.round(time_ms),
-    // Records of earlier builds do not have every limit.
-    limits_applied: { ...DEFAULT_EXEC_LIMITS, ...state.limits },
+    limits_applied: state.limits,
     tool_override_events: events,
     budget: facts.budget,
     resumed,

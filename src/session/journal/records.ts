@@ -1,14 +1,6 @@
 import { hash } from "node:crypto";
 import type { FunctionFacts } from "../../../builtins/index.ts";
-import {
-  type CellEnd,
-  DEFAULT_EXEC_LIMITS,
-  type ExecLimits,
-  type ExecState,
-  type Json,
-  type Sampling,
-  type Thinking,
-} from "../../../runtime/index.ts";
+import type { CellEnd, ExecLimits, ExecState, Json, Sampling, Thinking } from "../../../runtime/index.ts";
 import type { BudgetLimit, SubCallTurn, ToolOverrideEvent, Usage } from "../../models/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Coverage } from "./coverage.ts";
@@ -168,16 +160,16 @@ export interface ToolResult {
   readonly tool_override_event: ToolOverrideEvent | null;
   /** Fields of a function's result that are texts, since JavaScript would round their numbers. Absent if there are none. */
   readonly as_text?: readonly string[];
-  /** When the first request left, ms since the epoch; absent if none did, and in records of earlier builds. */
+  /** When the first request left, ms since the epoch; absent if none did. */
   readonly sent_at?: number;
   /** Absent if its requests were sent at once. */
   readonly delivery?: DeliveryRecord;
   /**
    * The first 50 replies of a sub-agent, with at most 20 names of tools each, of 64 characters. Absent for a plain call that
-   * one reply answered, and in records of earlier builds.
+   * one reply answered.
    */
   readonly turns?: readonly SubCallTurn[];
-  /** The last answer, whole, if it did not fit the schema of the call; absent in records of earlier builds. */
+  /** The last answer, whole, if it did not fit the schema of the call; absent if it did. */
   readonly misfit?: string;
   /** Names of parameters that its model does not take: it was asked without them. Absent: it was asked with all. */
   readonly ignored?: readonly string[];
@@ -332,9 +324,7 @@ export function readStepExtras(extras: Json): StepExtras {
   const kept: Partial<StepExtras> = JSON.parse(JSON.stringify(extras ?? {}));
   const { state, waiting = [], elapsed_ms = 0 } = kept;
   if (!state) throw new Error("a step was kept without its state");
-  // Steps of earlier builds do not have every limit.
-  const limits = { ...DEFAULT_EXEC_LIMITS, ...state.limits };
-  return { kind: "step", state: { ...state, limits }, waiting, elapsed_ms };
+  return { kind: "step", state, waiting, elapsed_ms };
 }
 
 /** The key of the context after an exec. */

@@ -166,7 +166,6 @@ function plainQuestion(
     schema ?? null,
     max_tokens ?? LIMITS.subCallMaxTokens,
     ...(or_text ? [{ or_text }] : []),
-    // Answers of earlier builds stay known.
     ...(level === "off" ? [] : [{ thinking: level }]),
     ...(sampling ? [sampling] : []),
   ];

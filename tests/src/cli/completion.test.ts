@@ -58,9 +58,6 @@ test.skipIf(!hasBash)("bash completes commands, options, choices and names of se
   ];
   const lines = expected.map(([line]) => ["belay", ...line]);
   expect(offered(lines, home)).toEqual(expected.map(([, words]) => words));
-  // Scripts that an earlier build has made ask for nothing else.
-  const { stdout } = await belayHere(["completion", "sessions"], { home });
-  expect(stdout.split("\n").sort()).toEqual(["", "letters", "the été"]);
 });
 
 test("every command and option is offered, with its explanation", () => {
