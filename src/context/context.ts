@@ -3,16 +3,8 @@ import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "../documents/conversions.ts";
 import type { Converted } from "../documents/growing.ts";
 import { inSlices } from "./pauses.ts";
-import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
-import { newRoutes } from "./routes/new-routes.ts";
-import {
-  allSkipped,
-  type SkippedFile,
-  type SkippedStats,
-  type SourceSkips,
-  skippedStats,
-  withSkipsOf,
-} from "./skipped.ts";
+import { isRouteFile, type RouteEntry, parseRoutes } from "./routes/entries.ts";
+import { allSkipped, type SkippedFile, type SkippedStats, type SourceSkips, skippedStats, withSkipsOf } from "./skipped.ts";
 import { type Text, textFromPartsInSlices } from "./text/text.ts";
 
 /** A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of P. */
@@ -218,4 +210,35 @@ async function scan(bytes: Uint8Array, pause: Pause): Promise<{ hash: string; ne
     for (let at = 0; at < slice.length; at++) newlines += slice[at] === NEWLINE ? 1 : 0;
   }
   return { hash: hash.digest("hex"), newlines };
+}
+
+/** An AGENTS.md is read for routes as far as this, UTF-16 units: a longer one would hold up the thread. */
+const MAX_UNITS = 1024 * 1024;
+/** Routes of one context: each takes some 200 bytes here and in the store. */
+const MAX_ROUTES = 100_000;
+
+/** The routes that documents add to those of a context, and what of them is left out. */
+async function newRoutes(
+  documents: readonly Document[],
+  text: Text,
+  before: readonly RouteEntry[],
+  pause: Pause,
+): Promise<{ readonly routes: readonly RouteEntry[]; readonly skipped: readonly SkippedFile[] }> {
+  const routes = [...before];
+  const skipped: SkippedFile[] = [];
+  for (const { id, start, end } of documents) {
+    if (!isRouteFile(id)) continue;
+    const found = parseRoutes(id, text.slice(start, Math.min(end, start + MAX_UNITS)));
+    const room = MAX_ROUTES - routes.length;
+    for (const route of found.slice(0, room)) routes.push(route);
+    if (found.length > room)
+      skipped.push({
+        path: id,
+        reason: `its routes beyond ${MAX_ROUTES.toLocaleString("en-US")} of the context are left out`,
+      });
+    else if (end - start > MAX_UNITS)
+      skipped.push({ path: id, reason: "its routes beyond the first 1 MB are left out" });
+    await pause(end - start);
+  }
+  return { routes, skipped };
 }

@@ -1,20 +1,8 @@
-import { RlmError } from "../../runtime/index.ts";
-import { keyedCallsOf } from "../session/index.ts";
-import {
-  askAnswer,
-  finished,
-  placedArguments,
-  runTool,
-  type SessionHost,
-  type Signals,
-  serverTools,
-  type Tool,
-  type ToolEnvelope,
-  type ToolSet,
-} from "../tools/index.ts";
+import { RlmError, type Clock } from "../../runtime/index.ts";
+import { keyedCallsOf, type Session } from "../session/index.ts";
+import { askAnswer, finished, placedArguments, runTool, type SessionHost, type Signals, serverTools, type Tool, type ToolEnvelope, type ToolSet, changedSentence } from "../tools/index.ts";
 import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
 import { OF_CALL } from "./call-key.ts";
-import { openChangedFiles } from "./changed-files.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
 import { type Called, openRuns, type Runs } from "./running.ts";
@@ -184,3 +172,32 @@ async function recorded(connection: Connection, exec_id: string | null): Promise
 const OVER_CONTEXT: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query", "rlm_ask"]);
 
 const WITHOUT_TURN: ReadonlySet<string> = new Set(["rlm_status", "rlm_wait"]);
+
+/** Looking at the files takes at most this share of the time, unless it is quick. */
+const SHARE = 0.05;
+const QUICK_MS = 100;
+
+/** Warns of files that differ from what is loaded. A large folder is not looked at with every call. */
+function openChangedFiles(clock: Clock) {
+  let of: string = "";
+  let next: number = 0;
+  let told: readonly string[] = [];
+  return {
+    /** @param cwd names are relative to it */
+    async warnings(session: Session | null, cwd: string): Promise<readonly string[]> {
+      const hash = session?.stats()?.context_hash;
+      if (!session || hash === undefined) return [];
+      const begun = clock.monotonic();
+      const context = `${session.id} ${hash}`;
+      if (context === of && begun < next) return told;
+      // It is a remark: a call does not fail for it.
+      const files = await session.changedFiles().catch(() => []);
+      const ended = clock.monotonic();
+      const took = ended - begun;
+      [of, next] = [context, ended + (took < QUICK_MS ? 0 : took / SHARE)];
+      const sentence = changedSentence(files, cwd);
+      told = sentence === null ? [] : [`context_changed: ${sentence}; rlm_load_append with its path adds them`];
+      return told;
+    },
+  };
+}

@@ -4,10 +4,12 @@ import { openedOnce } from "../platform/opened-once.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
 import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
-import { type FreeSession, openFree } from "./free-session.ts";
-import { openServerRoots } from "./roots.ts";
 import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
 import type { SessionSource } from "./session-source.ts";
+import { parse } from "node:path";
+import { canonical } from "../context/index.ts";
+
+import { nullIf } from "../platform/errors.ts";
 
 /** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
 export interface Connection {
@@ -164,4 +166,91 @@ function notOfFolder(name: string, folder: string): RlmError {
   return new RlmError("policy_violation", `${name} is not a session that a server made for ${folder}`, {
     suggestion: "Choose one that rlm_status lists, or a new name. The user can open any session with --session NAME.",
   });
+}
+
+/**
+ * Folders that may be read, and the one that the session belongs to.
+ *
+ * @param ask gives the client's folders; null if it has none to tell. It never rejects.
+ */
+function openServerRoots(source: SessionSource, ask: () => Promise<readonly string[] | null>) {
+  let asked: Promise<readonly string[] | null> | null = null;
+  let owned: Promise<string> | null = null;
+
+  /** Folders that may be read now: the user's, else the client's, else the working folder. */
+  async function now(): Promise<readonly string[]> {
+    if (source.roots.length > 0) return source.roots;
+    asked ??= ask();
+    const given = await asked;
+    return given && given.length > 0 ? given : workingRoots(source);
+  }
+  /** The first of them; else the working folder. */
+  const first = async () => (await now())[0] ?? source.cwd;
+  return {
+    now,
+    first,
+    /** The folder by which sessions are found: the first root of the first call, whatever becomes of the roots. */
+    owner(): Promise<string> {
+      owned ??= first().then((folder) => canonical(folder));
+      return owned;
+    },
+    /** The client's folders have changed: it is asked again. */
+    changed(): void {
+      asked = null;
+    },
+  };
+}
+
+/** Clients start servers in `/` or in the home folder if no project is open: these are not meant to be read. */
+function workingRoots({ cwd, home }: SessionSource): readonly string[] {
+  const folder = canonical(cwd);
+  return folder === parse(folder).root || folder === canonical(home) ? [] : [cwd];
+}
+
+/** A session that no other process has, and the warning of every answer if it is not the wanted one, else null. */
+interface FreeSession {
+  readonly session: Session;
+  readonly warning: string | null;
+}
+
+/**
+ * The session of this name, or the first of `NAME~2` to `NAME~9` that no other process has open. The wanted one is waited
+ * for a little: a server that has just been started may find its predecessor leaving.
+ *
+ * @param open opens it, given its row if there is one; may throw `session_busy` and `session_exists`
+ * @throws RlmError `session_busy` if all are open elsewhere
+ */
+export async function openFree(
+  store: Pick<Store, "find">,
+  clock: Clock,
+  wanted: string,
+  open: (name: string, row: SessionRow | null) => Promise<Session>,
+): Promise<FreeSession> {
+  const until = clock.monotonic() + PREDECESSOR_MS;
+  let holder: SessionRow | null = null;
+  for (const name of namesOf(wanted)) {
+    for (;;) {
+      const row = await store.find(name);
+      const session = row?.busy ? null : await unlessTaken(open(name, row));
+      const warning = holder && `session_shared: ${wanted} is open in ${processOf(holder)}; this is ${name}`;
+      if (session) return { session, warning };
+      if (name === wanted) holder = row;
+      if (name !== wanted || clock.monotonic() >= until) break;
+      await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
+      holder = null;
+    }
+  }
+  throw new RlmError("session_busy", `${wanted} and all of its other names are open in other processes`, {
+    suggestion: "Close another client of this folder, or go over to another session with rlm_wait and session: NAME.",
+  });
+}
+
+const PREDECESSOR_MS = 3_000;
+const POLL_MS = 100;
+
+/** Another process may have been faster. */
+const unlessTaken = (opening: Promise<Session>) => nullIf("session_busy", nullIf("session_exists", opening));
+
+function processOf({ holder }: SessionRow): string {
+  return holder ? `process ${holder.pid}` : "another process";
 }

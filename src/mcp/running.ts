@@ -2,10 +2,8 @@ import type { Clock } from "../../runtime/index.ts";
 import { whenAborted } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
-import { type Ended, openEnded } from "./ended.ts";
 import type { Tally } from "./progress.ts";
 import { beginRun, type Run, type RunningState, type RunParts } from "./run.ts";
-import { afterMs, openWaiting } from "./waiting.ts";
 
 /** A call of a tool, as a client made it. */
 export interface Called {
@@ -183,4 +181,88 @@ async function answerOf(own: Run, { clock, ms, signal, late }: Patience): Promis
   own.count(-1);
   const { tool: _tool, ...state } = own.state();
   return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
+}
+
+/** A call that waits for its turn. One of the two is called, once: `refuse` answers it now, and begins nothing. */
+type WaitingCall = Readonly<Record<"begin" | "refuse", () => void>>;
+
+/** Calls that wait, in their order. */
+function openWaiting(clock: Clock) {
+  const waiting = new Set<WaitingCall>();
+  return {
+    /** Adds one. It is refused when the time is over, ms, or the signal aborts. */
+    add({ begin, refuse }: WaitingCall, ms: number, signal: AbortSignal): void {
+      const leaving = (act: () => void) => () => {
+        waiting.delete(own);
+        for (const callOff of callOffs) callOff();
+        act();
+      };
+      const own: WaitingCall = { begin: leaving(begin), refuse: leaving(refuse) };
+      const callOffs = [afterMs(clock, ms, own.refuse), whenAborted(signal, own.refuse)];
+      waiting.add(own);
+    },
+    /** Begins the next one in this tick, so that no other call takes the same turn. */
+    next(): void {
+      const [next] = waiting;
+      next?.begin();
+    },
+    refuseAll(): void {
+      for (const call of [...waiting]) call.refuse();
+    },
+  };
+}
+
+/** Acts after so many ms; Infinity: never. Returns a function that cancels it. */
+function afterMs(clock: Clock, ms: number, act: () => void): () => void {
+  return ms === Number.POSITIVE_INFINITY ? () => {} : clock.after(Math.max(0, ms), act);
+}
+
+/** Runs that were answered before they were over, and are over now. */
+interface Ended {
+  keep(state: RunningState, envelope: ToolEnvelope): void;
+  /** Nobody has its answer. */
+  tell(state: RunningState): undefined;
+  /** Another run has begun: without its id the last one is not meant any more. */
+  passed(): void;
+  /** The answer of the last one, if it is the one that is asked for; it needs no telling then. */
+  answer(exec_id: string | null): ToolEnvelope | null;
+  /** Somebody has its answer. */
+  forget(state: RunningState): void;
+  /** The execs of which no answer has told yet. */
+  take(): string[];
+}
+
+function openEnded(): Ended {
+  let last: { readonly name: string; readonly envelope: ToolEnvelope } | null = null;
+  let isNewest = false;
+  let untold: string[] = [];
+  const forget = (name: string) => {
+    untold = untold.filter((told) => told !== name);
+  };
+  return {
+    keep(state: RunningState, envelope: ToolEnvelope): void {
+      last = { name: nameOf(state), envelope };
+      isNewest = true;
+    },
+    tell: (state: RunningState) => void untold.push(nameOf(state)),
+    passed(): void {
+      isNewest = false;
+    },
+    answer(exec_id: string | null): ToolEnvelope | null {
+      if (!last || (exec_id === null ? !isNewest : exec_id !== last.name)) return null;
+      forget(last.name);
+      return last.envelope;
+    },
+    forget: (state: RunningState) => forget(nameOf(state)),
+    take(): string[] {
+      const told = untold;
+      untold = [];
+      return told;
+    },
+  };
+}
+
+/** A call that ended before its exec began has no id. */
+function nameOf({ exec_id, tool }: RunningState): string {
+  return exec_id ?? tool;
 }

@@ -1,21 +1,25 @@
 import type { Context } from "../context/index.ts";
 import type { Tool } from "../tools/index.ts";
 import type { BranchView } from "./branch/entries.ts";
-import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
-import { leave } from "./leaving.ts";
-import { openBranch, runAtHead } from "./on-branch.ts";
+import { type PiActions, type PiContext, type ToolResultMessage, contextLeft } from "./host.ts";
+import { openBranch, runAtHead, type OnBranch } from "./on-branch.ts";
 import type { Opened, OpenedParts } from "./opened/opened.ts";
 import type { CompactionWish, PiAnswer } from "./outside/compaction.ts";
 import type { FoldMessage } from "./outside/fold.ts";
 import type { Asked, PiMessage } from "./outside/index.ts";
 import { withAnswers } from "./recovery/answers-in-context.ts";
-import { openBackgroundRecovery } from "./recovery/background.ts";
 import { insert, recover } from "./recovery/recover.ts";
 import { endTornLine } from "./recovery/torn-tail.ts";
 import type { StateBoard } from "./runs/board.ts";
-import { leftRunIn } from "./runs/left.ts";
-import type { Runs } from "./runs/runs.ts";
-import { type Called, cancelledBeforeStart, type RunOutcome } from "./runs/runs.ts";
+import { leftRunIn, keepLeftRun, leftRuns } from "./runs/left.ts";
+import { type Runs, type Called, cancelledBeforeStart, type RunOutcome } from "./runs/runs.ts";
+
+import { PI_DEFAULTS } from "../settings/index.ts";
+
+import { settledWithin, settledOrAborted } from "./waiting.ts";
+import { messageOf } from "../platform/errors.ts";
+
+import { harmless } from "./view/texts.ts";
 
 /** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */
 export interface Lifecycle {
@@ -113,3 +117,81 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
 }
 
 const GO_ON = "The interrupted rlm call is finished; its result stands above. Go on.";
+
+/** Pi's reasons to leave a session for another one. */
+const SWITCHES = ["new", "resume", "fork"];
+
+/** A load, for example, that has not ended by then is interrupted by the end of the process. */
+const CLOSE_MS = 5_000;
+
+/**
+ * Leaves a session with Pi. If it goes to another one, a call runs on, unless the settings forbid it. Else what runs is suspended, and if
+ * Pi quits, also what runs in sessions that it has left; recovery finishes it when Pi comes back.
+ */
+async function leave(branch: OnBranch, reason: string | undefined): Promise<void> {
+  const { begun, clock, context, goTo, runs } = branch;
+  const isSwitch = reason !== undefined && SWITCHES.includes(reason);
+  const close = async () => (await begun())?.[Symbol.asyncDispose]();
+  const goingOn = runs.leave(isSwitch && mayRunOn(branch));
+  if (goingOn) {
+    goTo(contextLeft(context()));
+    const { over, ...run } = goingOn;
+    const closed = over.then(close).catch(() => {});
+    keepLeftRun({ ...run, cancel: runs.cancel, suspend: runs.suspend }, closed);
+    return;
+  }
+  const others = isSwitch || reason === "reload" ? [] : leftRuns();
+  for (const { suspend } of others) suspend();
+  const closing = [close().catch(() => {}), ...others.map(({ done }) => done)];
+  await settledWithin(Promise.all(closing), CLOSE_MS, clock);
+}
+
+function mayRunOn({ settings, context }: OnBranch): boolean {
+  try {
+    return settings(context().cwd).background ?? PI_DEFAULTS.background;
+  } catch {
+    return PI_DEFAULTS.background;
+  }
+}
+
+/** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
+function openBackgroundRecovery({ board, clock, context, opened, runs }: OnBranch) {
+  let current: Promise<void> | undefined;
+  let holdsPrompt = false;
+  return {
+    isRunning: () => current !== undefined,
+    /** A prompt is kept back. */
+    holdsPrompt: () => holdsPrompt,
+    /** Starts it for the branch on which Pi stands. The user is told if it fails. */
+    begin(recover: () => Promise<void>): void {
+      const { ui } = context();
+      const work = recover()
+        .catch((error: unknown) => {
+          // Once Pi has left the session, failures are no longer told.
+          if (!runs.hasLeft()) ui.notify(harmless(`RLM: ${messageOf(error)}`), "error");
+        })
+        .finally(() => {
+          if (current === work) current = undefined;
+        });
+      current = work;
+    },
+    /** Resolves when it is over, if it runs, or when the signal aborts. */
+    async overOrAborted(signal: AbortSignal | undefined): Promise<void> {
+      if (current) await settledOrAborted(current, signal);
+    },
+    /** Keeps a prompt back until it is over, or until the prompt has waited long enough. */
+    async holdPrompt(): Promise<void> {
+      if (!current) return;
+      const { ui } = context();
+      const seconds = (await opened().catch(() => null))?.settings.prompt_wait_s ?? PI_DEFAULTS.prompt_wait_s;
+      if (board.current().running) {
+        ui.notify(`An interrupted call is being finished; the prompt waits for it, ${seconds} s at the most`, "info");
+      }
+      holdsPrompt = true;
+      const isOver = await settledWithin(current, seconds * 1000, clock);
+      holdsPrompt = false;
+      if (isOver) return;
+      ui.notify("The interrupted call is not finished yet; the prompt goes out without its result", "warning");
+    },
+  };
+}

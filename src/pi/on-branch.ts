@@ -3,26 +3,30 @@ import { agentDirOf } from "../models/index.ts";
 import { nullIfFailed } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
-import type { Session } from "../session/index.ts";
-import type { PiSettings } from "../settings/index.ts";
-import { PI_DEFAULTS } from "../settings/index.ts";
+import { type Session, type LoadResult, summaryOf } from "../session/index.ts";
+import { type PiSettings, PI_DEFAULTS } from "../settings/index.ts";
+
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
-import type { BranchView } from "./branch/entries.ts";
-import { readBranch, type StartEntry } from "./branch/entries.ts";
-import type { Conversations } from "./conversation.ts";
-import { openConversations } from "./conversation.ts";
+import { type BranchView, readBranch, type StartEntry, type BranchHead } from "./branch/entries.ts";
+
+import { type Conversations, openConversations } from "./conversation.ts";
+
 import { announcementsOn } from "./events.ts";
 import { type PiActions, type PiContext, quitsByAbort, reserveOf, type ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
-import { type Outside, openOutside } from "./outside/index.ts";
+import { type Outside, openOutside, type Asked } from "./outside/index.ts";
 import { openReading } from "./reading.ts";
-import type { StateBoard } from "./runs/board.ts";
-import { openStateBoard } from "./runs/board.ts";
+import { type StateBoard, openStateBoard, type ContextState } from "./runs/board.ts";
+
 import { openDeparture } from "./runs/departure.ts";
-import type { Runs } from "./runs/runs.ts";
-import { type Called, openRuns, type RunOutcome, type Work } from "./runs/runs.ts";
-import { showBranch, showConversation, showSession } from "./runs/show-branch.ts";
+import { type Runs, type Called, openRuns, type RunOutcome, type Work } from "./runs/runs.ts";
+
+import { unreadSentence } from "../context/index.ts";
+
+import type { Store } from "../store/index.ts";
+
+import { statsOf } from "./recovery/recorded.ts";
 
 /** The branch that Pi stands on, as calls and recovery use it. */
 export interface OnBranch {
@@ -140,4 +144,68 @@ function hostOf({ context, settings }: OnBranch) {
 
 export function toolNamed(name: string): Tool | undefined {
   return tools.find((tool) => tool.name === name);
+}
+
+/** Brings the board up to the branch. Nothing is opened for a branch on which RLM was not used. @throws RlmError */
+async function showBranch(
+  board: StateBoard,
+  { head, completed, isUsed }: BranchView,
+  open: () => Promise<Opened>,
+): Promise<void> {
+  board.change({ checkpoints: completed.size });
+  if (!isUsed) return;
+  const { sessions, store } = await open();
+  const current = sessions.current();
+  const isThere = head?.session === current?.id && head?.checkpoint === store.head(current?.id ?? "");
+  if (current && (!head || isThere)) return showSession(board, current, store.head(current.id));
+  board.change({
+    session: head?.session ?? null,
+    checkpoint: head?.checkpoint ?? null,
+    budget: null,
+    context: head && (await contextOf(store, head)),
+  });
+}
+
+/** Shows a session that is open. */
+function showSession(board: StateBoard, session: Session, checkpoint: string | null): void {
+  const stats = session.stats();
+  const context = stats && contextState(stats);
+  board.change({ session: session.id, checkpoint, budget: session.budget(), context });
+}
+
+/** Brings the board up to what of the conversation is outside. If Pi has left the session, nothing is shown anew. */
+function showConversation(board: StateBoard, asked: Pick<Asked, "overview" | "size">): void {
+  try {
+    const { objects, epochs } = asked.overview();
+    const out = objects.filter(({ is }) => is !== "in");
+    const isShown = epochs.length > 0 && out.length > 0;
+    if (!isShown && board.current().conversation === null) return;
+    const tokens = out.reduce((sum, object) => sum + object.tokens, 0);
+    board.change({ conversation: isShown ? { objects: out.length, tokens, next: asked.size() } : null });
+  } catch {
+    // What is shown must not end what Pi does.
+  }
+}
+
+/** The context of a session that is not open. What the session says of itself is cheaper to read, and often suffices. */
+async function contextOf(store: Store, head: BranchHead): Promise<ContextState | null> {
+  const row = await store.find(head.session);
+  if (!row || head.context === null) return null;
+  const { context } = summaryOf(row);
+  if (!context || row.head !== head.checkpoint) {
+    const stats = await statsOf(store, head.context);
+    return stats && contextState(stats);
+  }
+  const { sources, chars } = context;
+  return { sources, chars, tokens_estimate: Math.floor(chars / 4), documents: null };
+}
+
+function contextState(stats: LoadResult["stats"]): ContextState {
+  return {
+    sources: stats.sources,
+    chars: stats.length_chars,
+    tokens_estimate: stats.length_tokens_estimate,
+    documents: stats.document_count,
+    unread: unreadSentence(stats.skipped, "stats().skipped in a cell"),
+  };
 }

@@ -17,7 +17,6 @@ export { runTool } from "./interrupted.ts";
 export { askAnswer } from "./rlm_ask.ts";
 export { placedArguments } from "./rlm_load.ts";
 export type { SessionHost } from "./session-host.ts";
-export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";
 export { unfinishedOf } from "./unfinished.ts";
 
 export const TOOL_SETS = ["core", "all"] as const;
@@ -35,4 +34,14 @@ export function serverTools(set: ToolSet, host: SessionHost): readonly Tool[] {
     rlm_wait(host),
   ];
   return set === "core" ? core : [...core, ...KEEPING];
+}
+
+/** The most that the texts of all tools may add to every request, tokens. */
+export const TOOLS_BUDGET = 2_650;
+
+/** The size that a tool adds to every request, tokens at four characters each: schema and description, snippet and guidelines. */
+export function toolTokens({ name, description, parameters, promptSnippet, guidelines }: Tool): number {
+  const schema = JSON.stringify({ name, description, parameters });
+  const prompt = [`- ${name}: ${promptSnippet}`, ...guidelines.map((line) => `- ${line}`)].join("\n");
+  return Math.ceil((schema.length + prompt.length) / 4);
 }

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openKnownLoads } from "../../src/context/load/known-loads.ts";
 import { load } from "../../src/context/load/load.ts";
-import { openKeptTexts, textKey } from "../../src/documents/kept.ts";
+import { openKeptTexts, textKey } from "../../src/documents/read.ts";
 import type { DocumentOptions } from "../../src/documents/kinds.ts";
 import { canMount, fillBut, smallDisk } from "../support/small-disk.ts";
 import { folderWith } from "../support/tree.ts";

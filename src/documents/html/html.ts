@@ -2,7 +2,6 @@ import { type Growing, growing, Unreadable } from "../growing.ts";
 import { type Shift, type Shifting, shifting } from "../labels.ts";
 import { type Attributes, parse } from "../markup.ts";
 import { type HtmlList, itemsOfLists, LISTS, labelIn, listOf } from "./lists.ts";
-import { signsAround } from "./math.ts";
 import { type HtmlTable, openTable } from "./tables.ts";
 
 /** The same for each of these elements. */
@@ -369,4 +368,30 @@ function end(html: Html, name: string): void {
     if (kind === "gap" && html.lists.length === 0) html.text.gap();
     else html.text.line();
   }
+}
+
+/** Lines that elements of MathML become. `{}` is an argument. What stands before the last one stands before those behind it, too. */
+const FORMS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    mfrac: "({})/({})",
+    msqrt: "√({}{})",
+    mroot: "({})^(1/({}))",
+    msup: "{}^({})",
+    mover: "{}^({})",
+    msub: "{}_({})",
+    munder: "{}_({})",
+    msubsup: "{}_({})^({})",
+    munderover: "{}_({})^({})",
+    mtable: "{}; {}",
+    mtr: "{} {}",
+  }),
+);
+
+/** The signs around the arguments of an element of MathML in a line; undefined if its words stand as they are. */
+function signsAround(
+  name: string,
+  { open = "(", close = ")", separators = "," }: Attributes,
+): string[] | undefined {
+  const form = name === "mfenced" ? `${open}{}${separators.charAt(0)}{}${close}` : FORMS.get(name);
+  return form?.split("{}");
 }

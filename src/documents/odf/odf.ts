@@ -6,7 +6,6 @@ import { type BlockKind, block, refuseEncrypted, type Table, tableOf } from "../
 import { symbols } from "../symbols.ts";
 import { type Handlers, openXml, textsIn, walkXml } from "../xml.ts";
 import { beginItem, headingLabel, labelIn, type OdfLists, openList, openLists } from "./lists.ts";
-import { objectHandlers } from "./objects.ts";
 import {
   begin,
   beginNote,
@@ -24,6 +23,9 @@ import {
   writeNotes,
 } from "./story.ts";
 import { listStyleHandlers, noStyles, styleHandlers, styleOf } from "./styles.ts";
+import { posix } from "node:path";
+
+import { textOfHtml } from "../html/html.ts";
 
 /** Elements whose text is not a text of the document, or is told as another loss. */
 const SILENT = new Set([
@@ -209,4 +211,41 @@ function loseHeaders(source: string, text: Growing): void {
     const said = textsIn(source, `style:${name}`, `style:${name}`, "text:page-number");
     for (const one of said) if (one.trim() !== "") text.lose("header or footer");
   }
+}
+
+/** Takes equations, and tells of objects that are not read. @param say told of the words of an equation */
+function objectHandlers(parts: Parts, text: Growing, say: (words: string) => void): Handlers {
+  const lose = (kind: string) => () => text.lose(kind);
+  const read = new Map<string, string>();
+  return {
+    "draw:object"({ "xlink:href": href }) {
+      // Without a reference it holds its content here.
+      if (href === undefined) return;
+      const words = read.get(href) ?? wordsOf(parts.text(posix.join(href, "content.xml")), text);
+      read.set(href, words);
+      say(words);
+    },
+    "draw:object-ole": lose("embedded object"),
+    "draw:applet": lose("embedded object"),
+    "draw:floating-frame": lose("embedded object"),
+    "draw:plugin": lose("recording"),
+    "draw:control": lose("form field"),
+    "text:script": lose("macro"),
+    "office:binary-data": lose("image"),
+    math: lose("equation"),
+    "draw:image"({ "xlink:href": href = "" }) {
+      if (/^[a-z][a-z\d+.-]+:|^\.\.\//i.test(href)) text.lose("image");
+    },
+  };
+}
+
+/** The words of an equation: as its author wrote it, or as a line. Another object is a loss. */
+function wordsOf(source: string, text: Growing): string {
+  let kind = "embedded object";
+  walkXml(source, { math: () => (kind = "equation"), "office:chart": () => (kind = "chart") });
+  if (kind !== "equation") text.lose(kind);
+  if (kind !== "equation") return "";
+  const [typed] = textsIn(source, "annotation", "annotation");
+  // Older programs write a prefix before each name.
+  return (typed || textOfHtml(source.replace(/(<\/?)\w+:(?=m)/g, "$1"), text)).trim();
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import type { ExtensionAPI, ExtensionUIContext } from "@mariozechner/pi-coding-agent";
 import { systemClock } from "../../../runtime/index.ts";
 import { homeFolder } from "../../platform/home.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
@@ -11,9 +11,10 @@ import type { Lifecycle } from "../lifecycle.ts";
 import { settingsAt } from "../opened/opened.ts";
 import { registerCommands } from "./commands.ts";
 import { openControl } from "./control.ts";
-import { tellLeftRuns } from "./left-runs.ts";
 import { type KnownCalls, rowRenderers } from "./rows.ts";
 import { showWidget } from "./widget.ts";
+
+import { leftRuns, watchLeftRuns } from "../runs/left.ts";
 
 /** The view of Belay in Pi: rows of the conversation, a line below the editor, `/rlm`. */
 export function openView(): Pick<ExtensionParts, "renderers" | "attach"> {
@@ -97,3 +98,21 @@ export function tellFirstRun(cwd: string, tell: (text: string) => void, env: Nod
 const NOTICE =
   "RLM is on: when a conversation grows long, its old objects (messages and results) are sent as short stubs, and the model reads them again when it " +
   "needs them. Nothing is lost. /rlm shows the state, and /rlm off ends it on a branch.";
+
+/** The place of the line in Pi's footer. */
+const STATUS = "rlm-background";
+
+/** Shows calls that run on in sessions that Pi has left, in one line of its footer, until the returned function is called. */
+function tellLeftRuns(ui: Pick<ExtensionUIContext, "setStatus" | "notify">): () => void {
+  const show = () => {
+    const names = leftRuns().map(({ tool }) => tool);
+    ui.setStatus(STATUS, names.length > 0 ? `rlm: running on after you left: ${names.join(", ")}` : undefined);
+  };
+  show();
+  return watchLeftRuns((over) => {
+    show();
+    if (!over) return;
+    const how = over.isSuspended() ? "waits for you" : "is over; its result waits";
+    ui.notify(`${over.tool}, which ran on after you left, ${how} in that session`, "info");
+  });
+}

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
-import { openFree } from "../../../src/mcp/free-session.ts";
+import { openFree } from "../../../src/mcp/connection.ts";
 import { folderSession } from "../../../src/mcp/session-name.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { ERAS, openPair, project } from "./pair.ts";

@@ -11,7 +11,7 @@ import { namesOf } from "../../../src/mcp/session-name.ts";
 import { failure, isFailureCode } from "../../../src/models/failure.ts";
 import { noModelCure, refusalOf } from "../../../src/models/models.ts";
 import { checkSessionName } from "../../../src/platform/session-name.ts";
-import { readArguments } from "../../../src/tools/arguments.ts";
+import { readArguments } from "../../../src/tools/rlm_load.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";
 
 const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);
