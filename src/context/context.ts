@@ -3,8 +3,15 @@ import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "../documents/conversions.ts";
 import type { Converted } from "../documents/growing.ts";
 import { inSlices } from "./pauses.ts";
-import { isRouteFile, type RouteEntry, parseRoutes } from "./routes/entries.ts";
-import { allSkipped, type SkippedFile, type SkippedStats, type SourceSkips, skippedStats, withSkipsOf } from "./skipped.ts";
+import { isRouteFile, parseRoutes, type RouteEntry } from "./routes/entries.ts";
+import {
+  allSkipped,
+  type SkippedFile,
+  type SkippedStats,
+  type SourceSkips,
+  skippedStats,
+  withSkipsOf,
+} from "./skipped.ts";
 import { type Text, textFromPartsInSlices } from "./text/text.ts";
 
 /** A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of P. */

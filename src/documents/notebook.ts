@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
+import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
 import { withoutMark } from "../context/text/decode.ts";
 import { damaged, type Growing } from "./growing.ts";
 import { textOfHtml } from "./html/html.ts";
-import { stripVTControlCharacters } from "node:util";
 
 /** A cell, an output, or another part of a notebook. Nothing is known of its values. */
 type Named = Readonly<Record<string, unknown>>;

@@ -1,10 +1,14 @@
+import { createHash } from "node:crypto";
+import { readFile, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { LIMITS } from "../../runtime/index.ts";
 import type { FileDocuments, NamedFile } from "../context/load/file-content.ts";
+import { keepFile } from "../context/load/kept-files.ts";
 import type { LoadOptions } from "../context/load/reading.ts";
 import { errnoOf, type Refusal } from "../context/load/roots.ts";
 import type { ContextSize } from "../context/load/size.ts";
+import { inSlices, pauses } from "../context/pauses.ts";
 import type { Decoding } from "../context/text/decode.ts";
 import { type Asked, readInChild } from "./children.ts";
 import { withCopy } from "./copies.ts";
@@ -15,11 +19,6 @@ import { type Answer, answerFrame, answerOf, frameIn } from "./messages.ts";
 import { ownReader, readByOwn } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
 import type { RowsAsked } from "./rows.ts";
-import { createHash } from "node:crypto";
-import { readFile, utimes } from "node:fs/promises";
-
-import { keepFile } from "../context/load/kept-files.ts";
-import { inSlices, pauses } from "../context/pauses.ts";
 
 /** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
 export async function documentsOfOriginal(

@@ -1,4 +1,4 @@
-import { type Json, wordedEnvelope, type Wording } from "../../runtime/index.ts";
+import { type Json, type Wording, wordedEnvelope } from "../../runtime/index.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { jsonText } from "../platform/visible.ts";
 import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope, withWarnings } from "../tools/index.ts";

@@ -1,6 +1,18 @@
-import { RlmError, type Clock } from "../../runtime/index.ts";
+import { type Clock, RlmError } from "../../runtime/index.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
-import { askAnswer, finished, placedArguments, runTool, type SessionHost, type Signals, serverTools, type Tool, type ToolEnvelope, type ToolSet, changedSentence } from "../tools/index.ts";
+import {
+  askAnswer,
+  changedSentence,
+  finished,
+  placedArguments,
+  runTool,
+  type SessionHost,
+  type Signals,
+  serverTools,
+  type Tool,
+  type ToolEnvelope,
+  type ToolSet,
+} from "../tools/index.ts";
 import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
 import { OF_CALL } from "./call-key.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";

@@ -1,15 +1,14 @@
+import { parse } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, RlmError } from "../../runtime/index.ts";
+import { canonical } from "../context/index.ts";
+import { nullIf } from "../platform/errors.ts";
 import { openedOnce } from "../platform/opened-once.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
 import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
 import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
 import type { SessionSource } from "./session-source.ts";
-import { parse } from "node:path";
-import { canonical } from "../context/index.ts";
-
-import { nullIf } from "../platform/errors.ts";
 
 /** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
 export interface Connection {

@@ -1,5 +1,6 @@
-import { createMcpHandler, CLIENT_INFO_META_KEY } from "@modelcontextprotocol/server";
-import { systemClock, type Clock } from "../../runtime/index.ts";
+import { CLIENT_INFO_META_KEY, createMcpHandler } from "@modelcontextprotocol/server";
+import { type Clock, systemClock } from "../../runtime/index.ts";
+import { isRecord } from "../platform/json.ts";
 import { inLine } from "../platform/visible.ts";
 import { openClientSession } from "./client-session.ts";
 import { type Asked, type Client, type ClientBounds, openKnownClients } from "./known-clients.ts";
@@ -7,8 +8,6 @@ import { isGiven, type OwnClientParts, openOwnClient } from "./own-client.ts";
 import { refusal } from "./refusal.ts";
 import type { ReplayBounds } from "./replay.ts";
 import { serverFor } from "./serve.ts";
-
-import { isRecord } from "../platform/json.ts";
 
 /**
  * Clients over HTTP. One of the older era is known by the id that it was given, and has a session of its own. Requests of the newer

@@ -1,8 +1,10 @@
 import type { Context } from "../context/index.ts";
+import { messageOf } from "../platform/errors.ts";
+import { PI_DEFAULTS } from "../settings/index.ts";
 import type { Tool } from "../tools/index.ts";
 import type { BranchView } from "./branch/entries.ts";
-import { type PiActions, type PiContext, type ToolResultMessage, contextLeft } from "./host.ts";
-import { openBranch, runAtHead, type OnBranch } from "./on-branch.ts";
+import { contextLeft, type PiActions, type PiContext, type ToolResultMessage } from "./host.ts";
+import { type OnBranch, openBranch, runAtHead } from "./on-branch.ts";
 import type { Opened, OpenedParts } from "./opened/opened.ts";
 import type { CompactionWish, PiAnswer } from "./outside/compaction.ts";
 import type { FoldMessage } from "./outside/fold.ts";
@@ -11,15 +13,10 @@ import { withAnswers } from "./recovery/answers-in-context.ts";
 import { insert, recover } from "./recovery/recover.ts";
 import { endTornLine } from "./recovery/torn-tail.ts";
 import type { StateBoard } from "./runs/board.ts";
-import { leftRunIn, keepLeftRun, leftRuns } from "./runs/left.ts";
-import { type Runs, type Called, cancelledBeforeStart, type RunOutcome } from "./runs/runs.ts";
-
-import { PI_DEFAULTS } from "../settings/index.ts";
-
-import { settledWithin, settledOrAborted } from "./waiting.ts";
-import { messageOf } from "../platform/errors.ts";
-
+import { keepLeftRun, leftRunIn, leftRuns } from "./runs/left.ts";
+import { type Called, cancelledBeforeStart, type RunOutcome, type Runs } from "./runs/runs.ts";
 import { harmless } from "./view/texts.ts";
+import { settledOrAborted, settledWithin } from "./waiting.ts";
 
 /** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */
 export interface Lifecycle {

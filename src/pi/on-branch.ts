@@ -1,32 +1,25 @@
 import type { Clock } from "../../runtime/index.ts";
+import { unreadSentence } from "../context/index.ts";
 import { agentDirOf } from "../models/index.ts";
 import { nullIfFailed } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
-import { type Session, type LoadResult, summaryOf } from "../session/index.ts";
-import { type PiSettings, PI_DEFAULTS } from "../settings/index.ts";
-
+import { type LoadResult, type Session, summaryOf } from "../session/index.ts";
+import { PI_DEFAULTS, type PiSettings } from "../settings/index.ts";
+import type { Store } from "../store/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
-import { type BranchView, readBranch, type StartEntry, type BranchHead } from "./branch/entries.ts";
-
+import { type BranchHead, type BranchView, readBranch, type StartEntry } from "./branch/entries.ts";
 import { type Conversations, openConversations } from "./conversation.ts";
-
 import { announcementsOn } from "./events.ts";
 import { type PiActions, type PiContext, quitsByAbort, reserveOf, type ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
-import { type Outside, openOutside, type Asked } from "./outside/index.ts";
+import { type Asked, type Outside, openOutside } from "./outside/index.ts";
 import { openReading } from "./reading.ts";
-import { type StateBoard, openStateBoard, type ContextState } from "./runs/board.ts";
-
-import { openDeparture } from "./runs/departure.ts";
-import { type Runs, type Called, openRuns, type RunOutcome, type Work } from "./runs/runs.ts";
-
-import { unreadSentence } from "../context/index.ts";
-
-import type { Store } from "../store/index.ts";
-
 import { statsOf } from "./recovery/recorded.ts";
+import { type ContextState, openStateBoard, type StateBoard } from "./runs/board.ts";
+import { openDeparture } from "./runs/departure.ts";
+import { type Called, openRuns, type RunOutcome, type Runs, type Work } from "./runs/runs.ts";
 
 /** The branch that Pi stands on, as calls and recovery use it. */
 export interface OnBranch {

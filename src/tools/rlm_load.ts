@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { RlmError } from "../../runtime/index.ts";
+import { parseJson } from "../platform/json.ts";
 import { typedPath } from "../platform/typed-path.ts";
 import type { LoadResult, Session } from "../session/index.ts";
 import { changedSentence } from "./changed-files.ts";
 import { defineTool, type RecordedCall, type Tool } from "./define.ts";
 import { plainJson } from "./parameters.ts";
 import { unfinishedOf } from "./unfinished.ts";
-import { parseJson } from "../platform/json.ts";
 
 const PATH = { type: "string", description: "Relative to the working directory, or absolute" } as const;
 

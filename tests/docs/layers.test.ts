@@ -48,10 +48,6 @@ const WRONG: readonly [file: string, specifier: string][] = [
   ["src/cli/running/exec.ts", "../../session/session.ts"],
   ["src/cli/running/exec.ts", "../../settings/config.ts"],
   ["src/pi/extension.ts", "../session/session.ts"],
-  ["src/read-cache/decide.ts", "../pi/index.ts"],
-  ["src/read-cache/decide.ts", "diff"],
-  ["src/read-cache/serve.ts", "@mariozechner/pi-coding-agent"],
-  ["src/pi/read-cache/follow.ts", "../../read-cache/decide.ts"],
 ];
 
 const RIGHT: readonly [file: string, specifier: string][] = [
@@ -75,7 +71,6 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/session/session.ts", "../store/index.ts"],
   ["src/store/sqlite/sqlite.ts", "node:sqlite"],
   ["src/platform/patch.ts", "diff"],
-  ["src/pi/extension.ts", "../read-cache/index.ts"],
   ["src/pi/extension.ts", "@mariozechner/pi-coding-agent"],
   ["src/pi/extension.ts", "../tools/index.ts"],
   ["tests/runtime/machine.test.ts", "../../runtime/machine.ts"],

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { jsonLines } from "../src/cli/belay.ts";
 
-const FOLDER = join(ROOT, "src/read-cache");
+const FOLDER = join(ROOT, "src/pi/read-cache");
 const files = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), "utf8")]));
 const exported = [...files].flatMap(([, code]) =>
   [...code.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name = ""]) => name),

@@ -4,7 +4,7 @@ import { type NextLiteral, openLiterals } from "./literals.ts";
 import { openNative } from "./native.ts";
 import type { FindPattern } from "./pattern.ts";
 import type { Haystack } from "./wasm.ts";
-import { afterLineFeed, before, boundary, next, windowEnd, LINE_FEED } from "./window.ts";
+import { afterLineFeed, before, boundary, LINE_FEED, next, windowEnd } from "./window.ts";
 
 /** Bytes of text given to the engine at once: from `smallest`, growing to `largest` while matches are rare. */
 export interface Windows {

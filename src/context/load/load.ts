@@ -1,6 +1,17 @@
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { freeBytes, LIMITS } from "../../../runtime/index.ts";
-import { type Context, changesSkips, extendContext, type LoadedFile, type LoadedSource, unchangedIn, type Pause } from "../context.ts";
+import type { DocumentOptions } from "../../documents/kinds.ts";
+import {
+  type Context,
+  changesSkips,
+  extendContext,
+  type LoadedFile,
+  type LoadedSource,
+  type Pause,
+  unchangedIn,
+} from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import type { SkippedFile } from "../skipped.ts";
 import {
@@ -30,11 +41,7 @@ import {
 import { locate, openRoots } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { type FileContent, readListed, readNamed, textBytes } from "./text-file.ts";
-import { compareUnits, walk, type Walk, type WalkedFile } from "./walk.ts";
-import { createHash } from "node:crypto";
-import { existsSync, lstatSync } from "node:fs";
-
-import type { DocumentOptions } from "../../documents/kinds.ts";
+import { compareUnits, type Walk, type WalkedFile, walk } from "./walk.ts";
 
 /** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
 export type Source =

@@ -388,10 +388,7 @@ const FORMS: ReadonlyMap<string, string> = new Map(
 );
 
 /** The signs around the arguments of an element of MathML in a line; undefined if its words stand as they are. */
-function signsAround(
-  name: string,
-  { open = "(", close = ")", separators = "," }: Attributes,
-): string[] | undefined {
+function signsAround(name: string, { open = "(", close = ")", separators = "," }: Attributes): string[] | undefined {
   const form = name === "mfenced" ? `${open}{}${separators.charAt(0)}{}${close}` : FORMS.get(name);
   return form?.split("{}");
 }

@@ -1,5 +1,7 @@
+import { posix } from "node:path";
 import type { Parts } from "../archives.ts";
 import type { Growing } from "../growing.ts";
+import { textOfHtml } from "../html/html.ts";
 import { boundedNumber } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
 import { type BlockKind, block, refuseEncrypted, type Table, tableOf } from "../office.ts";
@@ -23,9 +25,6 @@ import {
   writeNotes,
 } from "./story.ts";
 import { listStyleHandlers, noStyles, styleHandlers, styleOf } from "./styles.ts";
-import { posix } from "node:path";
-
-import { textOfHtml } from "../html/html.ts";
 
 /** Elements whose text is not a text of the document, or is told as another loss. */
 const SILENT = new Set([

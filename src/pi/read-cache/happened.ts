@@ -1,18 +1,11 @@
 import * as v from "valibot";
 import { remembered } from "../../platform/remembered.ts";
-import {
-  canName,
-  digest,
-  type Happened,
-  type Known,
-  knownOf,
-  type Meta,
-  metaIn,
-  REFRESH_ENTRY,
-  refreshIn,
-} from "../../read-cache/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { type Call, callsOf, messageOf, onlyText, type PiMessage } from "../outside/message.ts";
+import { digest } from "./digest.ts";
+import { type Happened, type Known, knownOf } from "./known.ts";
+import { type Meta, metaIn, REFRESH_ENTRY, refreshIn } from "./meta.ts";
+import { canName } from "./path.ts";
 
 /** The parts with which a branch is read. */
 export interface BranchReading {

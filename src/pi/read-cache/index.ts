@@ -1,16 +1,17 @@
 import type { ExtensionAPI, ExtensionContext, ExtensionUIContext } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
-import { META_KEY, openTexts } from "../../read-cache/index.ts";
 import type { PiSettings } from "../../settings/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
 import { say } from "../view/texts.ts";
 import { settledWithin } from "../waiting.ts";
 import { openReadFollower, type ReadFollower } from "./follow.ts";
+import { META_KEY } from "./meta.ts";
 import { REFRESH_TOOL, type RefreshParts, refresh, refreshTool, wishIn } from "./refresh.ts";
 import { openSent } from "./sent.ts";
 import { statusLine, statusOf } from "./status.ts";
+import { openTexts } from "./texts.ts";
 
 /** The read cache while one instance of the extension lives. It does nothing unless a setting turns it on. */
 export interface ReadCache {

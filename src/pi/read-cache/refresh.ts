@@ -1,15 +1,9 @@
 import type { ToolDefinition } from "@mariozechner/pi-coding-agent";
-import {
-  badRange,
-  FULL,
-  isThere,
-  REFRESH_ENTRY,
-  type Refresh,
-  readPath,
-  readTextFile,
-  scopeOf,
-  suffixOf,
-} from "../../read-cache/index.ts";
+import { readTextFile } from "./file.ts";
+import { REFRESH_ENTRY, type Refresh } from "./meta.ts";
+import { isThere, readPath } from "./path.ts";
+import { FULL, scopeOf } from "./scope.ts";
+import { badRange, suffixOf } from "./texts.ts";
 
 export const REFRESH_TOOL = "readcache_refresh";
 

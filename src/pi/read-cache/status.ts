@@ -1,9 +1,12 @@
 import { relative } from "node:path";
 import { compact } from "../../platform/figures.ts";
-import { FULL, knownOf, type Meta, type Served } from "../../read-cache/index.ts";
 import { oneLine } from "../view/texts.ts";
 import type { ReadContext, ReadFollower } from "./follow.ts";
 import { answersOn, type BranchReading, happenedTo } from "./happened.ts";
+import { knownOf } from "./known.ts";
+import type { Meta } from "./meta.ts";
+import { FULL } from "./scope.ts";
+import type { Served } from "./serve.ts";
 
 const SHOWN_FILES = 10;
 const SHOWN_SCOPES = 5;

@@ -9,12 +9,11 @@ import type { ExtensionParts } from "../extension.ts";
 import { fromHost, hostHas } from "../host-functions.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { settingsAt } from "../opened/opened.ts";
+import { leftRuns, watchLeftRuns } from "../runs/left.ts";
 import { registerCommands } from "./commands.ts";
 import { openControl } from "./control.ts";
 import { type KnownCalls, rowRenderers } from "./rows.ts";
 import { showWidget } from "./widget.ts";
-
-import { leftRuns, watchLeftRuns } from "../runs/left.ts";
 
 /** The view of Belay in Pi: rows of the conversation, a line below the editor, `/rlm`. */
 export function openView(): Pick<ExtensionParts, "renderers" | "attach"> {

@@ -196,7 +196,7 @@ test("no cure has a client's model type a command: those are for its user", () =
       if (TYPED.test(clause)) expect(clause, suggestion).toMatch(/\buser\b/);
     }
   }
-  const names = ["answer", "calls", "connection", "resources", "running", "sharers", "status", "wording"];
+  const names = ["answer", "calls", "connection", "resources", "running", "status", "http-clients"];
   for (const name of names) {
     const lines = readFileSync(new URL(`../../../src/mcp/${name}.ts`, import.meta.url), "utf8").split("\n");
     const strings = lines.filter((line) => /["`]/.test(line) && /\bbelay [a-z]/.test(line));

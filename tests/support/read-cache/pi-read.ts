@@ -1,4 +1,4 @@
-import type { ReadResult } from "../../../src/read-cache/proof.ts";
+import type { ReadResult } from "../../../src/pi/read-cache/proof.ts";
 
 /** What a call of `read` asks for. */
 export interface Asked {

@@ -1,11 +1,11 @@
 import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
+import { sha256 } from "../../../src/pi/read-cache/digest.ts";
 import { type BranchReading, happenedTo, knownAt } from "../../../src/pi/read-cache/happened.ts";
-import { sha256 } from "../../../src/read-cache/digest.ts";
-import { candidateOf, type Known, knownOf } from "../../../src/read-cache/known.ts";
-import type { Meta, Mode } from "../../../src/read-cache/meta.ts";
-import { prove, type Shown } from "../../../src/read-cache/proof.ts";
-import { scopeOf } from "../../../src/read-cache/scope.ts";
-import { serve } from "../../../src/read-cache/serve.ts";
+import { candidateOf, type Known, knownOf } from "../../../src/pi/read-cache/known.ts";
+import type { Meta, Mode } from "../../../src/pi/read-cache/meta.ts";
+import { prove, type Shown } from "../../../src/pi/read-cache/proof.ts";
+import { scopeOf } from "../../../src/pi/read-cache/scope.ts";
+import { serve } from "../../../src/pi/read-cache/serve.ts";
 import { type Asked, piRead } from "./pi-read.ts";
 import { believed, type Seen } from "./reader.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { digest, sha256 } from "../../../src/read-cache/digest.ts";
-import { candidateOf, type Happened, isOfOneState, knownOf } from "../../../src/read-cache/known.ts";
-import type { Meta, Mode } from "../../../src/read-cache/meta.ts";
-import { FULL } from "../../../src/read-cache/scope.ts";
+import { digest, sha256 } from "../../../../src/pi/read-cache/digest.ts";
+import { candidateOf, type Happened, isOfOneState, knownOf } from "../../../../src/pi/read-cache/known.ts";
+import type { Meta, Mode } from "../../../../src/pi/read-cache/meta.ts";
+import { FULL } from "../../../../src/pi/read-cache/scope.ts";
 
 const TOTAL = 40;
 const hash = (version: string) => sha256(version);

@@ -1,4 +1,4 @@
-import { messageOf } from "../platform/errors.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { sha256 } from "./digest.ts";
 
 export type Texts = ReturnType<typeof openTexts>;

@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
-import { patchOf } from "../../../src/platform/patch.ts";
-import { type DecideParts, decide } from "../../../src/read-cache/decide.ts";
-import { digest, sha256 } from "../../../src/read-cache/digest.ts";
-import type { Known } from "../../../src/read-cache/known.ts";
-import { prove } from "../../../src/read-cache/proof.ts";
-import { type Asked, piRead } from "../../support/read-cache/pi-read.ts";
+import { type DecideParts, decide } from "../../../../src/pi/read-cache/decide.ts";
+import { digest, sha256 } from "../../../../src/pi/read-cache/digest.ts";
+import type { Known } from "../../../../src/pi/read-cache/known.ts";
+import { prove } from "../../../../src/pi/read-cache/proof.ts";
+import { patchOf } from "../../../../src/platform/patch.ts";
+import { type Asked, piRead } from "../../../support/read-cache/pi-read.ts";
 
 const lines = Array.from({ length: 61 }, (_, n) => `const value${n + 1} = "${"x".repeat(30)}";`);
 const V1 = lines.join("\n");

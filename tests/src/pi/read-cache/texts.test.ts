@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sha256 } from "../../../src/read-cache/digest.ts";
-import { openTexts } from "../../../src/read-cache/texts.ts";
+import { sha256 } from "../../../../src/pi/read-cache/digest.ts";
+import { openTexts } from "../../../../src/pi/read-cache/texts.ts";
 
 /** A store in memory that says what it was asked. */
 function store(rows = new Map<string, string>()) {

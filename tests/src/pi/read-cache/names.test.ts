@@ -2,11 +2,11 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { mustRun } from "../../../scripts/process.ts";
-import { isSensitive, readTextFile } from "../../../src/read-cache/file.ts";
-import { canName, readPath } from "../../../src/read-cache/path.ts";
-import { suffixOf } from "../../../src/read-cache/texts.ts";
-import { folderWith } from "../../support/tree.ts";
+import { mustRun } from "../../../../scripts/process.ts";
+import { isSensitive, readTextFile } from "../../../../src/pi/read-cache/file.ts";
+import { canName, readPath } from "../../../../src/pi/read-cache/path.ts";
+import { suffixOf } from "../../../../src/pi/read-cache/texts.ts";
+import { folderWith } from "../../../support/tree.ts";
 
 test.for([
   ...[".env", ".env.local", "Server.PEM", "id_rsa", "id_ed25519.pub", "x.key", ".npmrc", "credentials.json"],

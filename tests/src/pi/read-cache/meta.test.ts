@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { digest, sha256 } from "../../../src/read-cache/digest.ts";
-import { hasMeta, metaIn, refreshIn } from "../../../src/read-cache/meta.ts";
+import { digest, sha256 } from "../../../../src/pi/read-cache/digest.ts";
+import { hasMeta, metaIn, refreshIn } from "../../../../src/pi/read-cache/meta.ts";
 
 const META = {
   ...{ v: 1, pathKey: "/p/a", scopeKey: "r:2:4", servedHash: sha256("file"), mode: "full", totalLines: 9 },

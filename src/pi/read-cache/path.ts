@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { withHome } from "../platform/home.ts";
+import { withHome } from "../../platform/home.ts";
 
 // As Pi finds the file that a model names. A wrong guess does no harm: what is read there does not fit what Pi sends.
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { prove } from "../../../src/read-cache/proof.ts";
-import { piRead } from "../../support/read-cache/pi-read.ts";
+import { prove } from "../../../../src/pi/read-cache/proof.ts";
+import { piRead } from "../../../support/read-cache/pi-read.ts";
 
 const FILE = "one\ntwo\nthree\nfour\nfive\n";
 

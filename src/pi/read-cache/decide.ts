@@ -1,4 +1,4 @@
-import type { Patch } from "../platform/patch.ts";
+import type { Patch } from "../../platform/patch.ts";
 import { digest } from "./digest.ts";
 import type { TextFile } from "./file.ts";
 import { candidateOf, isOfOneState, type Known } from "./known.ts";

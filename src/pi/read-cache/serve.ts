@@ -1,4 +1,4 @@
-import type { Patch } from "../platform/patch.ts";
+import type { Patch } from "../../platform/patch.ts";
 import { type DecideParts, decide, type ProvenRead } from "./decide.ts";
 import { digest } from "./digest.ts";
 import type { Meta } from "./meta.ts";
@@ -43,6 +43,6 @@ export async function serve(
 
 /** The library of diffs is loaded with the first one. */
 async function patch(before: string, after: string): Promise<Patch | null> {
-  const { patchOf } = await import("../platform/patch.ts");
+  const { patchOf } = await import("../../platform/patch.ts");
   return patchOf(before, after);
 }
