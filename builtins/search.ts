@@ -1,4 +1,4 @@
-import { type CallScope, LIMITS, RlmError } from "../runtime/index.ts";
+import { type CallScope, hasCode, LIMITS } from "../runtime/index.ts";
 import { atLeastOne, defineBuiltin, optional, string } from "./define.ts";
 import type { ContextServices } from "./services.ts";
 
@@ -51,8 +51,7 @@ function prepare(context: ContextServices, scope: CallScope): void {
   try {
     context.prepareSearch(tell, scope.checkTime);
   } catch (error) {
-    if (error instanceof RlmError && error.code === "js_timeout")
-      scope.warn(`search_index_unfinished: ${done} is kept`);
+    if (hasCode(error, "js_timeout")) scope.warn(`search_index_unfinished: ${done} is kept`);
     throw error;
   }
 }

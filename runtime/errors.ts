@@ -115,8 +115,11 @@ export class RlmError extends Error {
 }
 
 /** True if an error is an {@link RlmError} with one of these codes. */
-export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is RlmError {
-  return error instanceof RlmError && codes.includes(error.code);
+export function hasCode<Code extends ErrorCode>(
+  error: unknown,
+  ...codes: readonly Code[]
+): error is RlmError & { readonly code: Code } {
+  return error instanceof RlmError && codes.some((code) => code === error.code);
 }
 
 /** An error for a mistake in the arguments of a builtin. The cell can catch it. */

@@ -1,3 +1,4 @@
+import { jsonOf } from "../platform/json.ts";
 import { type SessionHost, serverTools, type Tool, type ToolSet } from "../tools/index.ts";
 
 /** The tools of a set as `tools/list` shows them. */
@@ -10,7 +11,7 @@ export function listedTools(set: ToolSet) {
       title: label,
       description,
       // A copy without what the schema library adds to it.
-      inputSchema: { type: "object" as const, ...JSON.parse(JSON.stringify({ properties, required })) },
+      inputSchema: { type: "object" as const, ...jsonOf({ properties, required }) },
       annotations: annotationsOf(tool),
     };
   });

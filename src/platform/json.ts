@@ -14,6 +14,13 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
+/** Plain data as JSON has it: fields without a value are left out. */
+export function jsonOf(data: object): { readonly [key: string]: Json };
+export function jsonOf(data: unknown): Json;
+export function jsonOf(data: unknown): Json {
+  return JSON.parse(JSON.stringify(data ?? null));
+}
+
 /** The fields that have a value. */
 export function given<T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> };
 export function given(fields: object): object {

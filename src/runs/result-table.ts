@@ -1,4 +1,4 @@
-import { RlmError } from "../../runtime/index.ts";
+import { hasCode } from "../../runtime/index.ts";
 import { fieldOf, hasFields, readJson, type WrittenJson } from "../platform/written-json.ts";
 import type { JobRow } from "../store/index.ts";
 import { jobWarnings, toldOf } from "./job-failures.ts";
@@ -59,7 +59,7 @@ async function inputOf(jobs: FinalJobs["jobs"], job: JobRow): Promise<[input: Wr
   try {
     return [readJson(await jobs.input(job)), null];
   } catch (error) {
-    if (error instanceof RlmError && error.code === "store_corrupt") return [null, `${error.message} (${error.code})`];
+    if (hasCode(error, "store_corrupt")) return [null, `${error.message} (${error.code})`];
     throw error;
   }
 }

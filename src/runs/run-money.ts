@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { LIMITS, RlmError } from "../../runtime/index.ts";
+import { hasCode, LIMITS } from "../../runtime/index.ts";
 import { failure, keyVariable, type Reservation, type SubCallError, tokensOf } from "../models/index.ts";
 import { nanodollars, type RunPart, type Suspension, type SuspensionReason } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs, Rate } from "../store/index.ts";
@@ -171,7 +171,7 @@ const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 
 /** Why a call is parked that the store did not answer. */
 function unanswered(error: unknown): SuspensionReason {
-  const isDamaged = error instanceof RlmError && error.code === "store_corrupt";
+  const isDamaged = hasCode(error, "store_corrupt");
   return isDamaged ? { why: "damaged", error } : { why: "store_failed", afterMs: null };
 }
 

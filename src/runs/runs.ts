@@ -1,5 +1,6 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import {
   contextParts,
   type DryRun,
@@ -85,7 +86,7 @@ export function runsIn(store: Store): StoreRuns {
     async submit(run, inputs, again = NOTHING_AGAIN) {
       const { spec } = run;
       const id = ulid(systemClock.now());
-      const wanted = { ...run, id, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec) };
+      const wanted = { ...run, id, spec: jsonOf(spec), hash: hashOfRun(spec) };
       // Inputs that cannot be loaded leave no run without jobs.
       const read = pages(inputs);
       const first = await read.next();

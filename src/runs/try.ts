@@ -1,4 +1,4 @@
-import { RlmError } from "../../runtime/index.ts";
+import { hasCode, RlmError } from "../../runtime/index.ts";
 import type { JobOfRun, JobRow, JobState, RunRow } from "../store/index.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 import { STORE_MS, stepAfter } from "./job-end.ts";
@@ -182,7 +182,7 @@ async function take(parts: TryParts, found: JobOfRun, by: Tried): Promise<{ spec
   }
 }
 
-const isDamage = (error: unknown): error is RlmError => error instanceof RlmError && error.code === "store_corrupt";
+const isDamage = (error: unknown): error is RlmError => hasCode(error, "store_corrupt");
 
 /** The workers of a queue allow the same models, so none of them would run it. */
 async function pauseRun({ jobs, tell }: TryParts, run: Pick<RunRow, "id" | "name">, why: string): Promise<Verdict> {

@@ -2,6 +2,7 @@ import { Script } from "node:vm";
 import { builtins, type FunctionFacts, MACHINE_NAMES } from "../../builtins/index.ts";
 import { firstly, type Json, OWNED_NAMES, RlmError, remedy } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../models/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import type { ExecRecords } from "./journal/exec-records.ts";
 import { functionOf } from "./journal/ledger.ts";
 import type { HostedOptions } from "./option-types.ts";
@@ -12,7 +13,7 @@ type Lent = HostedOptions["functions"];
 /** The functions of a session's options as the machine's thread gets them. */
 export function factsOfFunctions(lent: Lent = {}): FunctionFacts[] {
   return Object.entries(lent).map(([name, { description, parameters, effects }]) => {
-    return { name, description, parameters: jsonOf(parameters), effects };
+    return { name, description, parameters: schemaOf(parameters), effects };
   });
 }
 
@@ -25,7 +26,7 @@ export async function checkFunctions(lent: Lent = {}): Promise<void> {
     if (TAKEN.has(name) || name in {})
       throw refused(`${place} has the name of a builtin or a global`, "Give it another name.");
     const { schemaProblem, taskThread } = await loadSubCallLayer();
-    const flaw = await schemaProblem(jsonOf(parameters), taskThread(), new AbortController().signal);
+    const flaw = await schemaProblem(schemaOf(parameters), taskThread(), new AbortController().signal);
     if (flaw) throw refused(`${place}.parameters: ${flaw.message}`, flaw.suggestion);
   }
 }
@@ -47,9 +48,9 @@ function isIdentifier(name: string): boolean {
   }
 }
 
-function jsonOf(parameters: object): Json {
+function schemaOf(parameters: object): Json {
   try {
-    return JSON.parse(JSON.stringify(parameters));
+    return jsonOf(parameters);
   } catch {
     throw refused("openSession(): the parameters of a function are no JSON", "Pass a JSON Schema as plain data.");
   }

@@ -1,4 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import type { Store } from "../store/index.ts";
 import type { LoadResult, Session } from "./api.ts";
 import type { AskEnvelope } from "./ask/api.ts";
@@ -106,5 +107,5 @@ export async function recordedAnswer(
 }
 
 function plain(answer: { readonly success: boolean }): RecordedAnswer["answer"] {
-  return { success: answer.success, ...JSON.parse(JSON.stringify(answer)) };
+  return { success: answer.success, ...jsonOf(answer) };
 }

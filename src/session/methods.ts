@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
+import { firstly, hasCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { displayName } from "../platform/ids.ts";
 import { given } from "../platform/json.ts";
 import { objectsCell, queryCell } from "../query/index.ts";
@@ -201,7 +201,7 @@ const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside
 async function readFromGuest({ guest, state }: SessionParts, kind: "memory" | "helpers", input: Json): Promise<Json> {
   const { sandbox } = await guest.use(positionOf(state()));
   return sandbox.enter(kind, input).catch(async (error: unknown) => {
-    if (error instanceof RlmError && error.code === "machine_lost") await guest.end();
+    if (hasCode(error, "machine_lost")) await guest.end();
     throw error;
   });
 }

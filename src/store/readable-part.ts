@@ -1,4 +1,4 @@
-import { RlmError } from "../../runtime/index.ts";
+import { hasCode } from "../../runtime/index.ts";
 import type { DamagedRow } from "./port.ts";
 
 /** The rows that can be read, and those that cannot. */
@@ -18,7 +18,7 @@ export async function readablePart<Found>(
   try {
     return { found: await read([]), damaged: [] };
   } catch (error) {
-    if (!(error instanceof RlmError) || error.code !== "store_corrupt") throw error;
+    if (!hasCode(error, "store_corrupt")) throw error;
     const damaged = await damagedRows();
     if (damaged.length === 0) throw error;
     return { found: await read(damaged.map(({ id }) => id)), damaged };

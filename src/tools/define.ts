@@ -2,10 +2,11 @@ import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ObjectSource } from "../context/index.ts";
 import { compare } from "../models/schema/compare.ts";
 import { messageOf } from "../platform/errors.ts";
+import { jsonOf } from "../platform/json.ts";
 import { meantBy } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
-import { type Arguments, jsonOf, type ParameterSchema, type Parameters, plainJson } from "./parameters.ts";
+import { type Arguments, type ParameterSchema, type Parameters, plainJson } from "./parameters.ts";
 
 /** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
@@ -178,7 +179,7 @@ export function checkContext(session: Session): void {
 }
 
 function wire(fields: object): ToolEnvelope {
-  return { success: true, ...JSON.parse(JSON.stringify(fields)) };
+  return { success: true, ...jsonOf(fields) };
 }
 
 export function failureOf(error: unknown, { signal }: Pick<ToolCall, "signal">): Failure {

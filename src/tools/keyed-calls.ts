@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { canonicalJson } from "../platform/canonical-json.ts";
+import { jsonOf } from "../platform/json.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
 import { NOTHING_RECORDED, type Signals, type Tool, type ToolEnvelope } from "./define.ts";
 import { finished } from "./finished.ts";
-import { jsonOf } from "./parameters.ts";
 import { askAnswer } from "./rlm_ask.ts";
 
 /** A call with the key that its host has given it. */

@@ -1,5 +1,6 @@
 import { functionLines } from "../../builtins/index.ts";
 import { wordedEnvelope } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import {
   checkOptions,
   OBJECT,
@@ -131,7 +132,7 @@ const NEVER = new AbortController().signal;
 
 /** A copy: a framework that changes it changes nothing else. */
 function answerOf(envelope: ToolEnvelope): ToolAnswer {
-  return JSON.parse(JSON.stringify(envelope));
+  return { ...jsonOf(envelope), success: envelope.success };
 }
 
 function parametersOf({ parameters: { properties, required = [] } }: Tool): ToolParameters {

@@ -1,4 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 
 /** JSON Schema of a parameter: the words that the tools use of it. */
 export interface ParameterSchema {
@@ -84,9 +85,4 @@ export function plainJson(value: unknown): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A value that came as JSON. */
-export function jsonOf(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value ?? null));
 }

@@ -1,4 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import type { AskEnvelope } from "../session/index.ts";
 import { checkContext, defineTool, type ToolEnvelope } from "./define.ts";
 
@@ -59,7 +60,7 @@ export const rlm_ask = defineTool({
 export function askAnswer({ trajectory: _kept, ...answer }: AskEnvelope): ToolEnvelope {
   const { success } = answer;
   const open = !answer.success && answer.resumable ? { suggestion: `${answer.suggestion} ${RESUMED_BY}` } : {};
-  return { success, ...JSON.parse(JSON.stringify({ ...NOT_ANSWERED, ...answer, ...open })) };
+  return { success, ...jsonOf({ ...NOT_ANSWERED, ...answer, ...open }) };
 }
 
 const RESUMED_BY = "rlm_ask with the same question goes on where it stopped.";

@@ -1,8 +1,8 @@
 import { type Json, RlmError } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
 import { emptyEnvelope } from "../session/index.ts";
 import { defineOpeningTool } from "./define.ts";
-import { jsonOf } from "./parameters.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 
 /** Two execs under one call: a model reads the text, and its answer is put into the memory. */

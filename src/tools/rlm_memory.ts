@@ -1,6 +1,7 @@
 import { type Json, RlmError, roundedIn } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import { defineTool } from "./define.ts";
-import { JSON_VALUE, jsonOf } from "./parameters.ts";
+import { JSON_VALUE } from "./parameters.ts";
 
 export const rlm_memory_put = defineTool({
   name: "rlm_memory_put",

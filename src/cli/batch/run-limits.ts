@@ -1,4 +1,5 @@
-import { RlmError } from "../../index.ts";
+import { hasCode } from "../../../runtime/index.ts";
+
 import type { Models } from "../../models/index.ts";
 import { amount, dollars } from "../../platform/figures.ts";
 import type { HeldByAll, HeldJobs, ProviderRate } from "../../runs/index.ts";
@@ -33,7 +34,7 @@ export function modelsOfHost(): Priced[] {
         return modelsOf(known).price(name);
       } catch (error) {
         // A provider that nobody knows has no price either.
-        if (error instanceof RlmError && error.code === "no_model_configured") return null;
+        if (hasCode(error, "no_model_configured")) return null;
         throw error;
       }
     },

@@ -1,3 +1,4 @@
+import { hasCode } from "../../../runtime/index.ts";
 import { RlmError } from "../../index.ts";
 import { age } from "../../platform/figures.ts";
 import { meantBy } from "../../platform/nearest.ts";
@@ -25,7 +26,7 @@ export interface JobsAsked {
 /** @throws RlmError `run_not_found`; `store_corrupt` if its row is damaged */
 export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, place: RunStore): Promise<RunRow> {
   const run = await jobs.run(name).catch(async (error: unknown) => {
-    if (!(error instanceof RlmError) || error.code !== "store_corrupt") throw error;
+    if (!hasCode(error, "store_corrupt")) throw error;
     const row = (await jobs.damagedRuns()).find(({ problem }) => problem.includes(error.message));
     if (!row) throw error;
     const suggestion = `\`${jobsLine({ place }, "rm", row.id)}\` drops the run with all its jobs.`;

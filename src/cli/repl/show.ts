@@ -2,6 +2,7 @@ import { builtins } from "../../../builtins/index.ts";
 import type { Json, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
+import { jsonOf } from "../../platform/json.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { firstWords } from "../render/calls.ts";
 import { paragraph, table } from "../render/table.ts";
@@ -22,7 +23,7 @@ export function showStats(session: Session, output: Output): string | undefined 
   const stats = session.stats();
   if (!stats) return contextLine(session);
   const { reasons: _, ...skipped } = stats.skipped;
-  showValue(JSON.parse(JSON.stringify({ ...stats, skipped })), output);
+  showValue(jsonOf({ ...stats, skipped }), output);
   return undefined;
 }
 

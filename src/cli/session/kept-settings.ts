@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import type { Json, SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
-import { given } from "../../platform/json.ts";
+import { given, jsonOf } from "../../platform/json.ts";
 import { RecordedSchema, recordedOf, type Settings } from "../../settings/index.ts";
 import { FORMATS } from "../flags/declared.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
@@ -63,7 +63,7 @@ export function rowOf(
   const isSame = newest === null || JSON.stringify(fieldsOf(newest)) === JSON.stringify(fieldsOf(first));
   const unfinished = isSame ? {} : { unfinished: fieldsOf(newest) };
   // What is undefined is left out.
-  return JSON.parse(JSON.stringify({ ...fieldsOf(first), ...more, ...unfinished }));
+  return jsonOf({ ...fieldsOf(first), ...more, ...unfinished });
 }
 
 function fieldsOf({ settings, cwd, options, output, isModelChosen }: KeptSettings): object {

@@ -1,3 +1,4 @@
+import { hasCode } from "../../../runtime/index.ts";
 import { RlmError } from "../../index.ts";
 import { folderProblem, isStoreToRead } from "../../platform/home.ts";
 import { displayName } from "../../platform/ids.ts";
@@ -79,7 +80,7 @@ export async function sessionAsked(store: Store, name: string | null, { shown, f
     if (name === null) stderr.write(`${displayName(row)} is the session changed last\n`, "dim");
     return row;
   } catch (error) {
-    if (name !== null || !(error instanceof RlmError) || error.code !== "session_not_found") throw error;
+    if (name !== null || !hasCode(error, "session_not_found")) throw error;
     throw new RlmError("session_not_found", `no session found in ${shown}`, {
       suggestion: `Make one: \`${newLine(flags)}\`.`,
     });

@@ -1,4 +1,5 @@
-import { RlmError } from "../../index.ts";
+import { hasCode } from "../../../runtime/index.ts";
+import type { RlmError } from "../../index.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
@@ -74,7 +75,7 @@ async function subjectAsked(store: Store, [name, against]: readonly string[], pl
   const row = name?.startsWith(RUN)
     ? null
     : await asked(name).catch(async (error) => {
-        const isNone = error instanceof RlmError && error.code === "session_not_found";
+        const isNone = hasCode(error, "session_not_found");
         if (isNone && name && (await store.jobs.run(name))) return null;
         throw error;
       });

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { hasCode, LIMITS, RlmError } from "../../../runtime/index.ts";
 import {
   type DocumentOptions,
   documentsOfFile,
@@ -81,7 +81,7 @@ export function placeOf(readable: ReadableRoots, name: string): Place {
       if (stats !== undefined) return checked(roots, { given: name, path, isFolder: stats.isDirectory() });
       isMissing = true;
     } catch (error) {
-      if (!(error instanceof RlmError) || error.code !== "path_outside_sandbox") throw unreadable(name, error);
+      if (!hasCode(error, "path_outside_sandbox")) throw unreadable(name, error);
       outside = error;
     }
   }

@@ -1,4 +1,4 @@
-import { type Json, LIMITS, RlmError, type Sampling, type Thinking } from "../../../runtime/index.ts";
+import { hasCode, type Json, LIMITS, RlmError, type Sampling, type Thinking } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
@@ -122,7 +122,7 @@ function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCall
  * and remedy.
  */
 function unexpected(error: unknown): SubCallError {
-  if (error instanceof RlmError && error.code === "host_incompatible") {
+  if (hasCode(error, "host_incompatible")) {
     return { code: error.code, message: error.message, suggestion: error.suggestion, retriable: false };
   }
   const reason = messageOf(error);

@@ -1,4 +1,4 @@
-import { type Clock, RlmError } from "../../../runtime/index.ts";
+import { type Clock, type ErrorCode, hasCode, RlmError } from "../../../runtime/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { forkSession, type Session } from "../../session/index.ts";
 import type { SessionRow } from "../../store/index.ts";
@@ -93,7 +93,7 @@ export function openBranchSessions({ store, open, newId, clock }: BranchSessions
       try {
         return await atHead(head);
       } catch (error) {
-        if (isReset && error instanceof RlmError && LOST.has(error.code)) return fresh();
+        if (isReset && hasCode(error, ...LOST)) return fresh();
         throw error;
       }
     },
@@ -102,10 +102,10 @@ export function openBranchSessions({ store, open, newId, clock }: BranchSessions
   };
 }
 
-const LOST: ReadonlySet<string> = new Set([
+const LOST: readonly ErrorCode[] = [
   "session_not_found",
   "checkpoint_not_found",
   "checkpoint_lost",
   "context_lost",
   "store_corrupt",
-]);
+];

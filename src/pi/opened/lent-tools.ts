@@ -1,6 +1,7 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { AgentTool } from "../../models/index.ts";
 import { messageOf } from "../../platform/errors.ts";
+import { jsonOf } from "../../platform/json.ts";
 import { fromHost, hostHas } from "../host-functions.ts";
 
 /** The answer of a tool of Pi's agent, as far as it is used. */
@@ -58,7 +59,7 @@ export function lent<T extends { readonly parameters: object }>(
     name,
     description,
     get parameters() {
-      return JSON.parse(JSON.stringify(tool().parameters));
+      return jsonOf(tool().parameters);
     },
     sideEffects: true,
     async run(args, signal) {

@@ -3,7 +3,7 @@ import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts
 import type { Models } from "../../models/index.ts";
 import { agentDirOf } from "../../models/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
-import { given } from "../../platform/json.ts";
+import { given, jsonOf } from "../../platform/json.ts";
 import type { Session } from "../../session/index.ts";
 import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 import { optionsOf, type PiSettings, readPiConfig, recordedOf } from "../../settings/index.ts";
@@ -155,5 +155,5 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
 function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
   const { delivery: _, roots = [], ...recorded } = recordedOf(settings);
   const kept = { ...recorded, ...given({ model: model ?? undefined }), roots: [cwd, ...roots] };
-  return JSON.parse(JSON.stringify({ settings: kept, cwd }));
+  return jsonOf({ settings: kept, cwd });
 }

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { ContextStats } from "../../context/index.ts";
 import { nullIfFailed } from "../../platform/errors.ts";
+import { jsonOf } from "../../platform/json.ts";
 import {
   askEnvelope,
   type BudgetLimits,
@@ -76,7 +77,7 @@ export async function recordedAnswer(
   const call = await recordedCall(store, exec, complete);
   const { envelope: shown } = call;
   const own = await tool.recorded(args, call);
-  return own ?? (shown && { success: shown.success, ...JSON.parse(JSON.stringify(shown)) });
+  return own ?? (shown && { success: shown.success, ...jsonOf(shown) });
 }
 
 /** The rest of a call whose exec is over; null: nothing. @throws RlmError of the store */

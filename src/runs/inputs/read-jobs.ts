@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
+import { type ErrorCode, hasCode, RlmError } from "../../../runtime/index.ts";
 import {
   canonical,
   type DocumentOptions,
@@ -191,7 +191,7 @@ export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedPart
       return await runs.keepContext(source, { cwd: process.cwd(), roots, documents });
     } catch (error) {
       const isNamed = path === null || own.contextField !== undefined;
-      if (isNamed || !(error instanceof RlmError) || !UNREADABLE.includes(error.code)) throw error;
+      if (isNamed || !hasCode(error, ...UNREADABLE)) throw error;
       leftOut(error.message);
       return error;
     }
@@ -219,4 +219,4 @@ export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedPart
 }
 
 /** Codes of loading a file that is not a text, or has too much of it. */
-const UNREADABLE: readonly string[] = ["document_unreadable", "invalid_argument", "context_too_large"];
+const UNREADABLE: readonly ErrorCode[] = ["document_unreadable", "invalid_argument", "context_too_large"];

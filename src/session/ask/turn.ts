@@ -1,5 +1,5 @@
 import type { Model } from "../../models/index.ts";
-import { given } from "../../platform/json.ts";
+import { given, jsonOf } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import { inFlight } from "../exec/interrupted.ts";
@@ -102,7 +102,7 @@ export async function keepReply(
     call_id: callId(work),
     name: ROOT_CALL,
     success: outcome.ok,
-    value: outcome.ok ? JSON.parse(JSON.stringify(outcome.reply)) : { code: outcome.code, message: outcome.message },
+    value: outcome.ok ? jsonOf(outcome.reply) : { code: outcome.code, message: outcome.message },
     ...FREE,
     usage,
     attempts,

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
-import { type Clock, type Json, RlmError, remedy } from "../../../runtime/index.ts";
+import { type Clock, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import {
   type Context,
   type DocumentOptions,
@@ -11,6 +11,7 @@ import {
   textFromPartsInSlices,
 } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
+import { isRecord, jsonOf } from "../../platform/json.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";
@@ -43,24 +44,24 @@ export async function openContext(
   granted: Granted,
   documents: DocumentOptions,
 ): Promise<Context> {
-  try {
-    return await storedContext(store, key);
-  } catch (error) {
-    if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
-    let cure = RESTORE;
-    const again = await loadAgain(store, loads, granted, documents).catch((refusal: unknown) => {
-      if (refusal instanceof RlmError && refusal.code === "path_outside_sandbox") cure = ALLOW;
-      return undefined;
-    });
-    if (again?.hash !== hash) {
-      const index = again ? await nullIf("context_lost", store.contextIndex(key)) : null;
-      const reader = again ? changedReader(index, again) : null;
-      throw reader === null ? lost(hash, loads, error, cure) : lost(hash, loads, error, OTHER_BUILD, `; ${reader}`);
-    }
-    const kept = { ...again, key };
-    await store.putContext(stored(kept));
-    return kept;
+  const found = await storedContext(store, key).catch((error: unknown) => {
+    if (hasCode(error, "context_lost")) return error;
+    throw error;
+  });
+  if (!(found instanceof RlmError)) return found;
+  const again = await loadAgain(store, loads, granted, documents).catch((refusal: unknown) =>
+    hasCode(refusal, "path_outside_sandbox") ? "refused" : null,
+  );
+  if (again === null) throw lost(hash, loads, found, RESTORE);
+  if (again === "refused") throw lost(hash, loads, found, ALLOW);
+  if (again.hash !== hash) {
+    const reader = changedReader(await nullIf("context_lost", store.contextIndex(key)), again);
+    if (reader === null) throw lost(hash, loads, found, RESTORE);
+    throw lost(hash, loads, found, OTHER_BUILD, `; ${reader}`);
   }
+  const context = { ...again, key };
+  await store.putContext(stored(context));
+  return context;
 }
 
 /**
@@ -113,21 +114,21 @@ async function keptContext(store: Store, key: string): Promise<Context | null> {
   return (await store.hasContext(key)) ? nullIf("context_lost", storedContext(store, key)) : null;
 }
 
-/** The sources of a session's context, read again. @throws RlmError as loading does; `context_lost` for text at hand */
+/** Reads the sources of a session's context again. @returns `null` for text at hand. @throws RlmError as loading does */
 async function loadAgain(
   store: Store,
   loads: readonly Start[],
   granted: Granted,
   documents: DocumentOptions,
-): Promise<Context | undefined> {
-  let context: Context | undefined;
+): Promise<Context | null> {
+  let context: Context | null = null;
   for (const { input } of loads) {
     const source = readLoadInput(input);
     // Nothing is appended to an excerpt.
     if ("kind" in source) return loadExcerpt(source, (key) => storedContext(store, key), { cwd: "/" });
-    if (!("roots" in source)) return undefined;
+    if (!("roots" in source)) return null;
     const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, ...waysIn(source) } };
-    context = await load(sourceIn(source), options, context);
+    context = await load(sourceIn(source), options, context ?? undefined);
   }
   return context;
 }
@@ -209,24 +210,25 @@ function stored(context: Context): StoredContext {
     at += part.bytes;
     return { hash: part.hash, bytes };
   });
-  return { key, parts, index: JSON.parse(JSON.stringify({ documents, routes, skips, stats })) };
+  return { key, parts, index: jsonOf({ documents, routes, skips, stats }) };
 }
 
-const NotedSkips = v.object({ skips: v.array(v.unknown()) });
+/** Written by `stored` and verified by the store. */
+const StoredIndex = v.custom<Pick<Context, "documents" | "routes" | "skips" | "stats">>(
+  (index) => isRecord(index) && Array.isArray(index.skips),
+);
 
 async function opened({ key, parts, index }: StoredContext): Promise<Context> {
   const text = await textFromPartsInSlices(
     parts.map(({ bytes }) => bytes),
     () => setImmediate(),
   );
-  if (!v.is(NotedSkips, index)) {
+  const read = v.safeParse(StoredIndex, index);
+  if (!read.success) {
     const suggestion = "Load its sources in another session.";
     throw new RlmError("context_lost", `context ${key} was kept by an earlier build of Belay`, { suggestion });
   }
-  // Written by `stored` and verified by the store.
-  const { documents, routes, skips, stats }: Pick<Context, "documents" | "routes" | "skips" | "stats"> = JSON.parse(
-    JSON.stringify(index),
-  );
+  const { documents, routes, skips, stats } = read.output;
   return {
     hash: stats.context_hash,
     key,

@@ -1,4 +1,4 @@
-import { type CellEnd, type ExecState, placeless, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, type ExecState, hasCode, placeless, RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 
 export function recordsDoNotFit(why: string): CellEnd {
@@ -26,12 +26,12 @@ export function warn(state: ExecState, warning: string): void {
 
 /** The cell has ended, and the store did not take the end: the exec can be finished once the store works. */
 export function notKept(error: unknown): CellEnd {
-  if (error instanceof RlmError && error.code === "output_failed") {
+  if (hasCode(error, "output_failed")) {
     return placeless(error.code, "OutputError", error.message, error.suggestion);
   }
   const { code, message } = failureOf(error);
   const why = `the exec's end could not be recorded: ${message}`;
-  if (error instanceof RlmError && error.code === "store_corrupt") {
+  if (hasCode(error, "store_corrupt")) {
     return placeless(error.code, "CheckpointError", why, error.suggestion);
   }
   return placeless(

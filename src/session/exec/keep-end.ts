@@ -1,4 +1,4 @@
-import { type CellEnd, type ExecState, type Over, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, type ExecState, hasCode, type Over } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { follow, oldEnds } from "../journal/account.ts";
 import { type Complete, hashOf, readEndExtras } from "../journal/records.ts";
@@ -101,11 +101,9 @@ function finishedSteps({ setup, recorder }: Work): readonly string[] {
 
 /** null if the machine is gone, or if no other cell could run in it: nothing was kept then. */
 function unlessUnfit(error: unknown): null {
-  if (error instanceof RlmError && UNFIT.has(error.code)) return null;
+  if (hasCode(error, "machine_lost", "memory_limit_exceeded")) return null;
   throw error;
 }
-
-const UNFIT: ReadonlySet<string> = new Set(["machine_lost", "memory_limit_exceeded"]);
 
 /**
  * Names the checkpoints that a session in memory can drop when an exec has ended: the ends before the newest whole image.

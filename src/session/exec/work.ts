@@ -1,7 +1,7 @@
 import { type Checkpoint, type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../models/index.ts";
-import { given } from "../../platform/json.ts";
+import { given, jsonOf } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import type { Account } from "../journal/account.ts";
 import { type ExecRecords, replayedIn } from "../journal/exec-records.ts";
@@ -139,7 +139,7 @@ function questionOf(
 function inputOf(request: ExecRequest | AskStart): Json {
   if (request.kind === "query") return request.prompt;
   if (request.kind === "cell") return request.source;
-  return JSON.parse(JSON.stringify(request.input));
+  return jsonOf(request.input);
 }
 
 /** The record of a process that takes the exec over. */

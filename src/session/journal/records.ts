@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
+import * as v from "valibot";
 import type { FunctionFacts } from "../../../builtins/index.ts";
 import type { CellEnd, ExecLimits, ExecState, Json, Sampling, Thinking } from "../../../runtime/index.ts";
 import type { BudgetLimit, SubCallTurn, ToolOverrideEvent, Usage } from "../../models/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { Store } from "../../store/index.ts";
 import type { Coverage } from "./coverage.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger } from "./ledger.ts";
@@ -306,9 +308,14 @@ export interface StepExtras {
   readonly elapsed_ms: number;
 }
 
+const KeptEnd = v.fallback(v.custom<Partial<EndExtras>>(isRecord), {});
+const KeptStep = v.fallback(v.custom<Partial<StepExtras>>(isRecord), {});
+/** The store has checked the form of its records. */
+const OwnRecord = v.custom<JournalRecord>(isRecord);
+
 /** Reads them as the store gives them back, verified. A missing field becomes empty. */
 export function readEndExtras(extras: Json): EndExtras {
-  const kept: Partial<EndExtras> = JSON.parse(JSON.stringify(extras ?? {}));
+  const kept = v.parse(KeptEnd, extras);
   return {
     kind: "end",
     memory: kept.memory ?? {},
@@ -321,8 +328,7 @@ export function readEndExtras(extras: Json): EndExtras {
 
 /** Reads them as the store gives them back. @throws Error if the state is missing */
 export function readStepExtras(extras: Json): StepExtras {
-  const kept: Partial<StepExtras> = JSON.parse(JSON.stringify(extras ?? {}));
-  const { state, waiting = [], elapsed_ms = 0 } = kept;
+  const { state, waiting = [], elapsed_ms = 0 } = v.parse(KeptStep, extras);
   if (!state) throw new Error("a step was kept without its state");
   return { kind: "step", state, waiting, elapsed_ms };
 }
@@ -334,7 +340,7 @@ export function contextKeyIn(at: { context_key?: string | null | undefined; cont
 
 /** A record as the store gives it back: written by this module's types, and verified by its checksum and its form. */
 export function readRecord(record: { readonly record: string }): JournalRecord {
-  return JSON.parse(JSON.stringify(record));
+  return v.parse(OwnRecord, record);
 }
 
 /** The records of a session, or those from this number on. */

@@ -1,5 +1,6 @@
 import type { FunctionFacts } from "../../../builtins/index.ts";
 import {
+  hasCode,
   imageProblem,
   type Json,
   limitLowered,
@@ -215,7 +216,7 @@ function machineOpener(options: MachineOptions) {
       const read = async () => ({ image: await store.image(id), pending: "drop", cells: position.sources }) as const;
       return machineWith(await sandbox(position, read), openImageChain(id, row, newId), messageOf);
     } catch (error) {
-      if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
+      if (!hasCode(error, "checkpoint_lost")) throw error;
       return rebuilt(row, error.message, position);
     }
   }

@@ -10,6 +10,7 @@ import { type Json, type Library, type LibraryOver, RlmError } from "../../../ru
 import { compileFind, count, find, openPlaces, openText, partsOf, toldSkips } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
+import { jsonOf } from "../../platform/json.ts";
 import type { ContextMessage, TextMessage } from "./context-message.ts";
 import { type CoverageCount, openCoverage } from "./coverage.ts";
 import { openConversation } from "./history.ts";
@@ -85,8 +86,8 @@ function contextServices(message: TextMessage): LoadedContext {
   return {
     hash: message.hash,
     sources: message.stats.sources,
-    converted: JSON.parse(JSON.stringify(message.stats.converted ?? null)),
-    skipped: JSON.parse(JSON.stringify(toldSkips(message.stats.skipped, SKIPS_IN_CELLS))),
+    converted: jsonOf(message.stats.converted),
+    skipped: jsonOf(toldSkips(message.stats.skipped, SKIPS_IN_CELLS)),
     length: text.length,
     lines: message.stats.line_count,
     documents: message.documents,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts";
+import { firstly, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
@@ -268,7 +268,7 @@ export async function sessionToRemove(store: Store, nameOrId: string): Promise<R
     await refuseChild(store, row);
     return row;
   } catch (error) {
-    if (!(error instanceof RlmError) || error.code !== "store_corrupt") throw error;
+    if (!hasCode(error, "store_corrupt")) throw error;
     const damaged = await store.damaged();
     if (damaged.some(({ id }) => id === nameOrId)) return { id: nameOrId, name: null, bytes: null };
     const row = damaged.find(({ problem }) => problem === error.message);

@@ -2,6 +2,7 @@ import { type CallError, type Json, LIMITS, type PendingCall } from "../../../ru
 import { loadSubCallLayer, TaskEnded } from "../../models/index.ts";
 import { type CellJson, cellJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
+import { jsonOf } from "../../platform/json.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { wholeNumber } from "../../platform/written-json.ts";
 import { functionOf } from "../journal/ledger.ts";
@@ -56,7 +57,8 @@ export function openFunctions(
 /** A copy of the argument as the function takes it, or the reason why it does not fit the parameters. */
 async function checkedArguments({ name, given }: Called, argument: Arguments, signal: AbortSignal) {
   const { taskThread } = await loadSubCallLayer();
-  const [parameters, args]: [Arguments, Arguments] = JSON.parse(JSON.stringify([given.parameters, argument]));
+  const parameters = jsonOf(given.parameters);
+  const args = jsonOf(argument);
   const misfit = (why: string) => {
     const message = `${name}: the argument does not fit its parameters: ${why}`;
     return { problem: { name: "TypeError", code: "js_error", message, suggestion: "functions() has the parameters." } };

@@ -1,4 +1,4 @@
-import { RlmError } from "../../../runtime/errors.ts";
+import { hasCode, RlmError } from "../../../runtime/errors.ts";
 import { misuse } from "../failure.ts";
 import type { BareLease, Methods } from "../methods.ts";
 import { leaseOfAccount } from "../rows/batch.ts";
@@ -144,7 +144,7 @@ function sessionMethods(server: Server, leases: Leases, own: Dialect, holder: Le
         known.set(id, after.known);
         return after.more;
       } catch (error) {
-        if (error instanceof RlmError && error.code === "lease_lost") leases.lose(id);
+        if (hasCode(error, "lease_lost")) leases.lose(id);
         throw error;
       }
     },
