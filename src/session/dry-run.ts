@@ -13,10 +13,11 @@ import { openGuest } from "./machine/guest.ts";
 import type { ExecOptions } from "./option-types.ts";
 import type { SessionParts } from "./parts.ts";
 import { openStoreQuota } from "./store-quota.ts";
+import { planSubCall } from "./sub-calls/answers.ts";
 import { sumOfQuestion } from "./sub-calls/cache.ts";
 import { openHeldBackCount } from "./sub-calls/held-back.ts";
-import { FREE, planSubCall } from "./sub-calls/plan.ts";
 import type { Answers } from "./sub-calls/port.ts";
+import { FREE } from "./sub-calls/refusals.ts";
 
 /** Runs the cell on another machine at the same checkpoint. Its journal, answers and state are thrown away. */
 export async function dryRun(

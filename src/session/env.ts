@@ -18,7 +18,7 @@ import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { SessionEvent } from "./events.ts";
 import { type BudgetRules, UNLIMITED } from "./journal/budgets.ts";
-import type { BudgetLimits } from "./journal/ledger.ts";
+import type { BudgetLimits } from "./journal/records.ts";
 import type { HostedOptions, OnRestart } from "./option-types.ts";
 import { refused } from "./options.ts";
 import type { Answers, ParentCall } from "./sub-calls/port.ts";

@@ -3,11 +3,9 @@ export type * from "./api.ts";
 export type { AskEnvelope, AskOptions, Citation } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
 export { askEnvelope } from "./ask/envelope.ts";
-export { refuseBundled } from "./bundled.ts";
 export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
 export type { RecordedAnswers } from "./env.ts";
 export type * from "./events.ts";
-export type { TurnProgress } from "./events.ts";
 export { loadIntoStore } from "./exec/load.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export { leftOfQuestion } from "./journal/budgets.ts";
@@ -23,8 +21,9 @@ export {
   type QueryEnvelope,
   queryEnvelope,
 } from "./journal/envelope.ts";
-export { type BudgetLimits, type RemainingBudget, ROOT_CALL } from "./journal/ledger.ts";
+export { type RemainingBudget, ROOT_CALL } from "./journal/ledger.ts";
 export {
+  type BudgetLimits,
   type Complete,
   contextKeyIn,
   type EndExtras,
@@ -53,7 +52,7 @@ export {
   TEXT,
   TOOLS_OPTIONS,
 } from "./options.ts";
-export { openSession, openSessionWith } from "./session.ts";
+export { openSession, openSessionWith, refuseBundled } from "./session.ts";
 export { childName } from "./stored/children.ts";
 export { keepSettings, REMARK_NAMES, type RemarkOptions, remarksOf } from "./stored/remarks.ts";
 export {

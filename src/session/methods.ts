@@ -10,7 +10,7 @@ import { changedFiles } from "./contexts/changed-files.ts";
 import { dryRun } from "./dry-run.ts";
 import { beginCell } from "./exec/cell.ts";
 import { loadRequest, runLoad } from "./exec/load.ts";
-import type { LoadRequest } from "./exec/request.ts";
+import type { ExecAsked, LoadRequest } from "./exec/request.ts";
 import { runCommand } from "./exec/run-exec.ts";
 
 import { ownBudget } from "./exec/work.ts";
@@ -87,7 +87,8 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
       const { limits = {}, rest = [], name, budget, ...asked } = options;
       const own = { ...given({ name }), ...ownBudget(budget) };
       const request = { kind: "cell", source, limits: given(limits), rest, ...own } as const;
-      return whenFree(() => runExecToEnd(setup, request, asked));
+      const begin = (signals: ExecAsked) => beginCell(setup, request, signals);
+      return whenFree(() => runExecToEnd(setup, asked, begin));
     },
     ...queriesOver(setup, whenFree),
     async ask(question, options = {}) {

@@ -3,8 +3,8 @@ import type { ExecLimits, Json, Sampling, Thinking } from "../../runtime/index.t
 import type { Context, Converters } from "../context/index.ts";
 import type { AgentTool, Complete } from "../models/index.ts";
 import type { CheckpointNotice, SessionEvent } from "./events.ts";
-import type { BudgetLimits } from "./journal/ledger.ts";
-import type { CellFile } from "./journal/records.ts";
+import type { BudgetLimits, CellFile } from "./journal/records.ts";
+
 import type { RemarkOptions } from "./stored/remarks.ts";
 
 /** A session outlives the process in the folder of a `store`; without one it lives in memory, and has no name. */

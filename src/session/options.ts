@@ -7,8 +7,7 @@ import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../qu
 import { SETTINGS, schemasAt } from "../settings/options.ts";
 import type { CollectOptions, Describing } from "./api.ts";
 import type { AskOptions } from "./ask/api.ts";
-import type { BudgetLimits } from "./journal/ledger.ts";
-import type { CellFile } from "./journal/records.ts";
+import type { BudgetLimits, CellFile } from "./journal/records.ts";
 import type {
   ExecOptions,
   HostedOptions,

@@ -7,7 +7,7 @@ import type { AskEnvelope, AskOptions } from "./ask/api.ts";
 import { ask } from "./ask/ask.ts";
 import { runAsk } from "./ask/loop.ts";
 import { beginCell } from "./exec/cell.ts";
-import { type CellRequest, cellRequestOf, type ExecAsked } from "./exec/request.ts";
+import { cellRequestOf, type ExecAsked } from "./exec/request.ts";
 import { interruptedIn, openAskIn } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure, QueryEnvelope } from "./journal/envelope.ts";
 import type { WaitOptions } from "./option-types.ts";
@@ -22,14 +22,14 @@ type Envelope = ExecEnvelope | AskEnvelope | QueryEnvelope;
 type NotOver = Required<Pick<ExecFailure, "error_code" | "error_message" | "suggestion" | "waits">> &
   Pick<ExecFailure, "held_back">;
 
-/** Runs a cell, and goes on with it as long as only providers keep it from its end. */
+/** Runs a cell, and goes on with it as long as only providers keep it from its end. @param begin begins the cell */
 export async function runExecToEnd(
   setup: SessionParts,
-  request: CellRequest,
   options: ExecAsked & WaitOptions,
+  begin: (asked: ExecAsked) => Promise<ExecEnvelope>,
 ): Promise<ExecEnvelope> {
   const work = async (asked: ExecAsked, isFirst: boolean) => {
-    if (isFirst) return { envelope: await beginCell(setup, request, asked) };
+    if (isFirst) return { envelope: await begin(asked) };
     const interrupted = interruptedIn(setup.state().account);
     if (!interrupted) throw new Error("another exec");
     return { envelope: await beginCell(setup, cellRequestOf(interrupted.start), asked, interrupted) };

@@ -1,12 +1,13 @@
 import { randomFillSync } from "node:crypto";
+import { existsSync } from "node:fs";
 import { monotonicFactory } from "ulid";
-import { type Json, systemClock } from "../../runtime/index.ts";
+import { hasEngine, type Json, RlmError, systemClock } from "../../runtime/index.ts";
+import { entryUrl } from "../entries.ts";
 import { checkSessionName } from "../platform/session-name.ts";
 import { openSigner } from "../platform/signed-settings.ts";
 import { placeOf } from "../platform/store-place.ts";
 import { type Lease, type NewSession, type Store, shareStore } from "../store/index.ts";
 import type { Session } from "./api.ts";
-import { refuseBundled } from "./bundled.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { envOf, type Host, modelsOf } from "./env.ts";
 import { excerptRequest, runLoad } from "./exec/load.ts";
@@ -133,3 +134,18 @@ function randomByte(): number {
 
 /** Ids sort by time, also within one millisecond. */
 const newUlid = monotonicFactory(randomByte);
+
+let isWhole = false;
+
+/**
+ * Looks for the files from which threads are started, and for the engine. A program that a bundler has made of several packages does
+ * not have them, or not under their addresses. @throws RlmError `invalid_config`
+ */
+export function refuseBundled(): void {
+  isWhole ||= existsSync(entryUrl("machine-thread-entry")) && hasEngine();
+  if (isWhole) return;
+  throw new RlmError("invalid_config", "the files of belay-rlm are not beside it: the program was bundled with it", {
+    suggestion:
+      'Leave the package out of the bundle: `external: ["belay-rlm"]` in esbuild and rolldown, `externals` in webpack, `serverExternalPackages: ["belay-rlm"]` in Next.js.',
+  });
+}

@@ -22,9 +22,9 @@ import { openStoreQuota } from "./store-quota.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { type AnswerCache, openCache } from "./sub-calls/cache.ts";
 import { openChildren } from "./sub-calls/children.ts";
+import { openTreePlaces } from "./sub-calls/concurrency.ts";
 import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
 import { openPatience } from "./sub-calls/patience.ts";
-import { openTreePlaces } from "./sub-calls/places.ts";
 import { openSuspension } from "./suspension.ts";
 
 interface Opening {

@@ -2,8 +2,8 @@ import type { Json, PendingCall } from "../../runtime/index.ts";
 import type { Session } from "../../src/session/api.ts";
 import type { Host } from "../../src/session/env.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import { FREE } from "../../src/session/sub-calls/plan.ts";
 import type { Answered } from "../../src/session/sub-calls/port.ts";
+import { FREE } from "../../src/session/sub-calls/refusals.ts";
 
 // Sessions that are kept under tests/stored/ by one build, and opened by every later one.
 

@@ -3,8 +3,9 @@ import type { ToldSkips } from "../../context/index.ts";
 import type { Usage } from "../../models/index.ts";
 import type { CoverageTotals } from "../journal/coverage.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
-import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";
-import type { AskLimit, ChildRecord } from "../journal/records.ts";
+import type { RemainingBudget } from "../journal/ledger.ts";
+import type { AskLimit, BudgetLimits, ChildRecord } from "../journal/records.ts";
+
 import type { WaitOptions } from "../option-types.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */

@@ -1,5 +1,4 @@
-import { isCell } from "./blocks.ts";
-import { CELL_TOOL, type Doubt } from "./reply.ts";
+import { CELL_TOOL, type Doubt, isCell } from "./reply.ts";
 
 /** Notes of Belay to a root model between its turns. Recorded as it was sent, so a later build may say it differently. */
 

@@ -8,9 +8,7 @@ import {
   textCalls,
   toolUses as usesOf,
 } from "../../models/index.ts";
-import { announces } from "./announcement.ts";
 import type { Protocol } from "./api.ts";
-import { blocksIn, isCell } from "./blocks.ts";
 
 /** The tool that a root model runs cells with. */
 export const CELL_TOOL = "rlm_exec";
@@ -166,3 +164,71 @@ function cellOfUse({ id, name, arguments: given, problem }: ToolUse): AskedCell 
   const takes = `${CELL_TOOL} takes { code }, a text of JavaScript that is not empty`;
   return { use, asked: { ok: false, problem: `${why}${takes}` } };
 }
+
+/** A longer text says something beside what comes next. UTF-16 units. */
+const MOST_UNITS = 300;
+
+/** Beginnings of sentences with which models say what they do next, in the languages that they say it in. */
+const STEPS = new RegExp(
+  `^(?:${[
+    "(?:(?:ok(?:ay)?|so|now|next|first|then|alright|great)[,.!]?\\s+)*(?:i(?:['’]ll| will| am going to|['’]m going to| need to| should)|let me (?!know\\b)|let['’]s)\\b",
+    "ich (?:werde|muss)|(?:als nächstes|nun|jetzt) |lass(?:en sie)? mich",
+    "(?:maintenant[, ]*)?je (?:vais|dois)|laissez-moi|ensuite,? je",
+    "(?:(?:ahora|a continuación)[, ]*)?(?:voy a|vamos a)|déj[ae]me",
+    "(?:(?:agora|a seguir)[, ]*)?(?:vou|vamos) |deixe-me",
+    "(?:(?:ora|adesso)[, ]*)?(?:vado a|devo ora)",
+    "сейчас я|теперь я|давайте|я сейчас|далее я",
+    "接下来|我将|我会|让我|现在我|我先|下一步|我需要|接著|讓我",
+    "次に|まず|これから|では、",
+    "이제|다음으로|먼저",
+  ].join("|")})`,
+  "iu",
+);
+
+/**
+ * True if a text is a step that its model announces, and not an answer: it is short, and its last sentence begins as one does, or
+ * it ends with a colon. That is a guess, so the model is asked.
+ */
+function announces(text: string): boolean {
+  const said = text.trim();
+  if (said === "" || said.length > MOST_UNITS || /\n\s*(?:[-*•]|\d+[.)])\s/.test(said)) return false;
+  if (/(?:[:：…]|\.\.\.)$/.test(said)) return true;
+  const sentences = said.split(/(?<=[.!?])\s+|(?<=[。！？])|\n+/u).filter((part) => part.trim() !== "");
+  return STEPS.test(sentences.at(-1)?.trim() ?? "") && !/[?？]$/.test(said);
+}
+
+/** A fenced block of a text. */
+interface Block {
+  /** In lower case; empty if the fence names none. */
+  readonly language: string;
+  readonly code: string;
+  /** Offset of the opening fence. */
+  readonly start: number;
+  /** Offset behind the closing fence. */
+  readonly end: number;
+}
+
+/** The fenced blocks of a text. A fence that is not closed ends with the text. */
+function blocksIn(text: string): Block[] {
+  const blocks: Block[] = [];
+  const opening = /^ {0,3}(`{3,}|~{3,}(?!~))([^\n\r\u2028\u2029`]*)\r?(?:\n|$)/gm;
+  const closing = /^ {0,3}(`{3,}|~{3,})[ \t]*$/gm;
+  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
+    const [, fence = "", info = ""] = match;
+    const [language = ""] = info.trim().split(/\s/, 1);
+    const from = opening.lastIndex;
+    closing.lastIndex = from;
+    let close = closing.exec(text);
+    while (close?.[1] !== undefined && !close[1].startsWith(fence)) close = closing.exec(text);
+    const end = close ? close.index + close[0].length : text.length;
+    const code = text.slice(from, close?.index ?? text.length);
+    blocks.push({ language: language.toLowerCase(), code, start: match.index, end });
+    opening.lastIndex = end;
+  }
+  return blocks;
+}
+
+/** True for a block that is a cell: it is JavaScript, or names no language. */
+export const isCell = ({ language }: Pick<Block, "language">): boolean => LANGUAGES.has(language);
+
+const LANGUAGES: ReadonlySet<string> = new Set(["", "js", "javascript", "ts", "typescript", "repl"]);

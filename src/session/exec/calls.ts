@@ -1,12 +1,15 @@
 import type { PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
+import { duration } from "../../platform/figures.ts";
 import { given } from "../../platform/json.ts";
 import { callIn } from "../journal/exec-records.ts";
+import { functionOf } from "../journal/ledger.ts";
+import type { Suspend } from "../journal/records.ts";
 import { openReuse } from "../journal/reused-answers.ts";
 import type { Budget, SharedBudget } from "../sub-calls/budget.ts";
 import type { ExecTime } from "../sub-calls/call-time.ts";
-import { FREE } from "../sub-calls/plan.ts";
 import type { Answered, CallContext } from "../sub-calls/port.ts";
+import { FREE } from "../sub-calls/refusals.ts";
 import type { Continuation, ExecCalls, OnceCalls } from "./ports.ts";
 import type { Work } from "./work.ts";
 
@@ -136,3 +139,41 @@ function reported(open: SharedBudget, tell: () => void): SharedBudget {
 
 /** A child that is aborted first ends its own calls, and keeps what they were charged. */
 const CHILD_OFF_MS = 10_000;
+
+/** @param from what the exec goes on from; null: it is new */
+export function openOnce({ setup, recorder }: Pick<Work, "setup" | "recorder">, from: Continuation | null): OnceCalls {
+  const { env, row, rules } = setup;
+  const suspended = from?.suspended ?? null;
+  return {
+    hasBegun: (id) => from?.running.includes(id) === true,
+    waitMs(running) {
+      // Another process may have the session: no answer could be kept.
+      if (row.lost?.aborted) return 0;
+      const names = [...new Set(running.map(({ name }) => functionOf(name) ?? name))].join(", ");
+      const wait = `stopping: waiting up to ${duration(rules.onceWaitMs)} for ${names}, which must not run twice`;
+      env.emit({ kind: "notice", text: `${wait}; stop again to end at once` });
+      return rules.onceWaitMs;
+    },
+    left(begun) {
+      if (row.lost?.aborted) return [];
+      const { last } = recorder.state().account;
+      return (last?.running ?? []).filter((id) => begun.has(id));
+    },
+    processRestarted({ id, name }) {
+      const error = {
+        name: "Error",
+        code: "process_restarted",
+        message: `Process was restarted${howItEnded(id, functionOf(name), suspended)}`,
+        suggestion: "The call may or may not have been carried out: make it again, or go on without its answer.",
+        retriable: true,
+      };
+      return { settlement: { ok: false, error }, record: FREE, cacheKey: null };
+    },
+  };
+}
+
+function howItEnded(id: string, called: string | null, suspended: Suspend | null): string {
+  if (called === null) return "";
+  if (!suspended?.still_running.includes(id)) return `: it ended before ${called} had answered`;
+  return `: ${called} still ran ${duration(suspended.waited_ms)} after it was to stop`;
+}

@@ -2,8 +2,8 @@ import type { ExecLimits, ExecSignals, Json } from "../../../runtime/index.ts";
 import type { Context, LoadOptions } from "../../context/index.ts";
 
 import type { LoadInput } from "../contexts/contexts.ts";
-import type { BudgetLimits } from "../journal/ledger.ts";
-import type { CellFile, Start } from "../journal/records.ts";
+import type { BudgetLimits, CellFile, Start } from "../journal/records.ts";
+
 import type { ExecOptions } from "../option-types.ts";
 
 /** A request to run an exec. */

@@ -5,8 +5,8 @@ import { given, jsonOf } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import type { Account } from "../journal/account.ts";
 import { type ExecRecords, replayedIn } from "../journal/exec-records.ts";
-import type { BudgetLimits } from "../journal/ledger.ts";
 import type {
+  BudgetLimits,
   Complete,
   EndExtras,
   JournalRecord,
@@ -16,6 +16,7 @@ import type {
   ToolCall,
   ToolResult,
 } from "../journal/records.ts";
+
 import type { Machine } from "../machine/guest.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { ExecOptions } from "../option-types.ts";

@@ -3,17 +3,20 @@ import { LIMITS } from "../../../runtime/index.ts";
 import { tokensOf } from "../../models/index.ts";
 import { givenAfter } from "./coverage.ts";
 import { begun, callIn, changesBy, type ExecRecords, grown } from "./exec-records.ts";
-import { EMPTY_LEDGER, isSubCall, type Ledger, type Question, questionAfter, spend, subCallsOf } from "./ledger.ts";
+import { isSubCall, type Question, questionAfter, spend, subCallsOf } from "./ledger.ts";
 import {
   type CallKey,
   type Complete,
   contextKeyIn,
+  EMPTY_LEDGER,
   type JournalRecord,
+  type Ledger,
   type SessionFacts,
   type Start,
   type ToolCall,
   type ToolResult,
 } from "./records.ts";
+
 import { NOTHING_REUSABLE, type ReusableAnswers, reusableFor } from "./reused-answers.ts";
 
 /**

@@ -1,12 +1,6 @@
 import { least } from "../../platform/figures.ts";
-import {
-  type BudgetLimits,
-  EMPTY_LEDGER,
-  type Ledger,
-  type Question,
-  type RemainingBudget,
-  remaining,
-} from "./ledger.ts";
+import { type Question, type RemainingBudget, remaining } from "./ledger.ts";
+import { type BudgetLimits, EMPTY_LEDGER, type Ledger } from "./records.ts";
 
 /** The limits that hold in a session. */
 export interface BudgetRules {

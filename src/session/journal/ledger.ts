@@ -1,30 +1,14 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import type { ExecRecords } from "./exec-records.ts";
-import type { JournalRecord, Start, ToolCall, ToolResult } from "./records.ts";
-
-/** The limits of a session's spending since its last load. */
-export interface BudgetLimits {
-  readonly max_tokens: number;
-  readonly max_sub_calls: number;
-  readonly max_time_ms: number;
-  /** USD by the models' price lists; null: no limit. */
-  readonly max_cost_usd: number | null;
-  /** Calls of functions that the program lends. Absent: it lends none. */
-  readonly max_functions?: number | undefined;
-}
-
-/** The spending of a session since its last load: a fold over its journal. */
-export interface Ledger {
-  /** With those that are allotted to children whose calls are open. */
-  readonly sub_calls: number;
-  /** Input and output, cache reads and writes included. */
-  readonly tokens: number;
-  readonly cost_usd: number;
-  /** ms of wall time inside execs. */
-  readonly time_ms: number;
-  /** Calls of functions. Absent: none. */
-  readonly functions?: number;
-}
+import {
+  type BudgetLimits,
+  EMPTY_LEDGER,
+  type JournalRecord,
+  type Ledger,
+  type Start,
+  type ToolCall,
+  type ToolResult,
+} from "./records.ts";
 
 /** The remaining budget as the envelope shows it (spec §3.3). */
 export interface RemainingBudget {
@@ -41,8 +25,6 @@ export interface RemainingBudget {
 
 /** The spending of a session in all. */
 export type SessionSpent = Pick<Ledger, "sub_calls" | "tokens" | "cost_usd" | "time_ms">;
-
-export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 };
 
 /** The name of the call that a turn makes: the request to the root model of an ask. */
 export const ROOT_CALL = "root";

@@ -6,7 +6,6 @@ import type { BudgetLimit, SubCallTurn, ToolOverrideEvent, Usage } from "../../m
 import { isRecord } from "../../platform/json.ts";
 import type { Store } from "../../store/index.ts";
 import type { Coverage } from "./coverage.ts";
-import { type BudgetLimits, EMPTY_LEDGER, type Ledger } from "./ledger.ts";
 
 /**
  * The kind of an exec. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
@@ -352,3 +351,29 @@ export async function readJournal(store: Pick<Store, "journal">, id: string, fro
 export function hashOf(args: Json): string {
   return hash("sha256", JSON.stringify(args));
 }
+
+/** The limits of a session's spending since its last load. */
+export interface BudgetLimits {
+  readonly max_tokens: number;
+  readonly max_sub_calls: number;
+  readonly max_time_ms: number;
+  /** USD by the models' price lists; null: no limit. */
+  readonly max_cost_usd: number | null;
+  /** Calls of functions that the program lends. Absent: it lends none. */
+  readonly max_functions?: number | undefined;
+}
+
+/** The spending of a session since its last load: a fold over its journal. */
+export interface Ledger {
+  /** With those that are allotted to children whose calls are open. */
+  readonly sub_calls: number;
+  /** Input and output, cache reads and writes included. */
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** ms of wall time inside execs. */
+  readonly time_ms: number;
+  /** Calls of functions. Absent: none. */
+  readonly functions?: number;
+}
+
+export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 };

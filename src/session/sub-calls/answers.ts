@@ -1,12 +1,24 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { firstly, type Json, LIMITS, type PendingCall, remedy } from "../../../runtime/index.ts";
 import {
-  endSentence,
+  type Json,
+  LIMITS,
+  type PendingCall,
+  remedy,
+  samplingIn,
+  THINKING_TOKENS,
+  type Thinking,
+} from "../../../runtime/index.ts";
+import {
   failure,
+  knownModel,
+  knownPrice,
   loadSubCallLayer,
   type Models,
   type Spent,
+  type SubCall,
   type SubCallError,
+  type SubCallTurn,
+  type ToolOverrideEvent,
 } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
@@ -15,26 +27,21 @@ import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import { hasTooManyCalls, limitsNow } from "../journal/budgets.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
-import type { Start } from "../journal/records.ts";
+import type { Start, ToolResult } from "../journal/records.ts";
+import type { SubAgentPolicy } from "../option-types.ts";
 import type { CallingSession } from "../parts.ts";
 import type { AnswerCache, CallKeys } from "./cache.ts";
 import { CANCELLED, TIME_OVER } from "./call-time.ts";
 import { isForChild } from "./children.ts";
+import { type GateOf, openGates, withPlaces } from "./concurrency.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
 import { type Led, openLeads } from "./lead.ts";
-import { type Limiter, openLimiter, withPlaces } from "./places.ts";
-import { FREE, guestError, limitOf, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
+import { openCure, openNotices } from "./model-notices.ts";
 import type { Answered, Answers, CallContext, ChildCall, ChildRequest } from "./port.ts";
+import { FREE, guestError, limitOf, refused } from "./refusals.ts";
 import { withRun } from "./run-part.ts";
 import { openStandingClock } from "./standing-clock.ts";
-import { traceOf } from "./trace.ts";
-
-/** For cells that make a sub-call without a model. */
-const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
-
-/** Time for which a cure counts that names the providers with keys. */
-const CURE_MS = 1000;
 
 /** The models of calls, and the settings and cache that go with them. */
 interface Asking {
@@ -185,47 +192,6 @@ function partsOf(session: CallingSession, asking: Asking): AnswersParts {
   };
 }
 
-/** The cure of a missing model. Every exec is told of it, and it reads files: it counts for a second. */
-function openCure(models: Models, { clock }: CallingSession["env"]): () => string {
-  let cured = { at: Number.NEGATIVE_INFINITY, cure: NO_MODEL };
-  return () => {
-    const at = clock.monotonic();
-    if (at - cured.at > CURE_MS) cured = { at, cure: models.noModelCure?.() ?? NO_MODEL };
-    return cured.cure;
-  };
-}
-
-/** Finds the gate of a call: that of its batch, or of the session. It is left when the call is over. */
-type GateOf = (callId: string, request: SubCallRequest) => CallGate;
-
-interface CallGate extends Disposable {
-  readonly gate: Limiter;
-  /** Calls that may pass the gate at once. */
-  readonly width: number;
-}
-
-function openGates(concurrency: number): GateOf {
-  const ofSession = openLimiter(concurrency);
-  /** One for each batch that has calls in flight. */
-  const batches = new Map<string, { readonly gate: Limiter; calls: number }>();
-  return (callId, { batch }) => {
-    if (batch?.max_concurrent === undefined) return { gate: ofSession, width: concurrency, [Symbol.dispose]() {} };
-    const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
-    const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
-    const own = batches.get(key) ?? { gate: openLimiter(width), calls: 0 };
-    own.calls += 1;
-    batches.set(key, own);
-    return {
-      gate: own.gate,
-      width,
-      [Symbol.dispose]() {
-        own.calls -= 1;
-        if (own.calls === 0) batches.delete(key);
-      },
-    };
-  };
-}
-
 async function ask(
   parts: AnswersParts,
   { id, request, led }: { readonly id: string; readonly request: SubCallRequest; readonly led?: Led | undefined },
@@ -316,23 +282,100 @@ function rootsOf({ input }: Start): readonly string[] {
   return "roots" in from ? from.roots : [];
 }
 
-/** Warnings about models that have been asked, each told once. */
-function openNotices({ models, session, fullPrice }: AnswersParts): NonNullable<Answers["noticesOf"]> {
-  const told = new Set<string>();
-  const isChosen = session.options.modelChosen === true;
-  return (asked, isFirst) => {
-    const { fallback } = models;
-    const isNew = isChosen && isFirst && fallback !== null && asked.includes(fallback);
-    const unlisted = models.unlisted?.(asked) ?? [];
-    const now = session.env.clock.now();
-    const ends = asked.flatMap((name) => endSentence(name, now) ?? []);
-    const notices = [
-      ...(isNew ? [`model_chosen: ${fallback}`] : []),
-      ...unlisted.map((name) => `model_unlisted: ${name}`),
-      ...ends.map((sentence) => `model_ends: ${sentence}`),
-      ...[...fullPrice].map((name) => `batch_price_unknown: ${name}`),
-    ].filter((notice) => !told.has(notice));
-    for (const notice of notices) told.add(notice);
-    return notices;
+const MOST_TURNS = 50;
+const MOST_TOOLS = 20;
+const NAME_UNITS = 64;
+
+interface Traced extends Pick<Spent, "sent_at" | "turns" | "ignored" | "mended"> {
+  readonly misfit?: string;
+}
+
+/** The data that a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
+export function traceOf(
+  { sent_at, turns, misfit, ignored, mended }: Traced,
+  granted: readonly string[],
+): Pick<ToolResult, "sent_at" | "turns" | "misfit" | "ignored" | "mended"> {
+  // The single reply of a plain call tells nothing that its record does not.
+  const isAgent = granted.length > 0 || turns.length > 1;
+  return {
+    ...(sent_at === null ? {} : { sent_at }),
+    ...(misfit === undefined ? {} : { misfit }),
+    ...(ignored.length === 0 ? {} : { ignored }),
+    ...(mended.length === 0 ? {} : { mended }),
+    ...(isAgent ? { turns: turns.slice(0, MOST_TURNS).map(bounded) } : {}),
   };
 }
+
+function bounded(turn: SubCallTurn): SubCallTurn {
+  return { ...turn, tools: turn.tools.slice(0, MOST_TOOLS).map((name) => name.slice(0, NAME_UNITS).toWellFormed()) };
+}
+
+interface PlanOptions {
+  readonly models: Models;
+  /** Dollars are limited: models without a known price cannot be asked. */
+  readonly limitsCost: boolean;
+  readonly policy: SubAgentPolicy;
+}
+
+/**
+ * Decides on the tools of a sub-call. Returns its request, or the answer if it may not be sent at all.
+ * @param usual the level of thinking of a call that names none
+ */
+export async function planSubCall(
+  options: PlanOptions,
+  request: SubCallRequest,
+  usual: Thinking,
+): Promise<Answered | { readonly call: SubCall; readonly event: ToolOverrideEvent | null }> {
+  const { decideTools } = await loadSubCallLayer();
+  const { policy } = options;
+  const decision = await decideTools(request.tools, {
+    prompt: request.prompt,
+    grantable: policy.tools ?? [],
+    allowed_tool_overrides: policy.allowed_tool_overrides ?? [],
+    require_approval: policy.require_approval ?? true,
+    ...(policy.approve ? { approve: policy.approve } : {}),
+  });
+  const { event } = decision;
+  if (!decision.ok) return notSent(decision.error, event, plannedModel(request, options));
+  const unpriced = unpricedCall(options, request, event);
+  if (unpriced) return unpriced;
+  const { thinking = usual } = request;
+  const isLocal = knownModel(options.models, request.model ?? null)?.isLocal;
+  const call: SubCall = {
+    prompt: request.prompt,
+    system: request.system ?? null,
+    tools: decision.granted,
+    schema: request.schema ?? null,
+    or_text: request.or_text ?? false,
+    max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens + THINKING_TOKENS[thinking],
+    thinking,
+    timeout_ms: request.timeout_ms ?? (isLocal ? LIMITS.localCallTimeoutMs : LIMITS.subCallTimeoutMs),
+    model: request.model ?? null,
+    ...given({ sampling: samplingIn(request) }),
+  };
+  return { call, event };
+}
+
+/** The refusal of a call whose model has no known price, where dollars are limited; null: it may be made. */
+function unpricedCall(
+  { models, limitsCost }: Pick<PlanOptions, "models" | "limitsCost">,
+  request: { readonly model?: string | undefined },
+  event: ToolOverrideEvent | null = null,
+): Answered | null {
+  // The request to an unknown model will fail and say so.
+  if (!limitsCost || knownPrice(models, request.model ?? null) !== null) return null;
+  return notSent(unpriced(request, models), event, plannedModel(request, { models }));
+}
+
+function notSent(error: SubCallError, event: ToolOverrideEvent | null, model: string): Answered {
+  return { ...refused(error), record: { ...FREE, model, refused: true, tool_override_event: event } };
+}
+
+/** The model that the call would have asked, `provider/id`. */
+const plannedModel = ({ model }: { readonly model?: string | undefined }, { models }: Pick<PlanOptions, "models">) =>
+  model ?? models.fallback ?? "";
+
+const unpriced = ({ model }: { readonly model?: string | undefined }, { fallback }: Models): SubCallError =>
+  failure("budget_exceeded", `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`, {
+    suggestion: `Name a model with a known price, ${remedy("tellPrice")}, or leave max_cost_usd out.`,
+  });

@@ -11,8 +11,8 @@ import { limitsNow } from "../journal/budgets.ts";
 import type { SessionParts } from "../parts.ts";
 import { childName, type Spent, spentBy } from "../stored/children.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
-import { FREE, guestError } from "./plan.ts";
 import type { Answered, CallContext, ChildRequest, Children, ParentCall } from "./port.ts";
+import { FREE, guestError } from "./refusals.ts";
 
 export const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
 

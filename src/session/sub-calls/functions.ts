@@ -8,9 +8,9 @@ import { wholeNumber } from "../../platform/written-json.ts";
 import { functionOf } from "../journal/ledger.ts";
 import type { HostedOptions, SessionFunction } from "../option-types.ts";
 import type { SessionParts } from "../parts.ts";
-import { openLimiter } from "./places.ts";
-import { FREE } from "./plan.ts";
+import { openLimiter } from "./concurrency.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
+import { FREE } from "./refusals.ts";
 
 /** A call with its function, which has this name in cells. */
 interface Called extends Pick<PendingCall, "id"> {

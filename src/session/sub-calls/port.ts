@@ -2,13 +2,13 @@ import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
 import type { Json, PendingCall, Sampling, Settlement, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { CellSettings } from "../ask/api.ts";
-import type { BudgetLimits } from "../journal/ledger.ts";
-import type { ToolCall, ToolResult } from "../journal/records.ts";
+import type { BudgetLimits, ToolCall, ToolResult } from "../journal/records.ts";
+
 import type { StoreQuota } from "../store-quota.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
 import type { CallKeys } from "./cache.ts";
+import type { Places } from "./concurrency.ts";
 import type { TreePatience } from "./patience.ts";
-import type { Places } from "./places.ts";
 
 /** Answers the calls of async builtins. */
 export interface Answers {

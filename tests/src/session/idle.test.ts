@@ -6,8 +6,8 @@ import { openSession, type Session } from "../../../src/index.ts";
 import type { Host } from "../../../src/session/env.ts";
 import type { HostedOptions } from "../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { FREE } from "../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
+import { FREE } from "../../../src/session/sub-calls/refusals.ts";
 import { shareStore } from "../../../src/store/shared.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 

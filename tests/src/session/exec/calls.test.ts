@@ -1,16 +1,15 @@
 import { expect, test } from "vitest";
 import type { PendingCall } from "../../../../runtime/index.ts";
 import type { CallProgress, SessionEvent } from "../../../../src/session/events.ts";
-import { openCalls } from "../../../../src/session/exec/calls.ts";
-import { openOnce } from "../../../../src/session/exec/once.ts";
+import { openCalls, openOnce } from "../../../../src/session/exec/calls.ts";
 import { EMPTY_ACCOUNT } from "../../../../src/session/journal/account.ts";
 import { begun, type ExecRecords, grown } from "../../../../src/session/journal/exec-records.ts";
 import type { Suspend } from "../../../../src/session/journal/records.ts";
 import type { OnRestart } from "../../../../src/session/option-types.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
 import { openTime } from "../../../../src/session/sub-calls/call-time.ts";
-import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answered, Answers, CallContext } from "../../../../src/session/sub-calls/port.ts";
+import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
 
 const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };
 const clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };

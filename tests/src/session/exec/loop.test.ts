@@ -4,8 +4,8 @@ import { expect, onTestFailed, test, vi } from "vitest";
 import type { Answer, Checkpoint, ExecState, PendingCall, Settlement, Slice } from "../../../../runtime/index.ts";
 import { runLoop } from "../../../../src/session/exec/loop.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "../../../../src/session/exec/ports.ts";
-import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answered } from "../../../../src/session/sub-calls/port.ts";
+import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
 import { openSuspension } from "../../../../src/session/suspension.ts";
 import { newState } from "../../../support/checkpoints.ts";
 

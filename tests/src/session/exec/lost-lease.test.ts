@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import { FREE } from "../../../../src/session/sub-calls/plan.ts";
+import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
 import { openStore } from "../../../../src/store/open.ts";
 import type { Lease, Store } from "../../../../src/store/port.ts";
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { Checkpoint, PendingCall, Waiting } from "../../../../runtime/index.ts";
-import { openCalls } from "../../../../src/session/exec/calls.ts";
-import { openOnce } from "../../../../src/session/exec/once.ts";
+import { openCalls, openOnce } from "../../../../src/session/exec/calls.ts";
 import { openExecJournal } from "../../../../src/session/exec/recorder.ts";
 import type { Recorder } from "../../../../src/session/exec/work.ts";
 import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.ts";

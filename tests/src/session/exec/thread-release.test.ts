@@ -2,8 +2,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../runtime/index.ts";
 import type { HostedOptions } from "../../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";
+import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
 import { shareStore } from "../../../../src/store/shared.ts";
 
 /** A session whose machine is given up as soon as its calls are out, and whose calls are answered by hand. */

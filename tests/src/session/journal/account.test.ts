@@ -3,14 +3,16 @@ import { expect, test } from "vitest";
 import { describeExecs } from "../../../../src/history/index.ts";
 import { NO_USAGE } from "../../../../src/models/index.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow, interruptedIn } from "../../../../src/session/journal/account.ts";
-import { EMPTY_LEDGER, spend, treeOf } from "../../../../src/session/journal/ledger.ts";
+import { spend, treeOf } from "../../../../src/session/journal/ledger.ts";
 import {
   type ChildRecord,
+  EMPTY_LEDGER,
   type JournalRecord,
   readRecord,
   type ToolCall,
   type ToolResult,
 } from "../../../../src/session/journal/records.ts";
+
 import { journals, resultOf } from "../../../support/journals.ts";
 
 const accountOf = (records: readonly JournalRecord[]) => records.reduce(follow, EMPTY_ACCOUNT);

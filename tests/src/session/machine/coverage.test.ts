@@ -5,9 +5,8 @@ import { idleState } from "../../../../runtime/running.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 import { type Coverage, coverageIn, SETS } from "../../../../src/session/journal/coverage.ts";
 import { type CellOver, openCoverage } from "../../../../src/session/machine/coverage.ts";
-import { packNumbers, unpackNumbers } from "../../../../src/session/machine/packed-numbers.ts";
 import { openPassages } from "../../../../src/session/machine/passages.ts";
-import { rangesIn } from "../../../../src/session/machine/ranges.ts";
+import { packNumbers, rangesIn, unpackNumbers } from "../../../../src/session/machine/ranges.ts";
 
 /** A text of which no 64 characters stand in it twice. */
 const TEXT = Array.from({ length: 3000 }, (_, at) => `line ${at}: ${at % 5 === 0 ? "ärger 😀" : "words"} of it\n`).join(

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import type { Reservation, SubCallError, Usage } from "../../../../src/models/port.ts";
 import { NO_USAGE } from "../../../../src/models/usage.ts";
 import { leftForNext, leftOfBoth } from "../../../../src/session/journal/budgets.ts";
-import { type BudgetLimits, EMPTY_LEDGER, type Ledger, spend } from "../../../../src/session/journal/ledger.ts";
-import { readRecord } from "../../../../src/session/journal/records.ts";
+import { spend } from "../../../../src/session/journal/ledger.ts";
+import { type BudgetLimits, EMPTY_LEDGER, type Ledger, readRecord } from "../../../../src/session/journal/records.ts";
+
 import { type Budget, type BudgetStart, openBudget } from "../../../../src/session/sub-calls/budget.ts";
 
 const usage = (tokens: number, cost_usd = 0): Usage => ({ ...NO_USAGE, input: tokens, cost_usd });

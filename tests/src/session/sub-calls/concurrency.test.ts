@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openLimiter } from "../../../../src/session/sub-calls/places.ts";
+import { openLimiter } from "../../../../src/session/sub-calls/concurrency.ts";
 
 const live = new AbortController().signal;
 

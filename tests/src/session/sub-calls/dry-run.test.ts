@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSession } from "../../../../src/index.ts";
 import type { AgentTool } from "../../../../src/models/agent-tools/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";
+import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
 import { type ChatBody, startModelServer } from "../../../support/model-server.ts";
 
 const shell: AgentTool = {

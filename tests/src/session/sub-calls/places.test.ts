@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Model, ModelAnswer, RequestBudget } from "../../../../src/models/port.ts";
 import { openRequests } from "../../../../src/models/sub-call/requests.ts";
 import { NO_USAGE } from "../../../../src/models/usage.ts";
-import { openLimiter, openTreePlaces, withPlaces } from "../../../../src/session/sub-calls/places.ts";
+import { openLimiter, openTreePlaces, withPlaces } from "../../../../src/session/sub-calls/concurrency.ts";
 
 const live = new AbortController().signal;
 const ESTIMATE = { input_tokens: 1, max_tokens: 1, cost_usd: 0 };

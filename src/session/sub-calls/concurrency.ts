@@ -1,4 +1,6 @@
+import type { SubCallRequest } from "../../../builtins/index.ts";
 import { LIMITS } from "../../../runtime/index.ts";
+
 import { failure, type RequestBudget } from "../../models/index.ts";
 import { heldByBoth } from "./budget.ts";
 import { openQueue } from "./queue.ts";
@@ -92,5 +94,36 @@ function disposedOnce(dispose: () => void): Disposable {
       isOver = true;
       dispose();
     },
+  };
+}
+
+/** Finds the gate of a call: that of its batch, or of the session. It is left when the call is over. */
+export type GateOf = (callId: string, request: SubCallRequest) => CallGate;
+
+interface CallGate extends Disposable {
+  readonly gate: Limiter;
+  /** Calls that may pass the gate at once. */
+  readonly width: number;
+}
+
+export function openGates(concurrency: number): GateOf {
+  const ofSession = openLimiter(concurrency);
+  /** One for each batch that has calls in flight. */
+  const batches = new Map<string, { readonly gate: Limiter; calls: number }>();
+  return (callId, { batch }) => {
+    if (batch?.max_concurrent === undefined) return { gate: ofSession, width: concurrency, [Symbol.dispose]() {} };
+    const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
+    const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
+    const own = batches.get(key) ?? { gate: openLimiter(width), calls: 0 };
+    own.calls += 1;
+    batches.set(key, own);
+    return {
+      gate: own.gate,
+      width,
+      [Symbol.dispose]() {
+        own.calls -= 1;
+        if (own.calls === 0) batches.delete(key);
+      },
+    };
   };
 }
