@@ -14,7 +14,7 @@ const PAGES = [
   "CONTRIBUTING.md",
   "SECURITY.md",
   "CHANGELOG.md",
-  ...globSync("docs/**/*.md", { cwd: ROOT }),
+  ...globSync(["docs/**/*.md", "{src/*,runtime,builtins,campaigns,bench}/AGENTS.md"], { cwd: ROOT }),
 ].map((page) => ({ page, text: readFileSync(join(ROOT, page), "utf8") }));
 
 /** The first group of each match, with the page that has it. */
