@@ -16,7 +16,7 @@ export interface Described {
    * must know.
    */
   readonly brief?: string;
-  /** A cell that runs as it stands, over any context. */
+  /** A cell that runs unchanged, over any context. */
   readonly example: string;
   /** Declarations of the types that the signature names. */
   readonly types?: string;

@@ -19,8 +19,8 @@ const Facts = v.object({
   /** A root model reads what the cell prints, and its result. */
   for_model: v.fallback(v.boolean(), false),
   /**
-   * The input of the job that the exec is of, and its fields whose numbers are texts; null: it is
-   * of none.
+   * Input of the exec's job, and its fields whose numbers are texts. null if the exec does not
+   * belong to a job.
    */
   job: v.fallback(v.nullable(v.object({ json: v.string(), asText: v.array(v.string()) })), null),
 });

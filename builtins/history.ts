@@ -63,7 +63,7 @@ interface HistoryDocument extends DocumentEntry {
   },
 };
 
-/** Runs a builtin of P with H in the place of P. */
+/** Runs a builtin of P with H instead of P. */
 function overHistory(
   { run }: Defined,
   services: Parameters<HostFunction>[0],

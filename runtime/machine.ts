@@ -127,7 +127,7 @@ async function makeGuest(options: GuestOptions): Promise<Guest> {
 }
 
 /**
- * The most that a guest can have been granted: an image may be somebody else's, and does not raise
+ * The most that a guest can have been granted: an image may come from another user, and does not raise
  * the limit of this one.
  */
 function mostGranted({ texts }: GuestLibrary): number {

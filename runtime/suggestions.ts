@@ -35,7 +35,7 @@ export function suggestionFor(
 const ABSENT: ReadonlyMap<string, string> = new Map([
   ...told("setTimeout setInterval setImmediate clearTimeout clearInterval", "await a builtin, or use a loop"),
   ...told("fetch XMLHttpRequest WebSocket Headers Request Response", "peek, find and search read the context P"),
-  ...told("process Deno Bun", "session() and limits() tell what there is to know"),
+  ...told("process Deno Bun", "see session() and limits()"),
   ...told("Buffer Blob File", "use TextEncoder, TextDecoder and Uint8Array"),
   ...told("fs", "the context is P, and list_docs() has its documents"),
   ...told("module exports __dirname __filename", "top-level names last from cell to cell"),

@@ -41,7 +41,7 @@ function pythonCure(source: string): string | undefined {
     return `${like}: cells are JavaScript, and a part is ${name}.slice(${from || 0}${to && `, ${to}`}).`;
   }
   if (/(?:^|[^\w.$])[fF](?:"|')/.test(source)) {
-    return `${like}: cells are JavaScript, and a text with values stands in backquotes: \`\${P.length} chars\`.`;
+    return `${like}: cells are JavaScript, and a text with values is written in backquotes: \`\${P.length} chars\`.`;
   }
   return PYTHON.some((pattern) => pattern.test(source)) ? `${like}: cells are JavaScript.` : undefined;
 }

@@ -87,7 +87,7 @@ export function openGuestPost({ vm }: Instance, host: EngineHost, strings: Strin
   // the call has returned.
   let lastReply: JSValueHandle | undefined;
 
-  /** Frees the last reply. An image that was captured before would hold its value for ever. */
+  /** Frees the last reply. An image that was captured before would hold its value forever. */
   function forgetReply(): void {
     lastReply?.dispose();
     lastReply = undefined;

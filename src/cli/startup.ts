@@ -15,7 +15,7 @@ export function prepareProcess({ env, stderr }: NodeJS.Process): void {
 /** Time for what is left to close after a command, ms. */
 const CLOSING_MS = 1000;
 
-/** Ends a process whose work is done: what keeps it alive any longer is a connection that somebody else holds open. */
+/** Ends a process whose work is done: what keeps it alive any longer is a connection that the other side holds open. */
 export function endProcess({ stdout, stderr, exit }: NodeJS.Process): void {
   const isWritten = () => stdout.writableLength + stderr.writableLength === 0;
   const end = () => (isWritten() ? exit() : endProcess(process));
@@ -41,7 +41,7 @@ function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   if (!existsSync(folder) || module.getCompileCacheDir?.() !== undefined) return;
   const compiled = join(folder, "compiled");
   try {
-    // Node would make it too, but would try for ever in a folder such as /proc.
+    // Node would make it too, but would try forever in a folder such as /proc.
     makeFolder(compiled);
     // Code is run from there. Earlier builds left its permissions to the umask.
     chmodSync(compiled, 0o700);

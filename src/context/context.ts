@@ -44,7 +44,7 @@ export interface ContextStats {
   context_hash: string;
   /** Files of its sources that are not in P. */
   skipped: SkippedStats;
-  /** Documents whose file was appended again with another text, which stands behind them; absent if there are none. */
+  /** Documents whose file was appended again with another text, which follows them; absent if there are none. */
   replaced?: number;
   /** Absent if all documents are text as they were. */
   converted?: ConvertedStats;
@@ -146,7 +146,7 @@ function skipsAfter(previous: Context | undefined, { name, base = name, skipped,
   return withSkipsOf(previous?.skips ?? [], { source: name, base, stats: skippedStats(skipped) }, loaded);
 }
 
-/** True if a source of which every file is there already tells otherwise than before what is skipped. */
+/** True if a source whose files are all there already skips other files than before. */
 export function changesSkips(previous: Context, source: LoadedSource): boolean {
   return JSON.stringify(allSkipped(skipsAfter(previous, source))) !== JSON.stringify(previous.stats.skipped);
 }

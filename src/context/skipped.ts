@@ -23,7 +23,7 @@ export interface SkippedStats {
   reasons: SkipCounts;
 }
 
-/** Skipped files as cells and answers tell them. `capped` is true if `files` does not have all of them. */
+/** Skipped files as cells and answers report them. `capped` is true if `files` does not have all of them. */
 export interface ToldSkips extends Pick<SkippedStats, "count" | "unread" | "files"> {
   capped: boolean;
 }

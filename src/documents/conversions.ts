@@ -6,7 +6,7 @@ import { CUT_OFF, type Loss, type Original, UNPLACED } from "./growing.ts";
 /** Facts about the documents of a context that became text when they were loaded, by their wire names. */
 export interface ConvertedStats {
   count: number;
-  /** Documents of which something is not in the text. */
+  /** Documents whose text lacks something. */
   lossy: number;
   /** Losses of all of them by kind. */
   lost: Record<string, number>;

@@ -76,7 +76,7 @@ export function zippedKind(names: ReadonlySet<string>, mimetype: string, main: s
 /** The number of documents that are read at once. */
 export const CHILDREN = Math.max(1, Math.min(4, availableParallelism() - 1));
 
-/** The user's converters by extension: arguments, of which `{}` is the path of a copy; false: as it is; true: in a repository too. */
+/** The user's converters by extension: arguments, where `{}` is the path of a copy; false: unconverted; true: in a repository too. */
 export type Converters = Readonly<Record<string, readonly string[] | boolean>>;
 
 /** Which files load, and how documents become text. */

@@ -133,7 +133,7 @@ export type Shifting = (before: string, words: string, shift: Shift) => string;
 
 /**
  * Writes words so that what is raised or lowered does not become a part of the number or word before it: `10^6`, `1st`. The
- * function takes all words of a paragraph, one behind the other.
+ * function takes all words of a paragraph, one after the other.
  */
 export function shifting(): Shifting {
   let last: Shift = "";

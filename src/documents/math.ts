@@ -73,7 +73,7 @@ export interface Equations {
   take(words: string): boolean;
 }
 
-/** Stands in the place of {@link equations}, whose handlers are many, in a text without any. */
+/** Replaces {@link equations}, whose handlers are many, in a text without any. */
 export const NO_EQUATIONS: Equations = { handlers: {}, take: () => false };
 
 /** Makes each equation a line such as `c^(2)(1)/(2)`. @param lose told of one that does not fit: its signs stay */

@@ -73,7 +73,7 @@ function chosen<T extends { readonly name: string }>(all: readonly T[], wanted: 
 function xlsxRows(parts: Parts, wanted: string | null, text: Growing): string {
   const { book, sheets } = openXlsx(parts, text);
   const all = sheets.map((sheet) => ({ ...sheet, source: parts.text(sheet.part) }));
-  // Programs add sheets of which nobody fills the last ones.
+  // Programs add sheets, and the last ones stay empty.
   const filled = all.filter(({ source }) => /<(?:[^\s<>/:]+:)?[vtf][\s>]/.test(source));
   const sheet = chosen(wanted === null ? filled : all, wanted, "sheet");
   readSheet(parts, sheet, book, rowsPass(sheet.name, text));

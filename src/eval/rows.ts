@@ -42,7 +42,7 @@ export interface EvalRow extends Figures, Pick<Item, "suite" | "size" | "expecte
   readonly error_code: string | null;
   readonly session: string | null;
   readonly answer: string | null;
-  /** 0 to 1; null: the job is not done, and counts nowhere. */
+  /** 0 to 1; null: the job is not done, and does not count. */
   readonly score: number | null;
   /** True if the answer is not of the form that was asked for. It scores 0. */
   readonly misformed: boolean;

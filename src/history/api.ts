@@ -8,7 +8,7 @@ import type { Attempt, DeliveryRecord, ExecKind, ToolCall } from "../session/jou
 
 /** The store's description of a session: its execs with their calls, and its checkpoints. */
 export interface SessionDescription extends Omit<SessionSummary, "execs"> {
-  /** The checkpoint at which it stands; null before the first. */
+  /** Its current checkpoint; null before the first. */
   readonly head: string | null;
   /** The settings of its beginning (model, limits …), never a key; null if nothing is recorded. */
   readonly settings: Json;
@@ -59,7 +59,7 @@ export interface CheckpointDescription {
   /** Pages of 4 KiB that changed, and what they take on disk, bytes. */
   readonly pages: number;
   readonly bytes: number;
-  /** The session stands here. */
+  /** The session's current checkpoint. */
   readonly head: boolean;
 }
 
@@ -124,7 +124,7 @@ export interface ResumeDescription {
   readonly at: number;
   /** Since the last record before it: no process ran the exec, or one that recorded nothing, ms. */
   readonly gap_ms: number;
-  /** The checkpoint that it went on from; null: the exec's start. */
+  /** The checkpoint that it continued from; null: the exec's start. */
   readonly checkpoint_id: string | null;
   /**
    * Recorded answers that were given again, calls that were sent again, and calls that were let
@@ -142,13 +142,13 @@ export interface CallDescription {
   readonly number: number;
   /** The builtin; `root` for the request of a turn. */
   readonly name: string;
-  /** The batch of its cell that it belongs to; null: none. */
+  /** The batch of its cell that it belongs to, or null. */
   readonly batch: number | null;
   /** The prompt; null for a call that asks no model. */
   readonly prompt: string | null;
   /** Every argument, as the cell gave it. */
   readonly args: readonly Json[];
-  /** Parameters that the call was asked with, where its arguments name none; null: none. */
+  /** Parameters from the session, for those that its arguments do not name; null: none. */
   readonly sampling: Sampling | null;
   /** Those of a function of the program; null for other calls. */
   readonly effects: ToolCall["effects"] | null;
@@ -200,7 +200,7 @@ export interface CallDescription {
   readonly retries: readonly Attempt[];
   /** The number of times that a resume sent it again because its answer was not recorded. */
   readonly resent: number;
-  /** The provider's batch that answered it; null: its requests were sent at once. */
+  /** The provider's batch that answered it; null if its requests were sent at once. */
   readonly delivery: DeliveryRecord | null;
   /**
    * The replies of a sub-agent; null for a call that one reply answered, or if they are not
@@ -213,7 +213,7 @@ export interface CallDescription {
   readonly cut?: Readonly<Record<string, number>>;
 }
 
-/** The child of a call. What its call's record does not tell is null. */
+/** The child of a call. Facts that its call's record lacks are null. */
 export interface ChildDescription {
   /** Its id. */
   readonly session: string;

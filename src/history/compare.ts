@@ -36,7 +36,7 @@ export interface Compared extends ComparedCalls {
 type Whole = Pick<WholeDescription, "key"> & { readonly session: SessionDescription };
 
 /**
- * Tells what a session did otherwise than an older one: a fork of it, or a separate session. The
+ * Says how a session differs from an older one: a fork of it, or a separate session. The
  * time that it takes grows with the calls and documents of both.
  */
 export async function compareSessions(

@@ -55,8 +55,8 @@ interface Past {
 export interface ComparedCalls {
   readonly past: Past;
   /**
-   * `same`: answered from the cache, or in a shared past. `replaced`: those of `new` in
-   * the place of one that is gone.
+   * `same`: answered from the cache, or in a shared past. `replaced`: those of `new` that replace
+   * one that is gone.
    */
   readonly counts: Readonly<Record<ComparedCall["is"] | "same" | "replaced", number>>;
   /** Dollars of the calls that were asked again or are new. */

@@ -99,8 +99,8 @@ interface Part {
 const opened = (store: Pick<Store, "context">, key: string) => nullIf("context_lost", storedContext(store, key));
 
 /**
- * Hashes of the documents' texts, by their ids. null if they overlap, which only a
- * store of somebody else can say.
+ * Hashes of the documents' texts, by their ids. null if they overlap, which only another user's
+ * store can say.
  */
 async function hashesOf(context: Context): Promise<ReadonlyMap<string, string> | null> {
   const pause = pauses();

@@ -40,8 +40,8 @@ export interface SessionStore extends AsyncDisposable {
    */
   describe(session: string, options?: Describing): Promise<SessionDescription>;
   /**
-   * Makes a session at a checkpoint of another one; default: that of its newest exec's end.
-   * `openSession` with its id or name goes on from there. Also rejects with
+   * Creates a session at a checkpoint of another one; default: that of its newest exec's end.
+   * `openSession` with its id or name continues from there. Also rejects with
    * `session_exists`, `checkpoint_not_found`.
    */
   fork(

@@ -6,7 +6,7 @@ import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope, withWarnings 
 /** The part of an answer that a client shows its model. */
 export interface Shown {
   readonly bytes: number;
-  /** True if it counts the answer as it stands in JSON, where quotes and backslashes take two. */
+  /** True if it counts the answer as JSON, where quotes and backslashes take two. */
   readonly isEscaped: boolean;
 }
 
@@ -129,7 +129,7 @@ const MCP: Wording = {
   moreBudget:
     "ask the user for a larger budget: `--max-sub-calls N` and its like among the arguments of this server; each call has the whole of it",
   raiseDepth: "ask the user to add `--depth N` to the arguments of this server",
-  giveFunction: "ask the user to go on in the program that lends `*`",
+  giveFunction: "ask the user to continue in the program that lends `*`",
   raiseSpace: "ask the user to add `--max-session-mb N` to the arguments of this server",
   beginAnew: "go over to a new session with rlm_wait and session: NAME, or load the context again with rlm_load",
   removeHelper: "remove it in a cell with helpers.remove(*)",
@@ -152,5 +152,5 @@ const MCP: Wording = {
   ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
   correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
   nameEncoding: 'name its encoding in rlm_load, such as encoding: "*"',
-  readLossily: "pass latin1 if nothing tells, which takes every byte",
+  readLossily: "pass latin1 if it is unknown, which takes every byte",
 };

@@ -99,7 +99,7 @@ function openFrame() {
         if (place !== null && kept.length < FRAME_BYTES) kept.push(place);
       }
     },
-    /** The message with 0 in the place of each list and object in it; undefined if it is not valid JSON. */
+    /** The message with 0 instead of each list and object in it; undefined if it is not valid JSON. */
     read: () => parseJson(Buffer.from(kept).toString("utf8")),
   };
 }

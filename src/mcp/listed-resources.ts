@@ -11,6 +11,6 @@ export const EXEC_TEMPLATE = {
   uriTemplate: "belay://exec/{exec_id}",
   name: "exec",
   title: "RLM exec",
-  description: "The whole answer of an exec that is over, up to 1 MB",
+  description: "The whole answer of a finished exec, up to 1 MB",
   mimeType: "application/json",
 } as const;

@@ -30,7 +30,7 @@ export interface Run {
   stays(value: void | PromiseLike<void>): void;
   isDetached(): boolean;
   isOver(): boolean;
-  /** True if somebody waits for its answer, and will get it. */
+  /** True if a client waits for its answer, and will get it. */
   isAwaited(): boolean;
   /** Counts those who wait. */
   count(change: 1 | -1): void;

@@ -146,7 +146,7 @@ const NEVER = new AbortController().signal;
 
 const CANCELLED = { code: "cancelled", message: "cancelled before it began", suggestion: "Call the tool again." };
 
-/** Another exec runs; nothing was begun. */
+/** Another exec runs; nothing was started. */
 function runningError({ exec_id, tool, elapsed_ms }: RunningState) {
   const seconds = Math.round(elapsed_ms / 1000);
   return {
@@ -226,7 +226,7 @@ interface Ended {
   passed(): void;
   /** The answer of the last one, if it is the one that is asked for; it needs no telling then. */
   answer(exec_id: string | null): ToolEnvelope | null;
-  /** Somebody has its answer. */
+  /** A client has its answer. */
   forget(state: RunningState): void;
   /** The execs of which no answer has told yet. */
   take(): string[];

@@ -46,12 +46,12 @@ export type CompletionMessage =
       readonly isError: boolean;
     };
 
-/** An answer of such a function; a text alone is one without usage. */
+/** An answer of such a function; a string is one without usage. */
 export interface Completion {
   readonly text: string;
   /**
-   * Ids and names may be missing, and `arguments` may be JSON: what cannot be read is told to the
-   * model.
+   * Ids and names may be missing, and `arguments` may be JSON: the model gets an error for what
+   * cannot be read.
    */
   readonly toolUses?: readonly GivenUse[] | undefined;
   /** It was cut at `maxTokens`. */
@@ -179,7 +179,7 @@ function awayBy(error: unknown): { readonly isAway?: true } {
   return isServerAway(seen, "") ? { isAway: true } : {};
 }
 
-/** The failure of a request of which nobody knows what it has cost. */
+/** The failure of a request whose cost is unknown. */
 function noAnswer(...why: Parameters<typeof failure>): ModelAnswer {
   return { ok: false, usage: NO_USAGE, charged: false, error: failure(...why) };
 }

@@ -113,8 +113,8 @@ export interface BatchAccount {
   /** Headers of a request, the key among them: they are never kept. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Proves that somebody with this key has written the fields: whoever can write to a store can
-   * write rows, but not this.
+   * Proves that an owner of this key has written the fields: write access to a store does not
+   * suffice for that.
    */
   prove(fields: readonly Json[]): string;
 }
@@ -187,7 +187,7 @@ export interface ModelTurn {
   /** True if a cut answer has thinking and nothing else. */
   readonly isThought?: true;
   /**
-   * Tokens of the window that an answer was cut at. Absent: there was room left, or nobody knows.
+   * Tokens of the window that an answer was cut at. Absent: there was room left, or it is unknown.
    */
   readonly full?: FullWindow;
   readonly raw: unknown;
@@ -251,7 +251,7 @@ export type ModelAnswer = {
        * it, UTF-16 units.
        */
       readonly unread?: number;
-      /** No server was there to answer. Absent: one was, or nobody knows. */
+      /** No server was there to answer. Absent: one was, or it is unknown. */
       readonly isAway?: true;
     }
 );
@@ -318,7 +318,7 @@ export interface Models {
   /**
    * The price of a model, as `resolve` finds it; no key is needed. null: not known.
    *
-   * @throws as `resolve`, but for keys
+   * @throws as `resolve`, except for keys
    */
   price(name: string | null): Model["price"];
 }

@@ -34,7 +34,7 @@ export interface Lifecycle {
   isRecovering(): boolean;
   /** Is called before a prompt goes out, and waits for a time while a call is being finished. */
   prompted(): Promise<void>;
-  /** Pi is about to leave the session, unless somebody keeps it there. */
+  /** Pi is about to leave the session, unless an extension keeps it there. */
   departs(): void;
   /** Pi stays, and what it has stopped is cancelled. */
   stays(): Promise<void>;

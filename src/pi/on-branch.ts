@@ -102,7 +102,7 @@ export async function runAtHead(
   const work: Work = (signals) => tool.run(open, called.args, { ...signals, ...hostOf(branch), conversation });
   const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
   if (outcome.details.stopped) return outcome;
-  // What is shown must not take the place of the answer.
+  // What is shown must not replace the answer.
   await branch.refresh().catch(() => {});
   return outcome;
 }

@@ -23,11 +23,11 @@ export const PI: Wording = {
   anotherRun: "ask the user to begin another run",
   moreBudget: "ask the user to raise max_sub_calls, max_tokens, max_time_ms or max_cost_usd in belay.json",
   raiseDepth: "ask the user to raise max_depth in belay.json",
-  giveFunction: "ask the user to go on in the program that lends `*`",
+  giveFunction: "ask the user to continue in the program that lends `*`",
   raiseSpace: "ask the user to raise max_session_mb in belay.json",
   beginAnew: "load the context again with rlm_load",
   removeHelper: "remove it with rlm_helpers_remove",
-  addFlags: "ask the user to go on in the terminal, with `*`",
+  addFlags: "ask the user to continue in the terminal, with `*`",
   nameModel: "choose a model with /model",
   nameModels: "ask the user to log in to its provider with /login (*)",
   nameServer: "add the server to Pi's models.json",
@@ -44,7 +44,7 @@ export const PI: Wording = {
   ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
   correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
   nameEncoding: 'name its encoding in rlm_load, such as encoding: "*"',
-  readLossily: "pass latin1 if nothing tells, which takes every byte",
+  readLossily: "pass latin1 if it is unknown, which takes every byte",
 };
 
 /** A suggestion in the words of Pi: what its model or its user can do. */

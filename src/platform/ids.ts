@@ -8,7 +8,7 @@ export function idEnd(id: string): string {
   return id.slice(-SHOWN);
 }
 
-/** A session for people: its name, or the end of its id. A row of somebody else may have any text as its name. */
+/** A session for people: its name, or the end of its id. Another user's row may have any text as its name. */
 export function displayName({ id, name }: { readonly id: string; readonly name: string | null }): string {
   return inLine(name ?? idEnd(id));
 }

@@ -17,7 +17,7 @@ const KEYS: readonly RegExp[] = [
 const NAME =
   /^(?:.*[_-])?(?:pass(?:word|wd|phrase)|(?:api|access|auth|client|private|secret)[_-]?(?:key|token|secret)|secret)$/i;
 
-/** The text with `[redacted: 51 characters]` in the place of each key that is known by its form. */
+/** The text with `[redacted: 51 characters]` instead of each key in a known form. */
 export function redacted(text: string): string {
   return KEYS.reduce((left, pattern) => {
     return left.replace(pattern, (found: string, ...rest: unknown[]) => {

@@ -41,13 +41,13 @@ export async function writeResultFile(path: string, pieces: Pieces, run: string,
     await syncFolder(dirname(target.path));
     return bytes;
   } catch (error) {
-    // A folder that is none has no temporary file either.
+    // A missing folder has no temporary file either.
     if (!target.isSpecial) await rm(temporary, { force: true }).catch(() => {});
     throw outputFailed(path, error);
   }
 }
 
-/** Opens a device or a pipe. One of which nobody reads the other end would keep the command waiting, whatever signal comes. */
+/** Opens a device or a pipe. One whose other end has no reader would keep the command waiting, whatever signal comes. */
 export async function openSpecial(path: string): Promise<FileHandle> {
   if (!statSync(path).isFIFO()) return open(path, "w");
   const found = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -10,7 +10,7 @@ export function shellWord(text: string): string {
 }
 
 /**
- * The name of a session in a line to type. A row of somebody else may have a name that reads as a flag, a job or a checkpoint: then
+ * The name of a session in a line to type. Another user's row may have a name that reads as a flag, a job or a checkpoint: then
  * it is called by its id.
  */
 export function typedName({ id, name }: { readonly id: string; readonly name: string | null }): string {

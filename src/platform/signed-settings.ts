@@ -7,8 +7,8 @@ import { isServer, shownPlace } from "./store-place.ts";
 import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
 
 /**
- * Signs the settings that sessions of one store keep, and tells whether this user has kept them. A store may come from
- * somebody else, so it grants nothing by itself: no server, key, folder or limit.
+ * Signs the settings that sessions of one store keep, and tells whether this user has kept them. A
+ * store may come from another user, so it grants nothing by itself: no server, key, folder or limit.
  */
 export interface Signer {
   /** The settings with their signature; without one if there is no key (`problem`). */

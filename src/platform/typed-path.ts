@@ -25,7 +25,7 @@ function unquoted(text: string): string {
   return isQuoted ? text.slice(1, -1) : text;
 }
 
-/** The path of a URL, then what follows `file://` as it stands: not everyone who writes it there encodes `%`, `#` and `?`. */
+/** The path of a URL, then what follows `file://` unchanged: not everyone who writes it there encodes `%`, `#` and `?`. */
 function urlPaths(url: string): readonly string[] {
   const literal = url.startsWith("file:///") ? [url.slice("file://".length)] : [];
   try {

@@ -12,7 +12,7 @@ export type UserKey = { readonly key: Buffer } | { readonly problem: string };
 const BYTES = 32;
 const DIGITS = 2 * BYTES;
 
-/** `$XDG_CONFIG_HOME/belay/key` or `~/.config/belay/key`: not with the stores, which may come from somebody else. @param name of another key */
+/** `$XDG_CONFIG_HOME/belay/key` or `~/.config/belay/key`: not with the stores, which may come from another user. @param name of another key */
 export function keyPath(env: NodeJS.ProcessEnv, name = "key"): string {
   const { XDG_CONFIG_HOME: named = "", HOME: home = "" } = env;
   // The specification of these folders wants relative paths to be ignored.

@@ -21,7 +21,7 @@ export interface Advancing {
   readonly resendsDoubtful: boolean;
   /** Jobs or sessions may go on. */
   answered(): void;
-  /** Nothing can be sent for this account until somebody acts. */
+  /** Nothing can be sent for this account until a person acts. */
   hindered(error: RlmError): void;
   /** The provider does not do what it is asked for now, and is asked again later. */
   failing(error: RlmError): void;
@@ -211,7 +211,7 @@ async function end({ batches, fence, answered }: Advancing, { id }: ProviderBatc
   answered();
 }
 
-/** Names of the provider's are kept with their proof. @param batch as it stands */
+/** Names of the provider's are kept with their proof. @param batch in its current state */
 function step(parts: Advancing, batch: ProviderBatch, change: BatchChange): Promise<boolean> {
   const { batches, fence, pace, account } = parts;
   const { state, file, batch: name, asked, lookMs } = change;
@@ -253,7 +253,7 @@ async function* requestsOf({ batches, account }: Advancing, batch: ProviderBatch
   }
 }
 
-/** The failure of all requests of an account until somebody acts; null: it is not that. */
+/** The failure of all requests of an account until a person acts; null: it is not that. */
 function hindranceOf({ status, message: words }: ProviderError): "no_credit" | "auth_failed" | null {
   if (status === null) return null;
   const kind = refusalKind({ status, words, hasWait: false, isTooLong: false, tokens: 0 });
@@ -279,7 +279,7 @@ const CHECK_NETWORK = `Belay asks again. Check the network, and ${remedy("checkS
 
 function notProven(what: string): RlmError {
   return new RlmError("store_corrupt", `${what}: not made with this key, so nothing of it is sent`, {
-    suggestion: "Somebody who can write to the store may have changed its rows: see who can.",
+    suggestion: "A user with write access to the store may have changed its rows: check who has it.",
   });
 }
 

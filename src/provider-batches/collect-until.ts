@@ -43,7 +43,7 @@ interface Collecting<End> extends Pick<CollectorParts, "random" | "resendsDoubtf
 export interface Seen {
   /** True once all that was open has been looked at. */
   readonly hasLooked: boolean;
-  /** Accounts for which nothing can be sent until somebody acts, and why. */
+  /** Accounts for which nothing can be sent until a person acts, and why. */
   readonly hindered: ReadonlyMap<string, RlmError>;
   /** Accounts whose providers have failed, with the newest failure. */
   readonly failing: ReadonlyMap<string, RlmError>;

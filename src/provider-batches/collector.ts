@@ -15,7 +15,7 @@ export interface CollectorParts
   readonly clock: Clock;
   clientOf(account: BatchAccount): BatchClient;
   /**
-   * Nothing can be sent for an account until somebody acts. It may be told more than once.
+   * Nothing can be sent for an account until a person acts. It may be told more than once.
    * @param isOurs this process has its lease; else another one may have its key
    */
   hindered(account: string, error: RlmError, isOurs: boolean): void;
@@ -111,7 +111,7 @@ interface Serving {
 /** Closes groups of an account, and advances its batches. */
 async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isLeft, stuck }: Serving): Promise<void> {
   let hasFailed = false;
-  // Batches as they stand, and the fence under which they were read.
+  // The current batches, and the fence under which they were read.
   let open: readonly ProviderBatch[] = [];
   let readUnder: number | null = null;
   for (const one of due) {

@@ -3,8 +3,8 @@ import type { BatchAccount } from "../models/index.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import type { ProviderBatch, RequestToSend } from "../store/index.ts";
 
-// Rows of a store may be somebody else's. What is sent with a key is what somebody with that key
-// has written.
+// Rows of a store may come from another user. Only what an owner of a key has written is sent with
+// that key.
 
 /** A request that is kept, and who waits for its answer. */
 type Asked = Pick<RequestToSend, "session" | "call" | "k" | "root" | "run" | "model">;
@@ -35,7 +35,7 @@ export function proofOfNames({ prove }: Pick<BatchAccount, "prove">, named: Name
 }
 
 /**
- * True if a batch has not left, or somebody with this key has written what the provider has of it.
+ * True if a batch was not sent, or an owner of this key has written what the provider has of it.
  */
 export function isProven(account: BatchAccount, batch: ProviderBatch): boolean {
   const { state, file, batch: name, asked_at, proof } = batch;

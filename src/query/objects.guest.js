@@ -107,6 +107,6 @@ function nothingRead({ code, name, message }) {
     code: code ?? "js_error",
     name,
     message: `none of the ${objects.length} objects was read: ${message}`,
-    suggestion: "What went wrong with each stands in `results`.",
+    suggestion: "`results` has the reason for each.",
   };
 }

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Json, readGuestFile } from "../../runtime/index.ts";
 import { refuse } from "./query.ts";
 
-/** A text that a model is to read, or why nobody can: the failure then stands in the place of an answer. */
+/** A text that a model is to read, or why it cannot be read: the failure then replaces an answer. */
 export type ObjectToRead = FoundObject | MissingObject;
 
 /** A document of P or of the conversation. Offsets are UTF-16 units of either. */
@@ -28,7 +28,7 @@ export interface ReadingOptions {
   readonly model?: string | undefined;
   /** A larger object is explored with cells: tokens, four characters each. */
   readonly inlineTokens: number;
-  /** Output tokens of the answer about an object that stands in a prompt. */
+  /** Output tokens of the answer about an object that is in a prompt. */
   readonly maxTokens: number;
   /** One model reads all objects, and gives one answer. By default each object has a model that sees nothing else. */
   readonly together?: boolean | undefined;
@@ -86,7 +86,7 @@ export function objectsCell(
   return `const OBJECTS = ${JSON.stringify(input)};\n${guest}\n`;
 }
 
-/** A model's answer about an object, or why there is none. If it read several together, their ids and names stand in a row. */
+/** A model's answer about an object, or why there is none. If it read several together, their ids and names are listed. */
 export type ObjectRead = { readonly object: string; readonly name: string } & (
   | {
       readonly answer: string;

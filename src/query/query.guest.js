@@ -257,7 +257,7 @@ function notPutTogether({ code, name, message }, count) {
 }
 
 /**
- * Words of a text that its meaning hangs on, as they stand in it, however short: 7, v7, 1.2.3, needle-7, C#, Go, 令牌. Words that say
+ * Words of a text that its meaning depends on, unchanged, however short: 7, v7, 1.2.3, needle-7, C#, Go, 令牌. Words that say
  * nothing are left out, except names in capitals: IT, US.
  */
 function wordsOf(text) {

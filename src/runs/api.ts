@@ -50,8 +50,8 @@ export interface WorkOptions {
   readonly suspend: AbortSignal;
   readonly session: WorkerSession;
   /**
-   * Makes batches again of which nobody can tell whether they were made: their calls may be paid
-   * twice (default false).
+   * Creates batches again if it is unknown whether the first create succeeded. Their calls may be
+   * billed twice (default false).
    */
   readonly resendsDoubtful?: boolean;
   readonly onProgress?: (progress: WorkProgress) => void;

@@ -31,7 +31,7 @@ export interface WorkOptions {
   readonly signal: AbortSignal;
 }
 
-/** That somebody should try a job. */
+/** A request to try a job. */
 export interface Ticket {
   readonly run: string;
   readonly n: number;

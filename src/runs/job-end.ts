@@ -65,7 +65,7 @@ function unfinished({ suspended, now }: Circumstances): LastStep {
   }
 }
 
-/** The job waits until somebody has cured the store and resumes its run. */
+/** The job waits until a person has repaired the store and resumes its run. */
 function damaged(damage: Reason): LastStep {
   return { ...put("waiting", damage.code, 0), afterMs: null, damage };
 }

@@ -85,7 +85,7 @@ function notItsOwn(id: string): RlmError {
     "store_corrupt",
     `the session ${JSON.stringify(id)}, which one of its jobs names, is not that of a job`,
     {
-      suggestion: "Somebody has changed the rows of the run: submit it again under another name.",
+      suggestion: "The rows of the run were changed: submit it again under another name.",
     },
   );
 }

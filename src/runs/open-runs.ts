@@ -53,8 +53,7 @@ export interface RunsOptions extends ProcessOptions {
  */
 export interface RunOptions {
   /**
-   * The cell that runs once for each input, which it has as `job`. A `name` stands in its
-   * tracebacks.
+   * The cell that runs once for each input, which it has as `job`. Its tracebacks have the `name`.
    */
   readonly script: string | { readonly name: string; readonly source: string };
   /**
@@ -152,18 +151,18 @@ export interface Run {
   readonly name: string;
   /** The jobs of this submission: all, those that are new, and those that are tried again. */
   readonly jobs: { readonly all: number; readonly added: number; readonly again: number };
-  /** Reads how the run stands. */
+  /** Reads the state of the run. */
   status(): Promise<RunStatus>;
   /**
-   * Works on the run, and resolves when all jobs are over, when it is paused, or when `signal`
-   * aborts: `state` and `why` tell. A failed job does not reject. If the process is killed, the
+   * Works on the run, and resolves when all jobs have ended, when it is paused, or when `signal`
+   * aborts: see `state` and `why`. A failed job does not reject. If the process is killed, the
    * same calls continue each job at its `await`, and no recorded answer is asked for twice.
    *
    * @throws RlmError `store_failed`, `store_corrupt`
    */
   follow(options?: FollowOptions): Promise<RunStatus>;
   /**
-   * Gives the results of the jobs of this submission that are over, in the order of their inputs.
+   * Returns the results of finished jobs of this submission, in the order of their inputs.
    */
   results(): AsyncIterable<JobResult>;
 }

@@ -81,7 +81,7 @@ function risingIn(order: readonly number[], from: number): readonly number[] {
 }
 
 /**
- * The result of a job that is over, by its wire names: the line that `belay batch SCRIPT --out
+ * The result of a finished job, by its wire names: the line that `belay batch SCRIPT --out
  * FILE` writes for it.
  */
 export interface JobResult {

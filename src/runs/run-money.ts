@@ -183,7 +183,7 @@ const SPENT = failure("budget_exceeded", "the run's limit has no room for the re
 /** Rates of a run's providers, which all workers with the same key share. */
 interface Rates {
   /**
-   * Takes the place of a request. Gives the time to wait for it, ms; 0 for a provider without a
+   * Takes a request's turn. Returns the time to wait for it, ms; 0 for a provider without a
    * rate.
    */
   turn(model: string, tokens: number): Promise<number>;

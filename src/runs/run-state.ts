@@ -49,7 +49,7 @@ export interface RunFigures {
   readonly spent: RunAmount;
   /** Held by requests in flight. */
   readonly held: RunAmount;
-  /** Held by requests of which nobody knows what they took. */
+  /** Held by requests whose usage is unknown. */
   readonly doubtful: RunAmount;
   /** `null` for what is not limited. */
   readonly limits: { readonly [name in keyof RunAmount]: number | null };
@@ -92,7 +92,7 @@ export interface RunStatus extends RunFigures {
   /** 1 to 8: how fast it advances beside other runs. */
   readonly share: number;
   readonly state: RunWord;
-  /** Why it is paused; `null` if it is not, or somebody paused it. */
+  /** Why it is paused; `null` if it is not, or a person paused it. */
   readonly why: string | null;
   /** ms since the epoch. */
   readonly created_at: number;
@@ -100,7 +100,7 @@ export interface RunStatus extends RunFigures {
 
 /**
  * `over`: all jobs have ended. `paused`: `why` has the reason. `interrupted`: the process of its
- * running jobs has ended, and nobody continues them. `parked`: jobs wait for a provider, or for
+ * running jobs has ended, and no process continues them. `parked`: jobs wait for a provider, or for
  * money.
  */
 export type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";

@@ -176,7 +176,7 @@ function isWanted(own: SubmitOptions, { state, isChanged, reused }: KnownJob): b
 
 function beingTried(problem: string): RlmError {
   return new RlmError("session_busy", problem, {
-    suggestion: "Wait until they are over, or cancel them: belay jobs cancel RUN ID.",
+    suggestion: "Wait until they have ended, or cancel them: belay jobs cancel RUN ID.",
   });
 }
 

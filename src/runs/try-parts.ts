@@ -80,7 +80,7 @@ export type Suspended = { readonly why: "stopped" | "day" | "left" } | Suspensio
 
 /** Reasons to stop a try while its cell runs. */
 export interface Stops extends Disposable {
-  /** Aborts when somebody cancels the job: the cell ends. */
+  /** Aborts when the job is cancelled: the cell ends. */
   readonly cancel: AbortSignal;
   /** Aborts when the cell is to stop where it is. */
   readonly suspend: AbortSignal;

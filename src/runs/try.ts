@@ -33,7 +33,7 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     const begun = await begunUnder(parts, ticket, found, taken);
     return typeof begun === "number" ? await refusedBy(parts, ticket, begun) : begun;
   } catch (error) {
-    // Nothing of the run goes on until somebody has looked after the store.
+    // The run stops until a person has repaired the store.
     if (isDamage(error)) return pauseRun(parts, { id: ticket.run, name: ticket.run }, reasonOf(error));
     return verdictOf(error, ticket, busyMs);
   }
@@ -176,7 +176,7 @@ async function take(parts: TryParts, found: JobOfRun, by: Tried): Promise<{ spec
     const spec = readSpec(found.run.spec);
     return parts.refusal(specOfJob(spec, found.job)) ?? { spec, lease: await parts.lease(found, takingOf(parts, by)) };
   } catch (error) {
-    // Somebody has changed the rows, or a later version has written them.
+    // The rows were changed, or a later version has written them.
     if (isDamage(error)) return error.message;
     throw error;
   }

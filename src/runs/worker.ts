@@ -69,7 +69,7 @@ async function sweeping(
 }
 
 /**
- * ▣ Ends a job whose ticket has used up its lapses, unless it was getting on. Its session stays as
+ * ▣ Ends a job whose ticket has used up its lapses, unless it made progress. Its session stays as
  * it is.
  *
  * @throws RlmError `session_busy`, `store_failed`

@@ -9,7 +9,7 @@ import type { CellFile, ExecKind } from "./journal/records.ts";
 import type { ExecOptions, LoadingOptions, LoadSource, WaitOptions } from "./option-types.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
 
-/** An exec that has begun and not ended. */
+/** An exec that has started and not ended. */
 export interface Unfinished {
   readonly exec_id: string;
   readonly kind: ExecKind;
@@ -25,16 +25,16 @@ export interface CallEstimate {
   readonly input_tokens: number;
   /** The most that these requests can answer: the sum of `max_tokens`. */
   readonly max_output_tokens: number;
-  /** At the most: a sub-agent with tools makes a request for each of its turns, and an answer is repaired once. */
+  /** Upper limit: a sub-agent with tools makes a request for each of its turns, and an answer is repaired once. */
   readonly max_requests: number;
   /** The most that the first requests can cost, USD. */
   readonly cost_usd: number;
   /**
-   * Calls among them whose model gets a context of its own. It writes as many cells as it needs, so what it takes is known when it
-   * has answered, and is in none of the other figures.
+   * Calls whose model gets its own context. It writes as many cells as it needs, so its cost is
+   * known only afterwards, and is not in the other figures.
    */
   readonly children: number;
-  /** Sub-calls that these models may make at the most. A budget must have room for them. */
+  /** The most sub-calls that these models may make. A budget must have room for them. */
   readonly child_sub_calls: number;
 }
 
@@ -127,15 +127,15 @@ export interface Session extends AsyncDisposable {
    */
   load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /**
-   * Adds to the context what is new or has changed of a source; variables, helpers, memory and budget stay. The older text of a changed
+   * Adds new and changed files of a source to the context; variables, helpers, memory and budget stay. The older text of a changed
    * file stays too, marked `replaced_by` in `list_docs`. @throws RlmError as `load`
    */
   loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
-  /** True if the context begins with what a load of this source would give now. Rejects as `load` does, and changes nothing. */
+  /** True if the context begins with what a load of this source would return now. Rejects as `load` does, and changes nothing. */
   holds(source: LoadSource, options?: LoadingOptions): Promise<boolean>;
   /**
-   * Absolute paths of the files of its sources that differ from what is loaded: changed, new and gone ones. `loadAppend` adds the first
-   * two. Rejects with `cancelled` alone.
+   * Absolute paths of the files of its sources that differ from what is loaded: changed, new and gone ones.
+   * `loadAppend` adds the first two. Rejects only with `cancelled`.
    */
   changedFiles(options?: { readonly signal?: AbortSignal | undefined }): Promise<readonly string[]>;
   /** Runs a cell. @returns its result and output; a cell that fails is a value too */
@@ -172,8 +172,8 @@ export interface Session extends AsyncDisposable {
   /** The exec that was interrupted, or null. While there is one, nothing else can be run: `exec_unfinished`. */
   unfinished(): Unfinished | null;
   /**
-   * Finishes what was interrupted: settled sub-calls are not sent again. If nothing was interrupted, answers
-   * the recorded outcome of the last cell, query or ask, or null if there is none.
+   * Finishes interrupted work: settled sub-calls are not sent again. If nothing was interrupted,
+   * returns the recorded outcome of the last cell, query or ask, or null if there is none.
    *
    * @throws RlmError `checkpoint_lost`, `context_lost`, `settings_untrusted`
    */
@@ -189,9 +189,9 @@ export interface Session extends AsyncDisposable {
   stats(): ContextStats | null;
   /** The budget that the next call has. */
   budget(): RemainingBudget;
-  /** The functions that the program lends, as cells and models are told of them. */
+  /** The functions that the program lends, as cells and models see them. */
   functions(): readonly FunctionFacts[];
-  /** Waits for what is queued, then ends the guest. Nothing is lost of a session in a store. */
+  /** Waits for queued work, then ends the guest. A session in a store loses nothing. */
   close(): Promise<void>;
 }
 
@@ -203,7 +203,7 @@ export interface CollectOptions {
   readonly namedMs?: number | undefined;
   /** `namedMs` counts for sessions of Pi too (default false). */
   readonly pi?: boolean | undefined;
-  /** Only tells what would go (default false). */
+  /** Only reports what would be dropped (default false). */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -211,6 +211,6 @@ export interface CollectOptions {
 export interface Describing {
   /** The number of sessions that answer calls and are described, on all levels together, those of the newest execs first. */
   readonly children?: number | undefined;
-  /** If records or checkpoints are damaged, the others are told, and `damaged` names those. Default: it is refused. */
+  /** If records or checkpoints are damaged, describes the others, and `damaged` names the damaged ones. Default: refuses. */
   readonly partly?: boolean | undefined;
 }

@@ -116,7 +116,7 @@ export interface Root {
   readonly comesBack: boolean;
 }
 
-/** The models that a host lends, or those of the options. @throws RlmError `invalid_argument` for a base URL that is none */
+/** The models that a host lends, or those of the options. @throws RlmError `invalid_argument` for an invalid base URL */
 export function modelsOf(options: HostedOptions, host: Host): Models {
   if (host.models) return host.models;
   const { complete, model, baseUrl, price, leaveOut } = options;

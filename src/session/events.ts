@@ -13,7 +13,7 @@ export type SessionEvent =
   | { readonly kind: "waits"; readonly waits: readonly ProviderWait[] }
   /** Calls by batch that wait for tokens or dollars which calls in a batch hold. */
   | { readonly kind: "held_back"; readonly held_back: HeldBack }
-  /** The wait of calls that matters most, told each second; null: none takes long any more. */
+  /** The longest wait of calls, reported each second; null: none takes long any more. */
   | { readonly kind: "waiting"; readonly wait: Wait | null }
   /** A turn of an ask. */
   | ({ readonly kind: "turn" } & TurnProgress)
@@ -28,7 +28,7 @@ export interface CallProgress {
   /** Spent since the last load; USD by price lists. */
   readonly tokens: number;
   readonly cost_usd: number;
-  /** Held by requests in flight: what they may take at the most. */
+  /** Held by requests in flight: the most that they may take. */
   readonly held_tokens: number;
   readonly held_cost_usd: number;
   /** Calls of functions that the budget still allows; absent if the program lends none. */
@@ -38,7 +38,7 @@ export interface CallProgress {
 export interface CheckpointNotice {
   readonly id: string;
   readonly exec_id: string;
-  /** `step`: the exec waits for calls. `end`: it is over. */
+  /** `step`: the exec waits for calls. `end`: it has ended. */
   readonly kind: "step" | "end";
   /** Pages of the guest that changed since the checkpoint before, and their bytes before compression. */
   readonly pages: number;
@@ -63,6 +63,6 @@ export interface TurnProgress {
   readonly sub_calls: number;
   readonly tokens: number;
   readonly cost_usd: number;
-  /** This turn: what the model said, the code of its cells and what it saw of them. */
+  /** This turn: what the model said, the code of its cells and what it saw of their output. */
   readonly detail: { readonly text: string; readonly cells: readonly { code: string; observation: string }[] };
 }

@@ -22,7 +22,7 @@ export async function checkFunctions(lent: Lent = {}): Promise<void> {
   for (const [name, { parameters }] of Object.entries(lent)) {
     const place = `openSession(): functions.${name}`;
     if (!isIdentifier(name))
-      throw refused(`${place} is no identifier`, "Name it by letters, digits, _ and $, and no keyword.");
+      throw refused(`${place} is not an identifier`, "Name it by letters, digits, _ and $, and no keyword.");
     if (TAKEN.has(name) || name in {})
       throw refused(`${place} has the name of a builtin or a global`, "Give it another name.");
     const { schemaProblem, taskThread } = await loadSubCallLayer();

@@ -78,8 +78,8 @@ interface CommonOptions extends RemarkOptions {
   /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
   readonly price?: string | undefined;
   /**
-   * Parts that models are not asked with, with commas between: `schema`, so that the prompt alone states it, and `cache`, so that calls
-   * which share a beginning go at once. Each is for all models, or as `schema@local/NAME` and `schema@local/*`.
+   * Parts of requests to leave out, separated by commas: `schema`, so that only the prompt states
+   * it, and `cache`, so that calls with a common beginning are sent at once. Each is for all models, or as `schema@local/NAME` and `schema@local/*`.
    */
   readonly leaveOut?: string | undefined;
   /** The host has chosen the model for the user: the first answer says so in the warning `model_chosen`. */
@@ -145,7 +145,7 @@ export interface SubAgentPolicy {
   readonly tools?: readonly AgentTool[] | undefined;
   /** Names of those that cells may ask for. */
   readonly allowed_tool_overrides?: readonly string[] | undefined;
-  /** Ask `approve` for each call that wants one (default true). */
+  /** Calls `approve` for each call that needs approval (default true). */
   readonly require_approval?: boolean | undefined;
   readonly approve?:
     | ((request: {
@@ -161,18 +161,18 @@ export interface SubAgentPolicy {
 /** Options of waiting for providers' batches. */
 export interface WaitOptions {
   /**
-   * ms until an exec that can go on only when a provider answers is given back: it is not over, and the envelope has `waits`.
-   * Default: until it is over.
+   * ms until an exec that waits only for a provider returns: it is unfinished, and the envelope has `waits`.
+   * Default: until it ends.
    */
   readonly wait_ms?: number | undefined;
-  /** Makes a batch again of which nobody can tell whether it was made: its calls may be paid twice (default false). */
+  /** Creates a batch again if it is unknown whether the first create succeeded. Its calls may be billed twice (default false). */
   readonly resendDoubtful?: boolean | undefined;
 }
 
 export interface ExecOptions extends WaitOptions {
-  /** Limits for this exec alone; clamped by policy, and shown in `limits_applied`. */
+  /** Limits for this exec only; clamped by policy, and reported in `limits_applied`. */
   readonly limits?: Some<ExecLimits> | undefined;
-  /** A budget for this exec alone, within that of the session. A resume keeps it, with what was spent of it. */
+  /** A budget for this exec only, within the session's. A resume keeps it with its spending. */
   readonly budget?: Some<BudgetLimits> | undefined;
   /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
   readonly signal?: AbortSignal | undefined;
@@ -182,13 +182,13 @@ export interface ExecOptions extends WaitOptions {
   readonly name?: string | undefined;
   /**
    * Takes the whole result of a cell that succeeds, as JSON of up to 100 MB, before the end of its exec is recorded; of a
-   * query the answer. If it rejects, the exec is not over: `resume` goes on from its newest checkpoint. A result that is
+   * query the answer. If it rejects, the exec stays unfinished: `resume` continues from its newest checkpoint. A result that is
    * larger is not given, and the warning `result_too_large` says so.
    */
   readonly deliver?: ((json: string) => Promise<void>) | undefined;
   /**
-   * The conversation in which the caller runs the cell: cells read it as `history`. It is fixed until the exec is over, and
-   * `resume` needs the same one again, unless a cell has touched it.
+   * The conversation in which the caller runs the cell: cells read it as `history`. It is fixed
+   * until the exec ends, and `resume` needs the same one again, unless a cell has touched it.
    */
   readonly history?: Context | undefined;
   /** Cells that the caller will run after this one: recorded, so that another process can. */
@@ -213,7 +213,7 @@ export interface LoadingOptions {
 export type LoadSource = string | { readonly text: string | Uint8Array; readonly name: string } | LoadPaths;
 
 /**
- * Files, folders and globs (`src/**\/*.ts`), as if one folder held all that they name: documents are named relative to the
+ * Files, folders and globs (`src/**\/*.ts`), as if they were in one folder: documents are named relative to the
  * session's `cwd`. A file of the context that has not changed is not added again.
  */
 export interface LoadPaths {

@@ -57,9 +57,9 @@ export interface SessionParts extends CallingSession {
   readonly questions: Questions | undefined;
   /** The call of a tool that begins the next exec, if its host gave it a key. */
   readonly called: { key: CallKey | null };
-  /** The functions that the program lends, as cells and models are told of them. */
+  /** The functions that the program lends, as cells and models see them. */
   readonly functions: readonly FunctionFacts[];
-  /** The input of the job that the session is of; null: it is of none. */
+  /** Input of the session's job; null if it does not belong to a job. */
   readonly job: CellJson | null;
   /** Called with the new state after each commit. */
   moved(next: SessionState): void;

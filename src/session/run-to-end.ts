@@ -144,7 +144,7 @@ async function collected(
   return await collectUntil({ ...own, look, lookMs: LOOK_MS, stopMs: STOP_MS, failing }, stop.signal);
 }
 
-/** Reasons other than a provider: somebody has to act. */
+/** Reasons other than a provider: a person has to act. */
 function problemsOf(reason: SuspensionReason): RlmError[] {
   if (reason.why === "trouble") {
     const { code, message, suggestion } = reason.error;

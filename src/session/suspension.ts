@@ -12,7 +12,7 @@ export type SuspensionReason =
        * run.
        */
       readonly why: "provider" | "held" | "store_failed";
-      /** ms from now; null: when somebody resumes the run. */
+      /** ms from now; null: when the run is resumed. */
       readonly afterMs: number | null;
       /** The provider's refusal. Absent: there was none. */
       readonly error?: SubCallError;
@@ -22,7 +22,7 @@ export type SuspensionReason =
    * there.
    */
   | { readonly why: "delivery" }
-  /** A limit of the run is spent: the job goes on when somebody resumes the run. */
+  /** A limit of the run is spent: the job continues when the run is resumed. */
   | { readonly why: "budget"; readonly limit: keyof Amount }
   /** The store is damaged: nothing of the run goes on. */
   | { readonly why: "damaged"; readonly error: RlmError }

@@ -26,7 +26,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   find_results_capped: ({ limits: { max_find_results: most }, cures }) =>
     `find stopped at ${most === undefined ? "its limit" : amount(most, "match", "matches")}; ${cures.moreMatches}`,
   search_index_unfinished: ({ detail }) =>
-    `the time was over while the index for search was made: ${detail}, and the next search goes on`,
+    `the time ran out while the search index was built: ${detail}; the next search continues`,
   output_truncated: ({ detail, cures }) => `the cell printed ${exceeding(detail, "is shown")}; ${cures.moreOutput}`,
   result_too_large: (situation) => tooLarge(situation),
   result_not_serializable: ({ detail }) => `JSON cannot hold ${detail}: it is null in the result`,

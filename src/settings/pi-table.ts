@@ -36,13 +36,13 @@ export const PI_SETTINGS = {
     schema: onOrOff,
     default: false,
     project: "may not set",
-    docs: "go on with the turn when an interrupted call is finished",
+    docs: "continue the turn when an interrupted call is finished",
   },
   background: {
     schema: onOrOff,
     default: true,
     project: "may not set",
-    docs: "a call runs on when you leave its session for another one",
+    docs: "a call continues when you leave its session for another one",
   },
   allowed_tool_overrides: {
     schema: v.array(v.string(NAMES), NAMES),
@@ -53,7 +53,7 @@ export const PI_SETTINGS = {
     schema: onOrOff,
     default: true,
     project: "may not set",
-    docs: "ask for each call that wants one; without a user interface it is denied",
+    docs: "ask for each call that needs approval; without a user interface it is denied",
   },
   prompt_wait_s: {
     schema: numberIn(0, 3600, "must be a number of seconds from 0 to 3600"),
@@ -71,13 +71,13 @@ export const PI_SETTINGS = {
     schema: part,
     default: 0.6,
     project: "may not set",
-    docs: "part of the window from which on objects go out",
+    docs: "part of the window above which objects are externalized",
   },
   externalize_to: {
     schema: part,
     default: 0.3,
     project: "may not set",
-    docs: "part of the window that they go out down to; at least 0.1 below `externalize_at`",
+    docs: "part of the window to which they are reduced; at least 0.1 below `externalize_at`",
   },
   externalize_min_tokens: {
     schema: tokens,
@@ -89,13 +89,13 @@ export const PI_SETTINGS = {
     schema: tokens,
     default: 2000,
     project: "may not set",
-    docs: "the message in the place of folded turns, tokens",
+    docs: "the message that replaces folded turns, tokens",
   },
   warm_turns: {
     schema: wholeNumber(0, 100, "answers"),
     default: 3,
     project: "may not set",
-    docs: "answers of the model for which a result of Belay's tools stays",
+    docs: "how many answers of the model a result of Belay's tools stays for",
   },
   compaction: {
     schema: v.picklist(["objects", "pi"], 'must be "objects" or "pi"'),
@@ -107,7 +107,7 @@ export const PI_SETTINGS = {
     schema: tokens,
     default: 12_000,
     project: "may not set",
-    docs: "an object of at most so many tokens is read in one prompt; a larger one is explored with cells",
+    docs: "up to this many tokens an object is read in one prompt; a larger one is explored with cells",
   },
   child_max_tokens: {
     schema: tokens,
@@ -119,7 +119,7 @@ export const PI_SETTINGS = {
     schema: wholeNumber(0, 1000, "calls"),
     default: 10,
     project: "may lower",
-    docs: "you are asked before objects are read with more calls than these; 0 asks always",
+    docs: "Pi asks you before objects are read with more calls than this; 0: always",
   },
   max_ingest_files: {
     schema: wholeNumber(1, LIMITS.files, "files"),

@@ -111,7 +111,7 @@ export const SETTINGS = {
       heading: "model",
       help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
     },
-    docs: "model of sub-calls, `PROVIDER/ID`; [models.md](models.md) says which there are, and which one the command asks without it",
+    docs: "model of sub-calls, `PROVIDER/ID`; [models.md](models.md) lists them, and the default",
   },
   models: {
     schema: v.pipe(v.string(MODELS), v.check(areModels, MODELS)),
@@ -121,7 +121,7 @@ export const SETTINGS = {
       heading: "model",
       help: "models that cells may name beside those of the provider of --model, such as openai/gpt-6-sol or openai/*, with commas between them",
     },
-    docs: "models that cells may name, beside those of the provider of `model`, of your own file's `model`, and of providers in Pi's `auth.json` and `models.json`: `PROVIDER/ID` or `PROVIDER/*`, with commas between them",
+    docs: "models that cells may name, in addition to those of the providers of `model`, of your own file's `model`, and in Pi's `auth.json` and `models.json`: `PROVIDER/ID` or `PROVIDER/*`, separated by commas",
   },
   base_url: {
     schema: v.pipe(v.string(ADDRESS), v.minLength(1, ADDRESS)),
@@ -159,7 +159,7 @@ export const SETTINGS = {
       heading: "model",
       help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
     },
-    docs: "dollars per million tokens, `IN/OUT`, of models whose price no list knows",
+    docs: "dollars per million tokens, `IN/OUT`, for models without a listed price",
   },
   leave_out: {
     schema: v.pipe(v.string(LEFT_OUT), v.check(areLeftOutParts, LEFT_OUT)),
@@ -172,7 +172,7 @@ export const SETTINGS = {
       heading: "model",
       help: "what models are not asked with: schema (the prompt alone states it), cache (calls that share a beginning go at once), each for all or as schema@local/NAME or schema@local/*, with commas between; empty: none",
     },
-    docs: "what models are [not asked with](models.md#the-form-of-an-answer): `schema`, `cache`, or one of them as `schema@local/NAME` or `schema@local/*`, with commas between",
+    docs: "parts of requests to [leave out](models.md#the-form-of-an-answer): `schema`, `cache`, or one of them as `schema@local/NAME` or `schema@local/*`, separated by commas",
   },
   thinking: {
     schema: v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`),
@@ -262,7 +262,7 @@ export const SETTINGS = {
     run: "budget.max_sub_calls",
     flag: { heading: "limits", help: `sub-calls that may be made (default ${DEFAULT_BUDGET.max_sub_calls})` },
     docs: "sub-calls that may be made",
-    docsOfPi: "sub-calls of one prompt of yours; a new prompt has all of them",
+    docsOfPi: "sub-calls for each of your prompts",
   },
   max_tokens: {
     schema: count,
@@ -319,7 +319,7 @@ export const SETTINGS = {
       isOfServer: true,
       help: "budgets of a call that a client's session may spend in all since its last load (default 10)",
     },
-    docs: "of `belay mcp`: budgets of one call that the session of a client may spend in all",
+    docs: "for `belay mcp`: how many budgets of one call a client's session may spend in all",
   },
   concurrency: {
     schema: wholeNumber(1, LIMITS.maxConcurrency),
@@ -355,7 +355,7 @@ export const SETTINGS = {
       help: `levels of sub-calls that have a context and cells of their own, 0 to ${LIMITS.maxDepth} (default ${LIMITS.depth})`,
     },
     docs: `levels of sub-calls that have a context and cells of their own, 0 to ${LIMITS.maxDepth}; in Pi at most 3`,
-    docsOfPi: "levels of sub-calls that have a context and cells of their own, 0 to 3",
+    docsOfPi: "levels of sub-calls with their own context and cells, 0 to 3",
   },
   max_execution_ms: {
     schema: count,
@@ -366,9 +366,9 @@ export const SETTINGS = {
     run: "limits.max_execution_ms",
     flag: {
       heading: "limits",
-      help: `running time of a cell, waiting excepted, ms (default ${DEFAULT_EXEC_LIMITS.max_execution_ms})`,
+      help: `running time of a cell without waiting, ms (default ${DEFAULT_EXEC_LIMITS.max_execution_ms})`,
     },
-    docs: "running time of a cell, waiting excepted, ms",
+    docs: "running time of a cell without waiting, ms",
     docsOfPi: "",
   },
   max_output_bytes: {
@@ -488,7 +488,7 @@ export const SETTINGS = {
       heading: "output",
       help: "send the spans of each ask or exec that ends to this collector of OpenTelemetry (docs/telemetry.md); env: to that of OTEL_EXPORTER_OTLP_ENDPOINT; empty: to none",
     },
-    docs: "the collector that gets the [spans](telemetry.md) of what ends, or `env`",
+    docs: "the collector that gets the [spans](telemetry.md) of finished execs, or `env`",
   },
 } as const satisfies { readonly [key: string]: Setting };
 

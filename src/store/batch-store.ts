@@ -11,7 +11,7 @@ export interface BatchStore {
   /**
    * Keeps a request: it is on disk when this resolves. If one with this key still waits, the new
    * one replaces it. One that is out or answered stays as it is; one that was given up while it was
-   * out is wanted again. Returns the request as it stands then.
+   * out is wanted again. Returns the request as it is then.
    */
   keep(request: NewBatchRequest): Promise<BatchRequest>;
   /** Requests of a call, in the order of their numbers. */
@@ -94,7 +94,7 @@ export interface NewBatchRequest {
   readonly k: number;
   /** The session that waits for it: the one that a caller opened. */
   readonly root: string;
-  /** The run of that session's job; null if it is of none. */
+  /** The run of that session's job; null if it does not belong to a job. */
   readonly run: string | null;
   /** API, base URL and 8 hex digits of the SHA-256 of the key. */
   readonly account: string;
@@ -102,7 +102,7 @@ export interface NewBatchRequest {
   readonly model: string;
   readonly body: Json;
   /**
-   * Made with the account's key over what is asked and for whom. A request without it is not sent.
+   * Made with the account's key over the request and its session. A request without it is not sent.
    */
   readonly proof: string;
 }
@@ -172,7 +172,7 @@ export interface ProviderBatch extends Pick<NewBatchRequest, "account" | "model"
   /** The number of those that are open and not given up. */
   readonly wanted: number;
   /**
-   * `closed`: it has its requests. `out`: the provider has it. `doubt`: nobody can tell whether the
+   * `closed`: it has its requests. `out`: the provider has it. `doubt`: it is unknown whether the
    * provider has it.
    */
   readonly state: "closed" | "out" | "doubt";
@@ -185,13 +185,13 @@ export interface ProviderBatch extends Pick<NewBatchRequest, "account" | "model"
   readonly askedMs: number | null;
   /** The provider's name of the batch; null: not known. */
   readonly batch: string | null;
-  /** ms since the answer to the create was kept, or the batch was found; null: neither was. */
+  /** ms since the answer to the create was saved, or the batch was found; null: neither. */
   readonly madeMs: number | null;
   /** ms until it is to be looked at; 0: now. */
   readonly lookMs: number;
   /** The provider was asked to cancel it. */
   readonly cancelled: boolean;
-  /** Made with the account's key over the names that the provider gave; null: it has given none. */
+  /** Made with the account's key over the provider's names; null: it has given none. */
   readonly proof: string | null;
 }
 
@@ -222,6 +222,6 @@ export interface Waits extends Pick<ProviderBatch, "account" | "model" | "batch"
   readonly done: number;
   /** When the batch was made, or its oldest request was kept. */
   readonly since: number;
-  /** ms that the last batches of the account took, nine at the most. */
+  /** ms that the account's last batches took, at most nine. */
   readonly earlier: readonly number[];
 }

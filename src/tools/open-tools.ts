@@ -32,8 +32,8 @@ export interface SessionTool {
   readonly parameters: ToolParameters;
   /**
    * Runs the tool. Calls of all tools run one at a time, in the order they were made. It never rejects: a failure has
-   * `success: false`, `error_code`, `error_message` and `suggestion`. The same call after a crash goes on where the first
-   * one was.
+   * `success: false`, `error_code`, `error_message` and `suggestion`. The same call after a crash
+   * continues where the first one stopped.
    *
    * @returns JSON of at most `answerBytes`
    */
@@ -59,7 +59,7 @@ export interface CallOptions {
   readonly idempotencyKey?: string | undefined;
   /** Aborting ends the call as `cancelled`. */
   readonly signal?: AbortSignal | undefined;
-  /** Gets the events of this call. A session that was given opened tells them to its own `onProgress` alone. */
+  /** Gets the events of this call. A session that was passed in reports them only to its own `onProgress`. */
   readonly onProgress?: ((event: SessionEvent) => void) | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface ObjectsAsked {
   readonly model?: string | undefined;
   /** One model reads all of them. */
   readonly together?: boolean;
-  /** An id that nothing has gets a failure in the place of an answer, as long as one of the others is found. */
+  /** An unknown id gets a failure instead of an answer, if at least one of the others is found. */
   readonly passesOver?: boolean;
 }
 

@@ -7,7 +7,7 @@ export const rlm_batch = defineOpeningTool({
   name: "rlm_batch",
   label: "RLM batch",
   description:
-    "rlm_query with the same instructions for each of many objects, in parallel. A failure stands in place of an answer.",
+    "rlm_query with the same instructions for each of many objects, in parallel. A failure replaces an answer.",
   promptSnippet: "Ask the same of many objects by their ids",
   guidelines: ["To ask the same of many files use rlm_ingest, then rlm_batch with the ids that it answers."],
   parameters: {

@@ -125,7 +125,7 @@ const LISTED_FILES = 20;
 
 const CHANGED =
   "Nothing was reset. rlm_load_append with this path adds what is new or has changed and keeps all of this; reset: true loads it anew and drops all of this.";
-const KEPT = "Nothing was reset: go on with what is there. reset: true loads it anew and drops all of this.";
+const KEPT = "Nothing was reset: continue with what is there. reset: true loads it anew and drops all of this.";
 
 /**
  * True if a call of this tool leaves the session alone, as far as its path says.

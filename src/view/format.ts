@@ -1,7 +1,7 @@
 import type { Compared, ExecDescription, ResumeDescription, SessionDescription } from "../history/index.ts";
 
-// The form of a trace, which its writers and the page share. A trace is a session, or a run whose
-// jobs stand in the place of calls.
+// The form of a trace, which its writers and the page share. A trace is a session, or a run with
+// jobs instead of calls.
 
 /** Numbers of a call, each a column of unsigned 32-bit integers. */
 export const COLUMNS = [
@@ -43,7 +43,7 @@ export const STATES = ["done", "failed", "running", "waiting", "parked", "cancel
 export type Kind = (typeof KINDS)[number] | (typeof STATES)[number];
 
 /**
- * Calls of a page of columns, but for the last: a page is decoded in one turn of the event loop.
+ * Calls of a page of columns, except the last: a page is decoded in one turn of the event loop.
  */
 export const PAGE_CALLS = 8192;
 
@@ -129,7 +129,7 @@ export interface TracedCoverage {
   readonly told: string;
   readonly sentence: string;
   /**
-   * By grade, but for `never`, the percent of each stretch of P that reached it or a higher one.
+   * By grade, except `never`, the percent of each stretch of P that reached it or a higher one.
    */
   readonly strip: readonly (readonly number[])[];
   /** By grade, how many documents there are, and the largest of them. */

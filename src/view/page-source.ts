@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 
-/** The page's script and style, as they stand in it. */
+/** The page's script and style, as the page contains them. */
 export interface PageSource {
   readonly script: string;
   readonly style: string;
 }
 
-/** Builds the page. The bundle of the package has in the place of this module what it gives. */
+/** Builds the page. In the package's bundle, its result replaces this module. */
 export async function pageSource(): Promise<PageSource> {
   const { readFile } = await import("node:fs/promises");
   const { rolldown } = await import("rolldown");

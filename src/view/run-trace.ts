@@ -41,7 +41,7 @@ export interface ListedRun {
 }
 
 /**
- * The trace of a run: its jobs stand in the place of calls, as one exec without texts of its own.
+ * The trace of a run: its jobs replace calls, as one exec without its own texts.
  */
 export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, tracing: Tracing): Trace {
   const words = openWords(tracing);

@@ -168,7 +168,7 @@ interface Seen {
 interface Follower {
   /** The newest trace. Those who ask at once share one. */
   newest(): Promise<Seen>;
-  /** A page or chunk of the newest trace or of the one before, which somebody may be reading. */
+  /** A page or chunk of the newest trace or of the one before, which a visitor may be reading. */
   block(name: string, revision: string): Uint8Array | null;
 }
 

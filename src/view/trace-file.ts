@@ -82,7 +82,7 @@ export interface Words {
   line(text: string): string;
   /** The names of a list; without texts those that a cell made up are numbered. */
   models(names: Names): string[];
-  /** An error code. The store of somebody else may have another text in its place. */
+  /** An error code. Another user's store may have another text in its place. */
   code(code: string): string;
   /** Lines without keys; without texts one line that counts them. */
   counted(lines: readonly string[], noun: string): string[];

@@ -58,7 +58,7 @@ played(PI_LINES, "rows, the line below the editor, /rlm, and a call that outlive
   await pi.until(/→ \* .* cell let other = 1; \(js_error\)/);
   await pi.press("Down");
   await pi.press("Enter");
-  await pi.until(/the branch stands at checkpoint/);
+  await pi.until(/the branch is at checkpoint/);
   await pi.type("ask");
   await pi.until(/^ rlm_exec · 1 line · 2 items/m);
   await pi.press("C-o");

@@ -192,7 +192,7 @@ function fieldsText({ fields }: Described): string {
   return fields === null || fields.length === 0 ? "." : ", and has these fields:";
 }
 
-/** Names may come from somebody else: as JSON they have no end of line. */
+/** Names may come from another person: as JSON they have no end of line. */
 function fieldLines({ fields }: Described): string[] {
   return (fields ?? []).map((field) => `//   ${accessTo(field)}`);
 }

@@ -169,7 +169,7 @@ function forecastText({ jobs, from, likely, at_most }: Forecast): string {
 interface WarningLines {
   /** The line about jobs without a part of what was asked for; null: there are none. */
   readonly loss: string | null;
-  /** The line about jobs whose models replied otherwise than asked; null: there are none. */
+  /** The line about jobs whose models did not reply as asked; null: there are none. */
   readonly replies: string | null;
 }
 

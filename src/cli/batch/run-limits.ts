@@ -33,7 +33,7 @@ export function modelsOfHost(): Priced[] {
       try {
         return modelsOf(known).price(name);
       } catch (error) {
-        // A provider that nobody knows has no price either.
+        // An unknown provider has no price either.
         if (hasCode(error, "no_model_configured")) return null;
         throw error;
       }

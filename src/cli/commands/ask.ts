@@ -18,7 +18,7 @@ const OWN = {
     subModel: { type: text("PROVIDER/ID"), help: "model of the sub-calls that cells make (default: --model)" },
     protocol: {
       type: choice(["auto", "tools", "fence"]),
-      help: "how the model runs cells: with a tool, in fenced blocks, or a tool unless its provider refuses it (auto, default)",
+      help: "how the model runs cells: with a tool, in fenced blocks, or with a tool unless the provider refuses (auto, default)",
     },
   }),
   ...under("output", {
@@ -37,10 +37,10 @@ export const ask = defineCommand({
   name: "ask",
   summary: "answer a question about a context: a model explores it by writing cells",
   details: [
-    "The model sees the size of the context, never the context itself: it writes cells, reads what they print, and writes the next, until it answers. The answer is on stdout; places that it cites are on stderr, path:line. --view writes a page of it that can be sent to somebody.",
-    "Each reply is recorded before its cell runs. What interrupts an ask (Ctrl-C, a crash) leaves it where it was: `belay resume`, or the same command with --session NAME again, goes on from there, and recorded replies are not requested again. Its cells run in the session: `belay exec -e NAME --session S` sees their variables afterwards.",
-    "--model names the model that writes cells. --max-turns, --max-tokens, --max-sub-calls, --max-time-ms and --max-cost-usd limit the ask; the last turn is always kept for an answer. Each new ask has all of its limits, and one that met a limit says so and ends with exit code 3.",
-    "The exit code is 1 if there is no answer; --json then says why.",
+    "The model sees the size of the context, never the context itself: it writes cells, reads what they print, and writes the next, until it answers. The answer is on stdout; the places that it cites are on stderr, path:line. --view writes a page of the answer that you can share.",
+    "Each reply is recorded before its cell runs. After an interruption (Ctrl-C, a crash) `belay resume`, or the same command with --session NAME, continues the ask, and recorded replies are not requested again. Its cells run in the session: `belay exec -e NAME --session S` sees their variables afterwards.",
+    "--model names the model that writes cells. --max-turns, --max-tokens, --max-sub-calls, --max-time-ms and --max-cost-usd limit the ask; the last turn is always reserved for an answer. Each new ask has its full limits. One that met a limit says so and exits with 3.",
+    "The exit code is 1 without an answer; --json says why.",
   ],
   takes: { usage: '"QUESTION"', completes: "anything" },
   own: OWN,

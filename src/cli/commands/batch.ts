@@ -26,12 +26,12 @@ const OWN = {
     contextField: {
       type: text("FIELD"),
       excludes: ["context"],
-      help: "each job has a context of its own: the file or folder that this field of its input names",
+      help: "each job has its own context: the file or folder that this field of its input names",
     },
     root: {
       type: paths("DIR"),
       needs: ["context-field"],
-      help: "the paths of --context-field may lead into DIR too; they may lead into the folder of the table by themselves",
+      help: "the paths of --context-field may also lead into DIR; the table's folder is always allowed",
     },
     id: {
       type: text("FIELD"),
@@ -43,7 +43,7 @@ const OWN = {
     },
     columns: {
       type: one("A,B,C", "names with commas between them, each once", columnsIn),
-      help: "the names of a table's columns, in place of those in its first row",
+      help: "the names of a table's columns, instead of those in its first row",
     },
     noHeader: {
       type: toggle,
@@ -51,10 +51,10 @@ const OWN = {
     },
     sheet: { type: text("NAME"), excludes: ["table"], help: "the sheet of a workbook that has several" },
     table: { type: text("NAME"), excludes: ["sheet"], help: "the table of a database that has several" },
-    only: { type: texts("JOB"), help: "run these inputs alone, by their ids" },
+    only: { type: texts("JOB"), help: "run only these inputs, by their ids" },
     where: {
       type: text("EXPRESSION"),
-      help: "run the inputs alone of which a cell's expression holds, such as 'job.stars <= 2'",
+      help: "run only the inputs for which an expression is true, such as 'job.stars <= 2'",
     },
   }),
   ...under("run", {
@@ -69,44 +69,44 @@ const OWN = {
         "up to 100 letters, digits, spaces and ._~- (and no word of belay jobs, such as out)",
         runNameIn,
       ),
-      help: "what the run is called (default: the script's name and a hash of what it does)",
+      help: "name of the run (default: the script's name and a hash of what it does)",
     },
-    isNew: { name: "new", type: toggle, help: "begin another run, NAME-2, although there is one" },
+    isNew: { name: "new", type: toggle, help: "start another run, NAME-2, even if NAME exists" },
     fresh: {
       type: toggle,
       excludes: ["cache"],
-      help: "take no answers of earlier runs of the same script or table; jobs of the run that took some are run again",
+      help: "reuse no answers of earlier runs of the same script or table; jobs of the run that reused some run again",
     },
     first: {
       type: count(),
       excludes: ["dry-run", "detach"],
-      help: "run the first N inputs alone, keep their results, and tell by what they took what all inputs will take",
+      help: "run only the first N inputs, keep their results, and estimate the cost of all inputs",
     },
     concurrency: {
       type: count(10_000),
       help: "jobs at once in this process (default: two for each core, at most one for each 64 MB of memory)",
     },
-    retryFailed: { type: toggle, help: "try the jobs again that have failed" },
-    retryChanged: { type: toggle, help: "run the jobs again whose input or context has changed since" },
-    retryCancelled: { type: toggle, help: "try the jobs again that were cancelled" },
+    retryFailed: { type: toggle, help: "retry failed jobs" },
+    retryChanged: { type: toggle, help: "run jobs again whose input or context has changed" },
+    retryCancelled: { type: toggle, help: "retry cancelled jobs" },
     retries: {
       type: count(100, 0),
-      help: "how often a job is tried again whose machine or context was lost (default 2)",
+      help: "retries of a job whose machine or context was lost (default 2)",
     },
     failFast: { type: count(), help: "pause the run after N failures" },
     rate: {
       type: texts("RATE"),
-      help: "what a provider is sent at the most, by all workers together: anthropic=60/min, anthropic=10/2min, or anthropic=60/min,100000tok/min",
+      help: "limit of requests or tokens to a provider, for all workers together: anthropic=60/min, anthropic=10/2min, or anthropic=60/min,100000tok/min",
     },
     onBudget: {
       type: choice(["park", "fail"]),
-      help: "when the run's limit is spent: park its jobs and pause it (default), or let calls fail in the cell",
+      help: "when the run's limit is spent: park its jobs and pause it (default), or make calls fail in the cell",
     },
     queue: {
       type: one("NAME", "up to 40 letters, digits, - and _, beginning with a letter", queueIn),
       help: `the queue of a server's store whose workers do the work (default ${DEFAULT_QUEUE})`,
     },
-    share: { type: count(8), help: "how fast the run advances beside others of a server's store, 1 to 8 (default 1)" },
+    share: { type: count(8), help: "the run's share among open runs of a server's store, 1 to 8 (default 1)" },
     detach: {
       type: toggle,
       excludes: ["no-work"],
@@ -115,15 +115,15 @@ const OWN = {
     noWork: {
       type: toggle,
       excludes: ["detach"],
-      help: "follow the run to its end, and let `belay worker` do the work",
+      help: "only follow the run to its end: `belay worker` does the work",
     },
     keep: {
       type: one("AGE", "an age such as 30d, 12h or 2w", ageFrom),
-      help: "how long the journals of jobs that are done stay (default 30d)",
+      help: "how long the journals of finished jobs stay (default 30d)",
     },
     keepSessions: {
       type: toggle,
-      help: "keep the sessions of jobs that are done whole, so that `belay fork` can use them",
+      help: "keep the whole sessions of finished jobs, so that `belay fork` can use them",
     },
   }),
   wait: WAIT,
@@ -131,10 +131,10 @@ const OWN = {
   ...under("output", {
     dryRun: {
       type: toggle,
-      help: "send nothing: run the first 3 jobs with placeholders for answers, and print what all of them would take",
+      help: "send nothing: run the first 3 jobs with placeholders for answers, and estimate the cost of all",
     },
     ...OUT,
-    unordered: { type: toggle, help: "write results as they end, not in the order of the jobs" },
+    unordered: { type: toggle, help: "write results as jobs finish, not in input order" },
   }),
 };
 
@@ -162,16 +162,16 @@ export const { name, isNew, first, concurrency, retryFailed, retryChanged, failF
 
 export const batch = defineCommand({
   name: "batch",
-  summary: "run a script over many inputs, and continue where it was interrupted",
+  summary: "run a script over many inputs, and continue after an interruption",
   details: [
     "`belay batch --init reviews.csv` writes reviews.js, a commented script for that table: change its question and its schema, and type the line that it prints.",
-    "Each input is a job: SCRIPT.js runs once for it, in a session of its own. `job` is the input itself: the value of a line, the columns of a row (`job.text`), or { path } of a file, whose text is `P`. `belay batch label.js --jobs reviews.csv -o labels.jsonl` runs a cell for each row, and writes a line for each in the order of the rows.",
-    "The same line again continues: jobs that are done are not run again, a job that was interrupted goes on at its `await`, and recorded answers are not requested again. So Ctrl-C, a crash or a full disk cost nothing but the calls in flight. New inputs are added, and a changed one is named before anything is written: --retry-changed runs it again. Another script, model or limit makes another run; --new begins one anew. Answers that earlier runs of the same script file or table got to equal questions are taken over, and counted as reused: --fresh and --new ask again. Results are those of the inputs of this line.",
-    "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again, with what their inputs say now; with --model OTHER another model answers them, within the same run. A job that fails because its machine was lost is tried again by itself.",
-    "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. What is spent is never more: money is held before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
-    "Runs and their jobs are kept in the store. With a folder this process works; with --store postgres://HOST/DB as many as there are: `belay worker`. docs/batch.md goes from ten files on a laptop to workers on several hosts.",
-    "With --delivery batch the calls of all jobs go together by batches of their provider, at half the price: it answers within minutes to 24 hours. Ctrl-C, or --wait, ends the command meanwhile, and the same line takes the answers. Each step of a script that waits for an answer is a wave of its own, so use llm_query_batch for many calls.",
-    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, 3 if the run is not over (parked or paused) or if a job lacks a part of what was asked for, such as a result over its limit, and 4 if all that is left waits for a provider. With --detach it is 0 once all is submitted.",
+    "Each input is a job: SCRIPT.js runs once for it, in its own session. `job` is the input: the value of a line, the columns of a row (`job.text`), or { path } of a file, whose text is `P`. `belay batch label.js --jobs reviews.csv -o labels.jsonl` runs a cell for each row, and writes a line for each in the order of the rows.",
+    "The same line continues the run: finished jobs do not run again, an interrupted job resumes at its `await`, and recorded answers are not requested again. So Ctrl-C, a crash or a full disk cost only the calls in flight. New inputs are added. A changed one is named before anything is written: --retry-changed runs it again. Another script, model or limit makes another run; --new starts over. Answers of earlier runs of the same script file or table to equal questions are reused and counted: --fresh and --new ask again. Results are those of the inputs of this line.",
+    "A job that throws has failed, and the others continue: belay jobs RUN --state failed says why, and --retry-failed runs these again with their current inputs; with --model OTHER another model answers them, within the same run. A job whose machine was lost is retried automatically.",
+    "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. They are never exceeded: money is reserved before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
+    "Runs and their jobs are kept in the store. With a folder only this process works; with --store postgres://HOST/DB any number of `belay worker` processes. See docs/batch.md.",
+    "With --delivery batch the calls of all jobs go through their provider's batch API, at half the price, and are answered within minutes to 24 hours. Meanwhile Ctrl-C or --wait ends the command, and the same line takes the answers. Each await of a script is a separate wave, so use llm_query_batch for many calls.",
+    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, 3 if the run is unfinished (parked or paused) or a job lacks part of what was asked for, such as a result over its limit, and 4 if only a provider's batch is pending. With --detach it is 0 once all jobs are submitted.",
   ],
   takes: { usage: "SCRIPT.js --jobs INPUTS", completes: "files" },
   own: OWN,
@@ -185,7 +185,7 @@ export const batch = defineCommand({
     { ...LOSSY, needs: [] },
     STORE,
     QUIET,
-    { ...JSON_OUTPUT, help: "print one JSON object with how the run stands; progress on stderr is JSON lines" },
+    { ...JSON_OUTPUT, help: "print one JSON object with the state of the run; progress on stderr is JSON lines" },
   ],
   example: `echo 'job.n * 2' > twice.js && echo '{"n":21}' | belay batch twice.js --jobs - -o -`,
   run: async () => (await import("../batch/batch.ts")).batchCommand,

@@ -8,7 +8,7 @@ export const completion = defineCommand({
   summary: "print what makes a shell complete commands, options and names of sessions",
   details: [
     "For bash put `source <(belay completion bash)` into ~/.bashrc, for zsh `source <(belay completion zsh)` into ~/.zshrc after compinit. For fish run `belay completion fish > ~/.config/fish/completions/belay.fish` once.",
-    "`belay completion words -- WORDS` prints what may stand in place of the last word, one a line: the shell asks it while you type.",
+    "`belay completion words -- WORDS` prints completions of the last word, one per line: the shell calls it while you type.",
   ],
   takes: { usage: SHELLS.join("|"), completes: SHELLS },
   own: {},

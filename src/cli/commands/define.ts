@@ -16,7 +16,7 @@ export interface Command {
     readonly completes: Completion;
   };
   readonly options: readonly Flag[];
-  /** A line that runs as it stands, in any folder. */
+  /** A line that runs unchanged, in any folder. */
   readonly example: string;
   /** Gives the exit code. @param commands all that there are */
   run(args: Arguments, host: Host, commands: readonly Command[]): Promise<number>;

@@ -11,9 +11,9 @@ export type DemoFlags = Given<typeof OWN>;
 
 export const demo = defineCommand({
   name: "demo",
-  summary: "watch it explore, ask, be killed with kill -9 and go on, in a few seconds and without a key",
+  summary: "watch it explore, ask, be killed with kill -9 and resume, in a few seconds and without a key",
   details: [
-    "Twelve short letters lie in a temporary folder, with a store of its own; both are gone afterwards. Real processes run: one is killed by SIGKILL while its sub-calls are in flight, and another resumes it. The model is scripted: a server in this process that goes by words.",
+    "Twelve short letters are in a temporary folder, with a separate store; both are removed afterwards. Real processes run: one is killed by SIGKILL while its sub-calls are in flight, and another resumes it. The model is scripted: a server in this process that matches words.",
   ],
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was counted" }],

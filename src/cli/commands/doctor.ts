@@ -3,7 +3,7 @@ import { defineCommand } from "./define.ts";
 
 export const doctor = defineCommand({
   name: "doctor",
-  summary: "check Node, the engine, SQLite, settings and all that is stored, and name the cures",
+  summary: "check Node, the engine, SQLite, settings and the store, and suggest fixes",
   details: ["Exit code 1 if a check failed; a warning does not count. Every row of the store is read."],
   own: {},
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all checks" }, STORE],

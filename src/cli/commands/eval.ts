@@ -24,12 +24,12 @@ const OWN = {
     seed: { type: count(), help: "makes other texts and questions (default 1)" },
     data: {
       type: path("FILE.jsonl"),
-      help: "questions of your own: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
+      help: "your own questions: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
     },
     root: {
       type: paths("DIR"),
       needs: ["data"],
-      help: "the files of --data may lie in DIR too; they may lie in its own folder by themselves",
+      help: "the files of --data may also be in DIR; the folder of --data is always allowed",
     },
   }),
   ...under("model", {
@@ -45,7 +45,7 @@ const OWN = {
       type: path("DIR"),
       help: "folder for contexts and reports (default belay-eval)",
     },
-    dryRun: { type: toggle, help: "send nothing: print what all jobs would take, by the first of each kind" },
+    dryRun: { type: toggle, help: "send nothing: estimate the cost of all jobs from the first of each kind" },
   }),
   name,
   isNew,
@@ -64,13 +64,13 @@ const ABOUT = Object.entries(SUITES).map(([suite, { about }]) => `${suite} (${ab
 
 export const evaluate = defineCommand({
   name: "eval",
-  summary: "measure how good answers are, what they cost, and where other ways are better",
+  summary: "measure how good answers are, what they cost, and where other methods are better",
   details: [
     `Suites: ${ABOUT.join("; ")}. Without SUITE all of them are asked. Each question has a context of its own, made by --seed, and an answer that is known by construction.`,
-    "Each question is asked in three ways: by an ask over the context, by one prompt with the context cut to the model's window, and by one prompt with its best passages by BM25. The table has scores with their spread, and what an answer took. Below it stands where the ask loses.",
-    "It is a run of `belay batch`: the same line again continues, also after Ctrl-C or a crash, and pays nothing twice. A larger --n or another --size adds jobs. --dry-run tells the price first, --first N measures it, and --run-max-cost-usd limits it. `belay jobs`, `belay show RUN/JOB` and `belay view RUN` know the run.",
-    "DIR/RUN has report.md, results.jsonl with a line for each answer, and items.jsonl with the questions in the form of --data. The contexts are beside it, by hash.",
-    "Exit codes are those of belay batch: 0 if all jobs are done, whatever they score. docs/eval.md says what the figures mean, and what they cannot tell.",
+    "Each question is asked in three ways: by an ask over the context, by one prompt with the context cut to the model's window, and by one prompt with its best passages by BM25. The table has scores with their spread, and the cost of an answer. Below it are the cases where the ask loses.",
+    "It is a run of `belay batch`: the same line continues, also after Ctrl-C or a crash, and pays nothing twice. A larger --n or another --size adds jobs. --dry-run estimates the price, --first N measures it, and --run-max-cost-usd limits it. `belay jobs`, `belay show RUN/JOB` and `belay view RUN` know the run.",
+    "DIR/RUN has report.md, results.jsonl with a line for each answer, and items.jsonl with the questions in the form of --data. The contexts are next to it, by hash.",
+    "Exit codes are those of belay batch: 0 if all jobs are done, whatever they score. docs/eval.md explains the figures and their limits.",
   ],
   takes: { usage: "[SUITE ...]", completes: Object.keys(SUITES) },
   own: OWN,

@@ -9,9 +9,9 @@ export type ForkFlags = Given<typeof OWN>;
 
 export const fork = defineCommand({
   name: "fork",
-  summary: "make a new session from any checkpoint of another, which stays as it is",
+  summary: "create a session from any checkpoint of another one, which does not change",
   details: [
-    "Without a checkpoint it begins where the session stands. RUN/ID names the session of a job. A checkpoint is known by its id, or by a beginning or end of it; belay show lists them. Those within a cell are there while it is unfinished, and afterwards with --keep-steps.",
+    "Without a checkpoint it begins at the session's current state. RUN/ID names the session of a job. A checkpoint is named by its id, or by a beginning or end of it; belay show lists them. Those within a cell exist while it is unfinished, and afterwards with --keep-steps.",
   ],
   takes: { usage: "SESSION[@CHECKPOINT]", completes: "sessions" },
   own: OWN,

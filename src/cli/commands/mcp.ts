@@ -17,16 +17,16 @@ const CLIENTS = [
 const OWN = under("output", {
   http: {
     type: toggle,
-    help: "serve on 127.0.0.1 instead, to clients that bear the token which is printed, or that of BELAY_MCP_TOKEN",
+    help: "serve on 127.0.0.1 instead, to clients with the printed token, or that of BELAY_MCP_TOKEN",
   },
-  port: { type: count(65_535, 0), needs: ["http"], help: "listen on port N (default 7431; 0: any that is free)" },
+  port: { type: count(65_535, 0), needs: ["http"], help: "listen on port N (default 7431; 0: any free port)" },
   tools: {
     type: choice(["core", "all"]),
     help: "core (default): load, exec, query, ask, status and wait; all: also helpers and memory, which cells reach without tools",
   },
   answerMs: {
     type: count(Number.MAX_SAFE_INTEGER, 0),
-    help: "answer a call that still runs after N ms, and let it go on (default 50000, 240000 if the client is told of progress; 0: never)",
+    help: "answer a call that still runs after N ms, and let it continue (default 50000, 240000 if the client asks for progress; 0: never)",
   },
   answerBytes: {
     type: count(MOST_BYTES, LEAST_BYTES),
@@ -68,10 +68,10 @@ export const mcp = defineCommand({
   name: "mcp",
   summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code and others) on stdin and stdout",
   details: [
-    "A client starts it. `belay mcp --print-config claude` prints what registers it there; docs/mcp.md has the entry of each client.",
-    "The session is that of the project's folder, so that the next server finds its variables and finishes what was cut. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",
-    "With --http it serves several clients, such as programs and web servers, until Ctrl-C. Each gets a session of its own, the first one that of the folder; the address /mcp/NAME names one.",
-    "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
+    "A client starts it. `belay mcp --print-config claude` prints its entry for a client's configuration; docs/mcp.md has the entry of each client.",
+    "The session is that of the project's folder, so that the next server finds its variables and finishes interrupted work. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",
+    "With --http it serves several clients, such as programs and web servers, until Ctrl-C. Each gets its own session, the first one that of the folder; the address /mcp/NAME names one.",
+    "When the client disconnects, the running exec stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,
   shared: withHelps([...SHARED, ...SERVER_FLAGS], OWN_WORDS),

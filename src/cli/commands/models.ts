@@ -4,7 +4,7 @@ import { flags, text, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
-  all: { type: toggle, help: "list those of providers without a key too" },
+  all: { type: toggle, help: "also list those of providers without a key" },
   refresh: {
     type: toggle,
     help: "first fetch newer lists of the providers with a key, from pi.dev or from --from; nothing else is sent there",
@@ -18,7 +18,7 @@ export const models = defineCommand({
   name: "models",
   summary: "list models with their windows and prices, and whether there is a key",
   details: [
-    "WORDS choose: every word is part of the name. Without them only providers with a key are listed. With --base-url the server is asked for its list. A model that no list has can be named all the same, if its provider is known.",
+    "WORDS filter: every word must be part of the name. Without them only providers with a key are listed. With --base-url the server is asked for its list. A model that no list has can still be named, if its provider is known.",
   ],
   takes: { usage: "[WORD]...", completes: "anything" },
   own: OWN,

@@ -5,7 +5,7 @@ export const repl = defineCommand({
   name: "repl",
   summary: "explore a context cell by cell; variables stay from one to the next",
   details: [
-    "A line that leaves the code open is continued on the next; .help lists the commands. Ctrl-C interrupts a running cell and keeps the variables, Ctrl-D ends. The session is kept: --session NAME continues it.",
+    "A line that leaves the code open is continued on the next; .help lists the commands. Ctrl-C interrupts a running cell and keeps the variables, Ctrl-D exits. The session is saved: --session NAME continues it.",
     "Piped input runs too, without prompts; the exit code is then 1 if a cell failed.",
   ],
   own: {},

@@ -20,10 +20,10 @@ const SHARED = sessionFlagsBut(
 
 export const resume = defineCommand({
   name: "resume",
-  summary: "finish what was interrupted, then run the cells that were to follow",
+  summary: "finish interrupted work, then run the cells that follow it",
   details: [
-    "Without a name it takes the session that was interrupted last; RUN/ID names that of a job. Sub-calls whose answers are recorded are not sent again; those that were in flight are, unless --on-restart fail lets them fail in the cell.",
-    "If nothing was interrupted, the recorded outcome of the last cell, query or ask is printed again. Settings are those that the session was begun with, if you began it and its store has not moved; flags change them.",
+    "Without a name it takes the session that was interrupted last; RUN/ID names that of a job. Sub-calls with recorded answers are not sent again; those that were in flight are, unless --on-restart fail makes them fail in the cell.",
+    "If nothing was interrupted, the recorded outcome of the last cell, query or ask is printed again. Settings are those that the session was created with, if you created it and its store has not moved; flags change them.",
   ],
   takes: { usage: "[SESSION]", completes: "sessions" },
   own: {},

@@ -4,7 +4,10 @@ import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
-  discard: { type: toggle, help: "also sessions whose calls wait for a provider's batch: their answers are given up" },
+  discard: {
+    type: toggle,
+    help: "also drop sessions whose calls wait for a provider's batch, and give up their answers",
+  },
 });
 
 export type RmFlags = Given<typeof OWN>;
@@ -13,7 +16,7 @@ export const rm = defineCommand({
   name: "rm",
   summary: "drop sessions with their checkpoints",
   details: [
-    "Contexts that no session needs any more go with the next belay gc. A session whose row is damaged is dropped by its whole id.",
+    "The next belay gc drops contexts that no session needs. A session whose row is damaged is dropped only by its whole id.",
   ],
   takes: { usage: "SESSION...", completes: "sessions" },
   own: OWN,

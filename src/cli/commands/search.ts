@@ -6,22 +6,22 @@ import { defineCommand } from "./define.ts";
 const MOST_HITS = 100;
 
 const OWN = flags({
-  hits: { short: "n", type: count(MOST_HITS), help: `places to print at the most, 1 to ${MOST_HITS} (default 10)` },
+  hits: { short: "n", type: count(MOST_HITS), help: `places to print, 1 to ${MOST_HITS} (default 10)` },
 });
 
 export type SearchFlags = Given<typeof OWN>;
 
 export const search = defineCommand({
   name: "search",
-  summary: "print the lines of files that fit some words best, as path:line: text",
+  summary: "print the lines of files that best match some words, as path:line: text",
   details: [
-    "PATHs are files, folders and globs, and - is stdin; without one it is this folder. A folder is read by its .gitignore. Other forms of a word count too, and parts of identifiers; the best place comes first, by the line of it that has most of the words. `belay find` looks for a pattern to the letter.",
-    "The exit code is 0 if something was found, 1 if nothing was, and 2 if it could not look everywhere: a file that should have text and could not be read is named on stderr. Nothing is kept but an index of the words, so that the next search of the same files is faster.",
+    "PATHs are files, folders and globs, and - is stdin; the default is this folder. A folder's .gitignore applies. Other forms of a word match too, and parts of identifiers; the best place comes first, with its line that has most of the words. `belay find` looks for an exact pattern.",
+    "The exit code is 0 if something was found, 1 if nothing was, and 2 if it could not look everywhere: a file that should have text and could not be read is named on stderr. Only an index of the words is saved, so that the next search of the same files is faster.",
   ],
   takes: { usage: '"WORDS" [PATH | -]...', completes: "files" },
   own: OWN,
   shared: [
-    { ...CONTEXT, help: "look in this path too: the same as a PATH behind the others" },
+    { ...CONTEXT, help: "look in this path too: the same as another PATH" },
     {
       ...JSON_OUTPUT,
       help: "print one JSON object per place: path, line, score, text (about 1,500 characters around that line)",

@@ -4,9 +4,9 @@ import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
-  all: { type: toggle, help: "list them all, not only 20, and those of jobs too" },
-  named: { type: toggle, help: "only those that have a name" },
-  unfinished: { type: toggle, help: "only those that can be resumed" },
+  all: { type: toggle, help: "list all sessions, not only 20, including those of jobs" },
+  named: { type: toggle, help: "only named sessions" },
+  unfinished: { type: toggle, help: "only sessions that can be resumed" },
 });
 
 export type SessionsFlags = Given<typeof OWN>;
@@ -15,7 +15,7 @@ export const sessions = defineCommand({
   name: "sessions",
   summary: "list sessions with their state, calls, cost and size",
   details: [
-    "The one changed last comes first. Calls, tokens and cost are of the session's whole life. A session without a name is shown, and known, by the end of its id; @last is the one changed last, those of Pi and of jobs left out. `belay jobs` lists the jobs of a run; their sessions are shown here with --all.",
+    "The one changed last comes first. Calls, tokens and cost cover the session's whole life. An unnamed session goes by the end of its id; @last is the one changed last, those of Pi and of jobs left out. `belay jobs` lists the jobs of a run; their sessions are shown here with --all.",
   ],
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all sessions that fit" }, STORE],

@@ -15,18 +15,18 @@ const OWN = flags({
   against: {
     type: { ...session, word: "OTHER" },
     excludes: ["exec", "last", "call", "unread", "otlp"],
-    help: "tell what SESSION did otherwise than OTHER: documents, calls with the reason why each was asked, result and answer",
+    help: "report how SESSION differs from OTHER: documents, calls with the reason why each was asked, result and answer",
   },
   all: { type: toggle, help: "list every exec, sub-call and checkpoint, also of a long session" },
   redact: {
     type: toggle,
     needs: ["json"],
-    help: "put [redacted: N characters] in the place of keys and passwords that are known by their form",
+    help: "replace keys and passwords in known forms by [redacted: N characters]",
   },
   otlp: {
     type: path("FILE|URL"),
     excludes: ["exec", "last", "call", "all", "redact", "json"],
-    help: "write its spans for tools of OpenTelemetry as lines of OTLP to FILE or stdout (-), or send them to the collector at URL",
+    help: "write its OpenTelemetry spans as lines of OTLP to FILE or stdout (-), or send them to the collector at URL",
   },
 });
 
@@ -36,16 +36,13 @@ export const show = defineCommand({
   name: "show",
   summary: "show the execs, sub-calls and checkpoints of a session, also after a crash",
   details: [
-    "A session is known by its name, by its id, by the end of its id (six characters or more), as @last, or as RUN/ID, the session of a job. Without SESSION it is the one changed last, and stderr names it.",
-    "Execs and their calls are numbered. An ask stands above its turns, a turn above its cells, a cell above its calls, and a call above the child that answers it. Of a long session the newest execs are listed, and the page says how many there are before them.",
-    "--exec N shows what was run, printed and answered, and the line that forks the session after it; --call N shows a prompt and its answer whole, of the exec that --exec names or of the last one that made calls. With --json all of it is there: docs/show.md has its fields. Texts of more than 64 KB are cut unless --exec or --call names them.",
+    "Name a session by its name, its id, the end of its id (six characters or more), as @last, or as RUN/ID, the session of a job. Without SESSION it is the one changed last, and stderr names it.",
+    "Execs and their calls are numbered. Turns are below their ask, cells below their turn, calls below their cell, and a child below the call that it answers. For a long session the newest execs are listed, and the number of earlier ones.",
+    "--exec N shows what was run, printed and answered, and the line that forks the session after it; --call N shows a prompt and its answer whole, of the exec that --exec names or of the last one that made calls. --json has everything: see docs/show.md. Texts of more than 64 KB are cut unless --exec or --call names them.",
   ],
   takes: { usage: "[SESSION]", completes: "sessions" },
   own: OWN,
-  shared: [
-    { ...JSON_OUTPUT, help: "print one JSON object with all of it, or with the exec or call that is named" },
-    STORE,
-  ],
+  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with everything, or with the named exec or call" }, STORE],
   example: "belay exec -e 'let n = 42' --session demo && belay show demo",
   run: async () => (await import("../store/show.ts")).showCommand,
 });

@@ -47,7 +47,7 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
 
 const COUNT = Object.keys(LETTERS).length;
 
-/** Plays the demo in three acts. Gives its findings, as --json prints them. Throws if one went otherwise than it should. */
+/** Plays the demo in three acts. Gives its findings, as --json prints them. Throws if one went wrong. */
 export async function play(stage: Stage) {
   const began = performance.now();
   const { folder, host, output } = stage;
@@ -55,7 +55,7 @@ export async function play(stage: Stage) {
   writeFileSync(join(folder, "ask.js"), ASK);
   await using model = await openScriptedModel(scriptedAnswer);
   await using store = await host.openStore(join(folder, "home"));
-  say("Belay explores, asks a model, is killed with kill -9, and goes on.", output, "bold");
+  say("Belay explores, asks a model, is killed with kill -9, and resumes.", output, "bold");
   say(INTRODUCTION, output);
 
   say("\n1. Explore: a cell of JavaScript, without a model", output, "bold");
@@ -64,7 +64,7 @@ export async function play(stage: Stage) {
   say("\n2. Ask about every letter, and kill the process in the middle", output, "bold");
   const killed = await askAndKill(stage, model, store);
 
-  say("\n3. Go on in a new process", output, "bold");
+  say("\n3. Resume in a new process", output, "bold");
   const before = model.requests;
   // Requests of the killed process wait too: no number would be enough for certain.
   model.allow(Number.POSITIVE_INFINITY);

@@ -105,7 +105,7 @@ function storeChecks(place: string): Checking[] {
   if (!isServer(place)) return [["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place)]];
   return [
     ["store", "name another store with --store", () => checkServer(place)],
-    ["queue", "`belay doctor` again tells more once the store can be used", () => checkQueue(place)],
+    ["queue", "`belay doctor` again reports more once the store can be used", () => checkQueue(place)],
   ];
 }
 

@@ -72,7 +72,7 @@ function questionIn({ at, value }: Input): v.InferOutput<typeof Line> {
   const read = v.safeParse(Line, value);
   if (read.success && (read.output.context ?? read.output.file) !== undefined) return read.output;
   const place = read.success ? "context or file" : (v.getDotPath(read.issues[0]) ?? "the line");
-  throw new BadInput(at, `is no question: ${place} is missing or wrong`, "docs/eval.md has the fields.");
+  throw new BadInput(at, `is not a question: ${place} is missing or wrong`, "docs/eval.md has the fields.");
 }
 
 export const HELP = commandLine(["help", "eval"]);
@@ -91,7 +91,7 @@ export function suitesIn(typed: readonly string[]): SuiteName[] {
   if (wrong === undefined) return [...new Set(typed.filter(isSuite))];
   const meant = nearest(wrong, names);
   const cure = meant ? `did you mean ${meant}? There are` : "there are";
-  throw new UsageError(`${wrong} is no suite; ${cure} ${names.join(", ")}`, HELP);
+  throw new UsageError(`${wrong} is not a suite; ${cure} ${names.join(", ")}`, HELP);
 }
 
 /**

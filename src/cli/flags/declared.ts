@@ -11,7 +11,7 @@ export const INPUT = under("input", {
   context: {
     short: "c",
     type: paths("PATH"),
-    help: "load this file or folder as the context P; further ones are appended; - is stdin",
+    help: "load this file or folder as the context P; more are appended; - is stdin",
   },
   root: {
     type: paths(SETTINGS.roots.flag.word),
@@ -21,7 +21,7 @@ export const INPUT = under("input", {
   raw: {
     type: toggle,
     needs: ["context"],
-    help: "load files as they are: HTML and notebooks with their markup, and no text of PDF or Office files",
+    help: "load files unconverted: HTML and notebooks with their markup, and no text of PDF or Office files",
   },
   includeSecrets: {
     type: toggle,
@@ -36,7 +36,7 @@ export const INPUT = under("input", {
   lossy: {
     type: toggle,
     needs: ["context"],
-    help: "read bytes that are not of the encoding as U+FFFD, and tell how many; without it a folder's files may have a few",
+    help: "read bytes that do not decode as U+FFFD, and report how many; without it a folder's files may have a few",
   },
 });
 export const { context: CONTEXT, root: ROOT, raw: RAW, includeSecrets: INCLUDE_SECRETS } = INPUT;
@@ -83,7 +83,7 @@ export const OF_SESSION = under("session", {
   session: {
     short: "s",
     type: session,
-    help: "continue this session, or make it; without a name it is kept for a day after its last use",
+    help: "continue this session, or create it; unnamed sessions are deleted a day after their last use",
   },
   store: {
     type: path("DIR|URL"),
@@ -98,12 +98,12 @@ export const OF_SESSION = under("session", {
   append: {
     type: toggle,
     needs: ["context", "session"],
-    help: "-c is added to the context of a session, as far as it is new or changed; everything else stays",
+    help: "add new and changed files of -c to the context of a session; everything else stays",
   },
   discard: {
     type: toggle,
     needs: ["session"],
-    help: "give up what was interrupted in the session, and go on from before it",
+    help: "give up interrupted work of the session, and continue from before it",
   },
 });
 export const { session: SESSION, store: STORE } = OF_SESSION;
@@ -112,7 +112,7 @@ export const { session: SESSION, store: STORE } = OF_SESSION;
 export const OPTION_FLAGS = under("session", {
   onRestart: {
     type: choice(["send", "fail"]),
-    help: "sub-calls in flight when the process ended: send them again (default), or let them fail in the cell",
+    help: "sub-calls in flight when the process died: send them again (default), or make them fail in the cell",
   },
   cache: { type: toggle, help: "take answers of earlier identical sub-calls with `tools: []` from the store" },
   keepSteps: {
@@ -133,7 +133,7 @@ export const { noStore: NO_STORE } = under("session", {
   noStore: {
     type: toggle,
     excludes: [...OF_STORE, ...OTLP].map(({ name }) => name).filter((name) => name !== "on-restart"),
-    help: "keep nothing: what is interrupted is lost",
+    help: "save nothing: interrupted work is lost",
   },
 });
 
@@ -141,11 +141,11 @@ export const WAITING = under("model", {
   /** Time that a command waits for providers' batches. */
   wait: {
     type: one("TIME", "a time such as 0, 90s, 10min or 2h", waitIn),
-    help: "of calls by batch: end with exit code 4 after TIME in which only providers could go on (default: wait to the end)",
+    help: "for calls by batch: exit with 4 after TIME in which only providers could make progress (default: wait to the end)",
   },
   resendDoubtful: {
     type: toggle,
-    help: "make batches again of which nobody can tell whether they were made: their calls may be paid for twice",
+    help: "create batches again if it is unknown whether the first create succeeded: their calls may be billed twice",
   },
 });
 export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = WAITING;
@@ -163,17 +163,17 @@ export const OF_OUTPUT = under("output", {
   verbose: { type: toggle, help: "list every file that a load leaves out, up to 1,000, with its reason" },
   trajectory: {
     type: toggle,
-    help: "tell at the end what the model said in each turn, its cells and their output: on stderr, with --json in the object",
+    help: "print at the end what the model said in each turn, its cells and their output: on stderr, with --json in the object",
   },
   quiet: { short: "q", type: toggle, help: "no progress and no skipped files on stderr; warnings and errors stay" },
   output: {
     short: "o",
     type: { ...one("FILE", "a file; on stdout the result is without it", fileIn, "files"), isPath: true },
-    help: "write the last result to FILE, whole up to 100 MB: a string as it is, else rows (.csv), lines (.jsonl) or JSON, unless --format says otherwise",
+    help: "write the last result to FILE, up to 100 MB: strings unchanged, else rows (.csv), lines (.jsonl) or JSON, unless --format is given",
   },
   format: {
     type: choice(FORMATS),
-    help: "the last result as JSON, JSON lines of an array, rows as CSV or as a table with aligned columns, or a string as it is. On stdout nothing else is then printed: what cells print goes to stderr",
+    help: "the last result as JSON, JSON lines of an array, rows as CSV or as a table with aligned columns, or a raw string. Stdout then has nothing else: output of cells goes to stderr",
   },
   /** Each command's own help says what is printed. */
   json: { type: toggle, help: "print one JSON object" },

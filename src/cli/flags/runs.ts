@@ -84,8 +84,7 @@ export const OF_JOBS: readonly Flag[] = [
 export const OF_WORKER: readonly Flag[] = withHelps(
   SESSION_FLAGS.filter(({ setting }) => ROWS.some(([key, row]) => key === setting && row.ofWorkers)),
   {
-    "max-cost-usd":
-      "dollars of each job here at the most, whatever its run says; all jobs together are not limited by it",
+    "max-cost-usd": "limit of dollars for each job here, whatever its run says; it does not limit all jobs together",
   },
 );
 

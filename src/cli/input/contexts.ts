@@ -88,7 +88,7 @@ interface ContextNow {
 }
 
 /**
- * Returns the context as the sources would make it now. Files are read only if they look otherwise than before.
+ * Returns the context as the sources would make it now. Files are read only if they look different from before.
  *
  * @param store the store that may keep it; null: none does
  * @throws RlmError as loading does

@@ -35,7 +35,7 @@ function checkContext(path: string, flags: Typed): void {
     const suggestion = `Type: ${unpacked(path, program, flags)}`;
     throw new RlmError("invalid_argument", `${path} is compressed (${program})`, { suggestion });
   }
-  // The text of a document counts, and nobody knows its size yet.
+  // The text of a document counts, and its size is not known yet.
   if (stats.size <= LIMITS.contextBytes || kindOf(start, path) !== null) return;
   const { message } = tooLarge(path, { files: 1, bytes: stats.size });
   const suggestion = `Its last 100 MB: ${piped(`tail -c ${LIMITS.contextBytes} ${quoted(path)}`, path, flags)}`;

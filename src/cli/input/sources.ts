@@ -137,7 +137,7 @@ export function questionOf(
   const page = args.positionals.find((word) => /\.html?$/i.test(word));
   if (others.length === 1 && page !== undefined && args.typed.includes("--view")) {
     const [asked = ""] = args.positionals.filter((word) => word !== page);
-    throw wrong("the file of --view stands behind a =", asked, `--view=${page}`, ...rest);
+    throw wrong("the file of --view goes after a =", asked, `--view=${page}`, ...rest);
   }
   // A shell makes several arguments of `-c *.log`.
   if (others.length > 0 && contexts.length > 0 && others.every((path) => existsSync(path))) {

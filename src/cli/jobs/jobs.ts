@@ -57,7 +57,7 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
   const isOfRun = verb === null && first !== undefined && id === undefined;
   const limits = Object.values(RUN_LIMITS).filter((limit) => args.isGiven(limit));
   const misplaced = [
-    own.costs && first !== undefined ? "--costs is of all runs, and stands alone" : null,
+    own.costs && first !== undefined ? "--costs covers all runs: use it alone" : null,
     own.fresh && verb !== "retry" ? "--fresh is of jobs retry" : null,
     own.discard && verb !== "rm" ? "--discard is of jobs rm" : null,
     (own.out ?? own.output) !== undefined && verb !== "out" ? "--out is of jobs out" : null,
@@ -96,7 +96,7 @@ function tellRest(counts: Counts, stderr: Output): void {
   const over = overIn(counts);
   const all = jobsIn(counts);
   const { failed, cancelled } = counts;
-  if (over < all) stderr.write(`${over} of ${amount(all, "job")} are over; the others have no line\n`);
+  if (over < all) stderr.write(`${over} of ${amount(all, "job")} have finished; the others have no line\n`);
   if (failed > 0) stderr.write(`${amount(failed, "job")} failed: error_code and error of a line say why\n`);
   if (cancelled > 0) stderr.write(`${amount(cancelled, "job was", "jobs were")} cancelled\n`);
 }

@@ -66,8 +66,7 @@ export function damageError(
 
 /** Names on stderr the sessions that a command passes over, because it cannot read them. */
 export function passedOver(stderr: Output): (row: { readonly problem: string }) => void {
-  return ({ problem }) =>
-    stderr.write(`${problem}: it is passed over; belay doctor tells all that is damaged\n`, "yellow");
+  return ({ problem }) => stderr.write(`${problem}: it is skipped; belay doctor lists all damage\n`, "yellow");
 }
 
 const DROP_SESSION = `${remedy("removeSession")} that is`;

@@ -50,7 +50,7 @@ const EXIT_CODES = [
     "3",
     "it ended, and not all that was asked for is there: a warning says what was left out, and which flag changes it",
   ],
-  ["4", "it can go on only when a provider's batch is answered: the same line, or belay resume, goes on"],
+  ["4", "only a provider's batch is pending: the same line, or belay resume, continues"],
   ["129", "ended by SIGHUP: the terminal was closed"],
   ["130", "ended by SIGINT: Ctrl-C"],
   ["143", "ended by SIGTERM: kill"],

@@ -115,6 +115,6 @@ function overview(commands: readonly DotHelp[]): string {
 Everything else is JavaScript. Its builtins:
 ${signatures.join("\n")}
 
-.help NAME explains one. Code with an open bracket goes on in the next line; two empty lines run it as it is.
+.help NAME explains one. Code with an open bracket continues on the next line; two empty lines run it.
 `;
 }

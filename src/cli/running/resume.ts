@@ -49,7 +49,7 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     if (resumed.kind === "ask") return endOfAsk(resumed.envelope, opened, parts);
     const { envelope, rest, kind } = resumed;
-    if (trajectory) terminal.stderr.write(`--trajectory tells the turns of an ask; what was resumed is a ${kind}\n`);
+    if (trajectory) terminal.stderr.write(`--trajectory prints the turns of an ask; what was resumed is a ${kind}\n`);
     // Cells and questions are recorded when they begin.
     if (!envelope && !isJson)
       terminal.stderr.write(`the ${kind} is finished; for what was to follow it, run the same command again\n`);

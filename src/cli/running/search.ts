@@ -30,7 +30,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     if (loaded && !args.get(QUIET)) showLoaded(loaded, terminal.stderr, args.get(VERBOSE));
     if (!envelope.success) {
       const { error_code, error_message } = envelope;
-      const again = "Type the same line again: it goes on with the index of these files where this one ended.";
+      const again = "Type the same line again: it continues the index of these files.";
       const suggestion = error_code === "js_timeout" ? again : envelope.suggestion;
       throw new RlmError(error_code, error_message, { suggestion });
     }

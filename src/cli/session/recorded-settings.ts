@@ -28,8 +28,8 @@ interface RefusedSettings {
 }
 
 /**
- * The settings that a session's row records; null for a session that the command did not make. A store may come from somebody
- * else, so they count only if signed.
+ * The settings that a session's row records; null for a session that the command did not make. A
+ * store may come from another user, so they count only if signed.
  */
 export function recordedSettings(row: SessionRow, signer: Signer): SignedSettings | RefusedSettings | null {
   const kept = keptSettings(row.settings);
@@ -66,7 +66,7 @@ export function doubtedSettings(
       const more = others.length > LISTED ? `  and ${others.length - LISTED} more\n` : "";
       stderr.write(`${what}\n${lines.join("")}${more}${ADVICE}\n`, "yellow");
     },
-    /** Refuses to go on with an exec that would go on otherwise than it began. @throws RlmError */
+    /** Refuses to resume an exec under other settings than it began with. @throws RlmError */
     refuse(): void {
       if (open.length === 0) return;
       const typed = open.slice(0, LISTED).map((other) => other.typed);

@@ -14,7 +14,7 @@ export async function withSpansSent(store: Store, otlp: string | undefined, say:
   const url = otlp === "env" ? process.env[ENDPOINT] : otlp;
   if (!url) return store;
   if (!isCollector(url)) {
-    say(`otlp_failed: ${ENDPOINT} is no address of a collector`);
+    say(`otlp_failed: ${ENDPOINT} is not the address of a collector`);
     return store;
   }
   const { sendingStore } = await import("../../history/telemetry/index.ts");

@@ -89,7 +89,7 @@ export function modelsOf({ model, base_url, api_key_env, price, leave_out }: Set
 export async function cancelBatches(store: Store, { stderr }: Pick<Terminal, "stderr">): Promise<void> {
   const models = modelsOf(readConfig({}, configPlaces()));
   const left = await cancelUnwanted({ store, models, clock: systemClock });
-  const goesOn = amount(left, "batch goes on at its provider", "batches go on at their providers");
+  const goesOn = amount(left, "batch continues at its provider", "batches continue at their providers");
   if (left > 0) stderr.write(`${goesOn}: the keys and settings here cannot cancel them\n`);
 }
 

@@ -67,7 +67,7 @@ export async function gcOnceADay(store: Pick<Store, "gc">, place: string, now: n
 /** Marks the day before the work, so that two processes do not both do it. */
 function isDue(marker: string, now: number): boolean {
   const last = statSync(marker, { throwIfNoEntry: false })?.mtimeMs;
-  // A clock that was set back must not put it off for ever.
+  // A clock that was set back must not put it off forever.
   if (last !== undefined && Math.abs(now - last) < DAY) return false;
   writeFileSync(marker, "", { mode: 0o600 });
   utimesSync(marker, now / 1000, now / 1000);

@@ -19,7 +19,7 @@ import { configPlaces, documentOptions } from "../session/settings.ts";
 
 /**
  * Lines that run the cells of a session again in another one, and compare the two, if its sources have changed since they were
- * loaded. A store may come from somebody else: nothing is looked at but what lies in roots that this user has signed.
+ * loaded. A store may come from another user: only roots that this user has signed are looked at.
  */
 export async function rerunLines(store: Store, row: SessionRow, session: SessionDescription, args: Arguments) {
   const { context, execs, name } = session;

@@ -117,7 +117,7 @@ function showUnread(
   const more = (skipped?.unread ?? 0) - failed.length;
   if (more > 0) stderr.write(`${amount(more, "more file")} could not be read\n`);
   if (unread.length === 0 && failed.length === 0)
-    stderr.write("every document was opened since the last load, as far as records tell\n");
+    stderr.write("every document was opened since the last load, according to the records\n");
 }
 
 /** The number of described sessions that answer calls: each is read from the store. */
@@ -192,7 +192,7 @@ function showCheckpoints(session: SessionDescription, page: Page, output: Output
   for (const line of table(rows, CHECKPOINT_COLUMNS, output)) output.write(`${line}\n`);
 }
 
-const CHECKPOINTS_HEAD = "checkpoints (* here it stands; `belay fork SESSION@CHECKPOINT` goes on from another)";
+const CHECKPOINTS_HEAD = "checkpoints (* the current one; `belay fork SESSION@CHECKPOINT` starts from another)";
 
 const CHECKPOINT_COLUMNS: readonly Column[] = ["left", "left", "left", "right 3", "right 1", "right 2"];
 

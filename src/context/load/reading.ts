@@ -47,7 +47,7 @@ const isLate = ({ begunAt }: LoadOptions, minutes: number) =>
 /** Why a document is left out of a load that has taken long already; null: there is time for it. */
 export function lateDocument(options: LoadOptions): Refusal | null {
   if (!isLate(options, DOCUMENTS_MINUTES)) return null;
-  const reason = `was not read: the load had taken ${DOCUMENTS_MINUTES} min; load again, and it goes on from here`;
+  const reason = `was not read: the load had taken ${DOCUMENTS_MINUTES} min; load again to continue from here`;
   return { reason, document: "too_slow" };
 }
 

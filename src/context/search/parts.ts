@@ -49,7 +49,7 @@ export function partPath({ path }: Pick<Parts, "path">, number: number): string 
  * Builds parts until there is none that nobody has begun. Those that an earlier build has left stay as they are.
  *
  * @param between is called again and again, and may throw to end the build. The first part has LATE_MS more, so that a
- * build gets on, however little time it has.
+ * build makes progress, however little time it has.
  */
 export function buildParts(parts: Parts, plan: readonly (readonly Chunk[])[], between: () => void): void {
   const { shared, mark } = parts;

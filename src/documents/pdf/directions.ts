@@ -11,7 +11,7 @@ export function isFromRight(said: string): boolean {
 }
 
 /**
- * Puts a line that was written from left to right as it stands on the page into the order in which it is read, as the
+ * Puts a line that was written from left to right, as on the page, into the order in which it is read, as the
  * bidirectional algorithm of Unicode would have placed it; and a line that is read into the order on the page.
  */
 export function inReadingOrder(said: string, isPageFromRight: boolean): string {
@@ -24,7 +24,7 @@ export function inReadingOrder(said: string, isPageFromRight: boolean): string {
   return isLineFromRight ? turned(said) : runsOf(said, /R(?:[^L]*R)?/g, turned);
 }
 
-/** Turns words, but for those within that go from the left, and numbers such as `1,234.50`. */
+/** Turns words, except those within that go from the left, and numbers such as `1,234.50`. */
 function turned(said: string): string {
   return runsOf(reversed(said), /P?[LD](?:[^R]*[LD])?/g, (run) =>
     /\p{L}/u.test(run) ? reversed(run) : runsOf(run, NUMBER, reversed),

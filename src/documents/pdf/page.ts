@@ -147,7 +147,7 @@ function lineOf(words: readonly Word[], isMirrored: boolean): Line {
     // The order of sorted words says nothing of the spaces between them.
     const isApart = gap > SPACE * word.size || (word.isApart && !isSorted);
     if (isApart) shifted = shifting();
-    // As it stands on the page.
+    // As on the page.
     const said = inReadingOrder(shifted(last?.said ?? "", word.said, word.shift), isMirrored);
     if (!piece || gap > LOOSE * size) pieces.push({ said, x: word.x, end: word.end, isWide: gap > TAB * size });
     else {

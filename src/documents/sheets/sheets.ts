@@ -14,9 +14,9 @@ export const UNSTORED = "formula without a stored value";
 /** A value of a cell. */
 export interface CellValue {
   readonly type: "text" | "number" | "boolean";
-  /** As it stands in texts. */
+  /** As texts show it. */
   readonly said: string;
-  /** As it stands in the rows of jobs: a number as its file has it, `true` or `false`, or a text. */
+  /** As rows of jobs have it: a number as its file has it, `true` or `false`, or a text. */
   readonly raw: string;
 }
 

@@ -37,7 +37,7 @@ const PLACEHOLDER = /^(?:\$\{(?:env:|input:)?\w+\}|\{env:\w+\}|\$\{\{\s*secrets\
 export function placeholderProblem(value: string): string | null {
   if (!PLACEHOLDER.test(value.trim())) return null;
   if (!/[${]/.test(value)) return `it has the text ${value.trim()}, in place of which the key belongs`;
-  return `whoever started this program handed on the text ${value.trim()} as it stands, in place of the variable's value`;
+  return `the program that started this one passed on the text ${value.trim()} instead of the variable's value`;
 }
 
 /** True if the value of a variable may be a key. */

@@ -16,7 +16,7 @@ export interface ListedModel {
    * most like it.
    */
   readonly near?: readonly string[];
-  /** Headers that models.json wants for this model; values as they stand there. */
+  /** Headers that models.json wants for this model; values as in the file. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -49,7 +49,7 @@ export function toTurn(
   return { turn, isThought: hasThought };
 }
 
-/** The message with this text in the place of its first one. */
+/** The message with this text instead of its first one. */
 function withText(message: AssistantMessage, text: string): AssistantMessage {
   const first = message.content.find((part) => part.type === "text");
   const content = message.content.flatMap((part): AssistantMessage["content"] => {

@@ -10,7 +10,7 @@ export interface FoundValue extends ReadJson, Place {
 
 /**
  * The value that counts among those of an answer: the last one, if each other one is a draft before
- * it, or only spoken of. null: nobody knows which counts. A value that the model was shown never
+ * it, or only spoken of. null: it is unknown which counts. A value that the model was shown never
  * counts against another one, since it may be quoted.
  * @param found in the order of their ends
  */
@@ -26,7 +26,7 @@ export function lastOf(found: readonly FoundValue[], text: string, shown: readon
 }
 
 /**
- * True if words say that one value takes the place of the other: a line of them, or one that names
+ * True if words say that one value replaces the other: a line of them, or one that names
  * the last one as such.
  */
 function isDraft(other: Place, last: Place, text: string): boolean {
@@ -56,8 +56,8 @@ function isSpokenOf(other: Place, last: Place, text: string): boolean {
 }
 
 /**
- * True if the words before two values stand in one list, or differ by a number alone: neither takes
- * the place of the other.
+ * True if the words before two values stand in one list, or differ only by a number: neither
+ * replaces the other.
  */
 function isAlternative(first: string, last: string): boolean {
   const isListed = LISTED.test(first) && LISTED.test(last) && !FINAL.test(last);

@@ -91,8 +91,8 @@ export function parseArguments(text: string): unknown {
 
 /**
  * JSON whose strings have their raw line breaks, and the backslashes that JSON does not know, as
- * JSON writes them. null: a string has escapes of both kinds, as `C:\new\x` does, so nobody knows
- * what is meant.
+ * JSON writes them. null: a string has escapes of both kinds, as `C:\new\x` does, so its meaning is
+ * unknown.
  */
 export function withCleanStrings(text: string): string | null {
   let isUnclear = false;

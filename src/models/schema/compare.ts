@@ -152,7 +152,7 @@ function kindOf(value: Json): string {
   return Number.isInteger(value) ? "integer" : typeof value;
 }
 
-/** Quotients that are whole but for rounding: 0.3 is a multiple of 0.1. */
+/** Quotients that are whole except for rounding: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, step: number): boolean {
   const quotient = value / step;
   return (

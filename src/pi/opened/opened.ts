@@ -120,7 +120,7 @@ export function placesOf(cwd: string, env: NodeJS.ProcessEnv) {
 
 /**
  * Asks the user about tools that a sub-agent does not have by itself. Without a user interface the answer is no; if Pi has left the
- * session, the call is suspended until somebody can be asked.
+ * session, the call is suspended until a person can be asked.
  */
 async function approve(
   { hasUI, ui }: PiContext,

@@ -5,7 +5,7 @@ import { objectLine, ownText, plain } from "./stub.ts";
 
 // The first version of what stands for folded turns. It must never change, as stubs must not.
 
-/** The message that stands in the place of folded ones. */
+/** The message that replaces folded ones. */
 export interface FoldMessage {
   readonly role: "user";
   readonly content: { type: "text"; text: string }[];
@@ -17,7 +17,7 @@ type Folded = Pick<Fate, "message" | "key" | "call">;
 /** Tokens that a list has at the most, and that a text must have to be in it. */
 export type ListBounds = Pick<EpochEntry, "manifest" | "min">;
 
-/** The message in the place of these: their prompts and objects, the newest first. Nothing else enters it. */
+/** The message that replaces these: their prompts and objects, the newest first. Nothing else enters it. */
 export function foldMessage(folded: readonly Folded[], by: ListBounds, ids: ObjectIds): FoldMessage {
   const text = manifest(folded, by, ids);
   return { role: "user", content: [{ type: "text", text }], timestamp: folded[0]?.message.timestamp ?? 0 };

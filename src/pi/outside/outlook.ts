@@ -95,7 +95,7 @@ function afterEpoch<M extends PiMessage>(
   { cause, needed }: { readonly cause: EpochEntry["cause"]; readonly needed: number },
 ) {
   const over = (now.size.tokens - rules.to * rules.window) / now.size.ratio;
-  // Somebody who asks for it below the target does not mean a single text.
+  // A user who asks for it below the target does not mean a single text.
   const wanted = rules.isAsked && over <= 0 ? null : Math.max(1, over);
   const plan = planEpoch({ ...now, ids: parts.ids, bounds: rules }, wanted);
   if (!plan) return now;

@@ -48,7 +48,7 @@ export function planEpoch(parts: PlanParts, wanted: number | null): Plan | null 
 }
 
 /**
- * Plans for a request that is too large as it stands: results behind the last answer go out, the largest first, until so
+ * Plans for a request that is too large now: results behind the last answer go out, the largest first, until so
  * many estimated tokens are freed. Returns null if there are none.
  */
 export function planValve({ fates, ids }: PlanParts, wanted: number, preview: number): Plan | null {

@@ -16,7 +16,7 @@ export interface Situation {
   keeps(): NonNullable<boolean | undefined>;
   /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
   rules(): Rules | null;
-  /** Tokens of the model's window; null if nobody knows them. */
+  /** Tokens of the model's window; null if unknown. */
   window(): number | null;
   /** Tokens that a request may have. */
   room(): number;

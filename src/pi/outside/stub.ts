@@ -14,7 +14,7 @@ export interface StubParts {
   readonly ids: ObjectIds;
 }
 
-/** The message with a stub in the place of its text; null if it stays as it is. */
+/** The message with a stub instead of its text; null if it stays as it is. */
 export function stubbed<M extends PiMessage>(message: M, marks: readonly Mark[], parts: StubParts): M | null {
   if (!isStubbable(message)) return null;
   const tokens = tokensIn(ownText(message).length);
@@ -36,7 +36,7 @@ function isStubbable(message: PiMessage): boolean {
   return role === "toolResult" || role === "user" || role === "custom" || role === "bashExecution";
 }
 
-/** The text that a stub takes the place of. */
+/** The text that a stub replaces. */
 export const ownText = once((message): string => {
   if (message.role === "bashExecution") return message.output ?? "";
   return blocksOf(message)

@@ -3,7 +3,7 @@ import { open, realpath } from "node:fs/promises";
 import { basename } from "node:path";
 import { sha256 } from "./digest.ts";
 
-/** A text file as it stands on disk. */
+/** A text file as it is on disk. */
 export interface TextFile {
   readonly text: string;
   /** SHA-256 of its bytes. */

@@ -34,7 +34,7 @@ export interface ReadFollower {
   readonly failures: { count: number; last: string };
   /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
   called(input: Record<string, unknown>, options: Pick<ReadContext, "cwd">): Promise<string | null>;
-  /** The text that is sent in the place of Pi's answer, and its details; null: Pi's answer stays as it is. */
+  /** The text that is sent instead of Pi's answer, and its details; null: Pi's answer stays as it is. */
   answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null>;
 }
 

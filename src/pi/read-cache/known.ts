@@ -5,7 +5,7 @@ import { FULL, type Lines, rangeOf, scopeOf } from "./scope.ts";
 export type Happened =
   /** The model has this answer. */
   | { readonly is: "read"; readonly meta: Meta }
-  /** The model was sent something else of the file, and nobody can tell what. */
+  /** The model was sent something else of the file, and it is unknown what. */
   | { readonly is: "unproven" }
   | { readonly is: "refreshed"; readonly scope: string }
   /** The model's own edit or write. */
@@ -30,7 +30,7 @@ export interface Known {
   readonly ranges: ReadonlyMap<string, Trust>;
   /** Lines that a refresh wants whole, though the whole file is known. */
   readonly blocked: readonly (Pick<Lines, "start" | "end"> & { readonly seq: number })[];
-  /** The newest state of which anything was shown, and since when nothing else was; null if nobody can tell. */
+  /** The newest state of which anything was shown, and since when nothing else was; null if unknown. */
   readonly newest: { readonly hash: string; readonly since: number } | null;
   /** When the model changed the file last; -1 if it did not. */
   readonly edited: number;

@@ -28,7 +28,7 @@ export async function refresh(wish: Wish, cwd: string, { exempt, append, now }: 
   const total = file ? file.text.split("\n").length : Number.POSITIVE_INFINITY;
   const start = Math.max(1, offset ?? 1);
   const end = Math.max(start, Math.min(total, limit === undefined ? total : start + limit - 1));
-  // Lines up to an end that nobody knows are the whole file.
+  // Lines up to an unknown end are the whole file.
   const scopeKey = Number.isFinite(end) ? scopeOf({ start, end, total }) : FULL;
   append(REFRESH_ENTRY, { v: 1, kind: "invalidate", pathKey, scopeKey, at: now() });
   return `The next read of ${path}${scopeKey === FULL ? "" : `:${start}-${end}`} shows it whole.`;

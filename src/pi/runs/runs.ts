@@ -70,7 +70,7 @@ interface Running {
   /** When it began, by the monotonic clock. */
   readonly from: number;
   session: string | null;
-  /** Pi has stopped the call, and has a result in the place of the real one. */
+  /** Pi has stopped the call, and has a result that replaces the real one. */
   isStopped: boolean;
 }
 
@@ -177,7 +177,7 @@ async function perform(parts: RunsParts, own: Running, work: Work, give: Give): 
   }
 }
 
-/** Gives Pi a result in the place of the real one. */
+/** Gives Pi a result instead of the real one. */
 type Give = (outcome: RunOutcome) => void;
 
 /**

@@ -137,7 +137,7 @@ async function pickCheckpoint(
     const problem = `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`;
     throw new RlmError("checkpoint_not_found", problem, { suggestion: "/rlm checkpoints lists them." });
   }
-  if (only.id === branch.checkpoint) return "the branch stands there already";
+  if (only.id === branch.checkpoint) return "the branch is there already";
   await control.goTo(branch.session.id, only.id);
-  return `the branch stands at checkpoint ${idEnd(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
+  return `the branch is at checkpoint ${idEnd(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
 }

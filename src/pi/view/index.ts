@@ -111,7 +111,7 @@ function tellLeftRuns(ui: Pick<ExtensionUIContext, "setStatus" | "notify">): () 
   return watchLeftRuns((over) => {
     show();
     if (!over) return;
-    const how = over.isSuspended() ? "waits for you" : "is over; its result waits";
+    const how = over.isSuspended() ? "waits for you" : "has finished; its result waits";
     ui.notify(`${over.tool}, which ran on after you left, ${how} in that session`, "info");
   });
 }

@@ -31,7 +31,7 @@ const WHAT_IS_SENT: Readonly<Record<Switched, string>> = {
 
 async function leave(control: Control, { isIdle, compact: compactIn }: CommandContext): Promise<string> {
   if (!isIdle()) {
-    const suggestion = "Wait until it is over, or press Esc.";
+    const suggestion = "Wait until it has finished, or press Esc.";
     throw new RlmError("exec_running", "the model is answering", { suggestion });
   }
   const { compacted, is } = await control.leave((options) => compactIn(options));

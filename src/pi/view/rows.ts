@@ -30,7 +30,7 @@ export interface KnownCalls {
   now(): number;
   /** The call, if it is the one that runs. */
   running(toolCallId: string): RunningState | null;
-  /** The result that was put in the place of the one that was lost. */
+  /** The result that replaces the lost one. */
   result(toolCallId: string): ShownResult | null;
 }
 

@@ -75,7 +75,7 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal): AccountHttp {
     const bytes = body === null ? null : new Uint8Array(await packed.arrayBuffer());
     const type = typeof body === "string" ? "application/json" : packed.headers.get("content-type");
     const headers = { ...account.headers, ...(type === null ? {} : { "content-type": type }), ...own };
-    if (before && !(await before())) throw failed(request, "was not sent: this process stood still meanwhile");
+    if (before && !(await before())) throw failed(request, "was not sent: this process was stopped meanwhile");
     const ends = [AbortSignal.timeout(ms), ...(stop && !goesOn ? [stop] : [])];
     const sent = fetchOut(fetch, url, { method, body: bytes, headers, signal: AbortSignal.any(ends) });
     const response = await sent.catch((error: unknown) => {

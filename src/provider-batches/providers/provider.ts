@@ -122,7 +122,7 @@ export interface ResultRow {
 
 /** The provider refused a request of the client, or did not answer. */
 export class ProviderError extends Error {
-  /** HTTP status; null: no answer came, so nobody knows whether the request was carried out. */
+  /** HTTP status; null: no answer came, so it is unknown whether the request was carried out. */
   readonly status: number | null;
   constructor(message: string, status: number | null, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

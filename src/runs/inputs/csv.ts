@@ -101,6 +101,6 @@ const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "has another number of fields than the header",
   CSV_QUOTE_NOT_CLOSED: "has a quote that is not closed",
   CSV_INVALID_CLOSING_QUOTE: "goes on after a closing quote; a quote within a field is doubled",
-  INVALID_OPENING_QUOTE: "has a quote within a field that does not begin with one; such a field stands in quotes",
+  INVALID_OPENING_QUOTE: "has a quote within a field that does not begin with one; put such a field in quotes",
   CSV_MAX_RECORD_SIZE: "belongs to a row of more than 1 MB",
 };

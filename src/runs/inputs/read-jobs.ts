@@ -87,7 +87,7 @@ export async function readJobs(asked: InputsAsked, signal: AbortSignal): Promise
   }
   const how = flagOfContexts(loading, inputs.isText);
   if (how !== null && !inputs.isFiles && own.contextField === undefined && shared === null) {
-    const problem = `${how} tells how contexts load, and these jobs have none: name one with -c or --context-field`;
+    const problem = `${how} sets how contexts load, and these jobs have none: name one with -c or --context-field`;
     throw new BadInput(null, problem);
   }
   const read = await readInputs(asked, inputs);
@@ -105,7 +105,7 @@ export async function readInputs(
   { all, isFiles }: Pick<Inputs, "all" | "isFiles">,
 ): Promise<Pick<ReadJobs, "mode" | "spool"> & Disposable> {
   const field = isFiles ? "path" : own.contextField;
-  // Rows may come from somebody else; what a pattern or a folder gives, the user has named.
+  // Rows may come from another person; what a pattern or a folder gives, the user has named.
   const places = isFiles ? null : openRoots(roots, process.cwd());
   const idOf = openIds(own.id ?? null, isFiles ? "path" : "id");
   const contextOf = (input: Input) => (field === undefined ? null : contextPath(input, field, places));

@@ -76,7 +76,7 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
         const tried = job && triedOf(job);
         if (!tried) return log(`queue: what has the id ${job?.id} names no job, and is dropped`);
         const verdict = await tries.add(async () => {
-          // It was fetched, or waited here, while the worker stopped: somebody else tries it.
+          // It was fetched, or waited here, while the worker stopped: another worker tries it.
           return signal.aborted ? { againMs: 0 } : attempt(tried);
         });
         // A death between the two leaves two tickets, which is harmless.

@@ -43,7 +43,7 @@ export interface AskOptions extends WaitOptions {
   readonly thinking?: Thinking | undefined;
   /** The way in which the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
   readonly protocol?: Protocol | "auto" | undefined;
-  /** A budget for this ask alone, within that of the session. A resume keeps it, with what was spent of it. */
+  /** A budget for this ask only, within the session's. A resume keeps it with its spending. */
   readonly budget?: { readonly [limit in keyof BudgetLimits]?: BudgetLimits[limit] | undefined } | undefined;
   /** JSON Schema that the answer fits. */
   readonly schema?: Json | undefined;
@@ -51,7 +51,7 @@ export interface AskOptions extends WaitOptions {
   readonly trajectory?: boolean | undefined;
   /** Aborting ends the ask as cancelled. */
   readonly signal?: AbortSignal | undefined;
-  /** Aborting stops the ask where it is: `resume` goes on with it, in this process or another. */
+  /** Aborting stops the ask where it is: `resume` continues it, in this process or another. */
   readonly suspend?: AbortSignal | undefined;
 }
 
@@ -101,7 +101,7 @@ interface AskAnswer {
 
 interface AskFailure extends Pick<ExecFailure, "error_code" | "error_message" | "suggestion" | "waits"> {
   readonly success: false;
-  /** The ask is not over: `resume` goes on with it. Only if it is so. */
+  /** The ask is unfinished: `resume` continues it. Otherwise absent. */
   readonly resumable?: true;
 }
 

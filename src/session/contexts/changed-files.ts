@@ -10,7 +10,7 @@ import type { Granted } from "./granted.ts";
 
 /**
  * Paths of files that differ from what is loaded: changed ones, new ones in a folder, and ones that are gone. If no file looks
- * otherwise than before, none is read. A source that may not be read any more is passed over.
+ * differently from before, none is read. A source that may no longer be read is skipped.
  */
 export async function changedFiles(
   context: Context,

@@ -3,7 +3,7 @@ import { canonical, isWithin } from "../../context/index.ts";
 
 /**
  * The folders that may be read in a session: those that its caller names, for the session or with a load. A store may come
- * from somebody else, so what its journal says was read grants nothing.
+ * from another user, so what its journal says was read grants nothing.
  */
 export interface Granted {
   /** The folders that the caller named for the whole session. */

@@ -164,7 +164,7 @@ export function openOnce({ setup, recorder }: Pick<Work, "setup" | "recorder">, 
         name: "Error",
         code: "process_restarted",
         message: `Process was restarted${howItEnded(id, functionOf(name), suspended)}`,
-        suggestion: "The call may or may not have been carried out: make it again, or go on without its answer.",
+        suggestion: "The call may or may not have been carried out: make it again, or continue without its answer.",
         retriable: true,
       };
       return { settlement: { ok: false, error }, record: FREE, cacheKey: null };

@@ -304,7 +304,7 @@ function beginningOf(
   return { kind: "start", input: { ...input, sites, kept, seed: [word(), word(), word(), word()] }, replay };
 }
 
-/** The state that the exec has gathered so far. A store may come from somebody else: its state cannot raise the limits. */
+/** The state that the exec has gathered so far. A store may come from another user: its state cannot raise the limits. */
 function stateOf(work: Work, request: CellRequest, from: Continuation | null): ExecState {
   const { limits } = work.setup.rules;
   if (from?.at) {

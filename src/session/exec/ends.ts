@@ -5,7 +5,7 @@ export function recordsDoNotFit(why: string): CellEnd {
   return placeless(
     "checkpoint_lost",
     "CheckpointError",
-    `the exec cannot go on from its records: ${why}`,
+    `the exec cannot be resumed from its records: ${why}`,
     "Nothing was sent. Run the cell again.",
   );
 }
@@ -38,7 +38,7 @@ export function notKept(error: unknown): CellEnd {
     code === "session_busy" ? code : "checkpoint_failed",
     "CheckpointError",
     why,
-    "Free space or check the store's folder, then resume the session: it goes on from the last checkpoint.",
+    "Free space or check the store's folder, then resume the session: it continues from the last checkpoint.",
   );
 }
 

@@ -58,7 +58,7 @@ export interface ExecJournal {
 export interface ExecCalls {
   /** The facts of a new call that its record keeps: how it is asked if it does not say it itself, the effects of a function. */
   marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "sampling" | "effects">;
-  /** The session's facts as they stand now. */
+  /** The session's current facts. */
   facts(): Json;
   /**
    * Must not reject, unless the store fails: a call that fails is an answer. Ends early when the signal aborts.
@@ -81,7 +81,7 @@ export interface OnceCalls {
   waitMs(running: readonly PendingCall[]): number;
   /** The ids of calls that this process has begun to run, and that have no answer when a graceful stop ends. */
   left(begun: ReadonlySet<string>): Suspend["still_running"];
-  /** The answer to a call of which nobody knows whether it was carried out. The message says how its process ended. */
+  /** The answer to a call that may or may not have run. The message says how its process ended. */
   processRestarted(call: PendingCall): Answered;
 }
 

@@ -21,7 +21,7 @@ export interface AskDescription {
 export interface TurnDescription {
   /** From 1. A turn that failed has the number of the one that takes its place. */
   readonly number: number;
-  /** The model was told to answer in text, since no code is run any more. */
+  /** The model had to answer in text, because no more code runs. */
   readonly closing: boolean;
   readonly protocol: "tools" | "fence" | null;
   /** The messages that it added to the conversation: the question, or the observations of the cells before. */

@@ -31,7 +31,7 @@ export interface Coverage {
   readonly ranges: Readonly<Record<CoverageSet, string>>;
   /** The cell touched `P`: all of it was at hand. */
   readonly whole?: true;
-  /** By set, the characters that are in it only because gaps were joined: at the most so many. Absent if there are none. */
+  /** By set, the most characters that are in it only because gaps were joined. Absent if there are none. */
   readonly joined?: Readonly<Partial<Record<CoverageSet, number>>>;
 }
 

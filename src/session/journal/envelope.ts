@@ -49,7 +49,7 @@ export interface ExecFailure extends ExecFields {
   readonly column: number | null;
   readonly traceback: string;
   readonly suggestion: string;
-  /** Only present if all that is left of the exec waits for providers' batches. */
+  /** Present only if the exec waits only for providers' batches. */
   readonly waits?: readonly ProviderWait[];
   /** Only present if calls wait for tokens or dollars that those hold. */
   readonly held_back?: HeldBack;
@@ -123,7 +123,7 @@ function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecE
       return failure("js_timeout", `the cell ran longer than ${state.limits.max_execution_ms} ms`, fields, {
         name: "TimeoutError",
         suggestion: state.warnings.some((warning) => warning.startsWith("search_index_unfinished"))
-          ? `Search again: the next search goes on with the index. Or ${remedy("raiseTime")}.`
+          ? `Search again: the next search continues the index. Or ${remedy("raiseTime")}.`
           : `Do less in one cell, use find and search instead of loops over P, or ${remedy("raiseTime")}.`,
       });
     case "cancelled":
@@ -171,7 +171,7 @@ export type QueryEnvelope =
   | (QueryRead &
       QueryFacts & {
         readonly success: true;
-        /** Cites its sources, each as it stands in `sections`. */
+        /** Cites its sources, each as it is in `sections`. */
         readonly answer: string;
       })
   | (ExecFailure &

@@ -110,7 +110,7 @@ function listsOf(records: ExecRecords): Lists {
   return known.get(records) ?? { calls: listOf(records.calls), results: listOf(records.results) };
 }
 
-/** Reads the lists as arrays only if somebody asks for them. */
+/** Reads the lists as arrays only when they are asked for. */
 function recordsOf(facts: Omit<ExecRecords, "calls" | "results">, lists: Lists): ExecRecords {
   const { calls, results } = lists;
   const records = {

@@ -23,7 +23,7 @@ export interface RemainingBudget {
   session?: SessionSpent;
 }
 
-/** The spending of a session in all. */
+/** The total spending of a session. */
 export type SessionSpent = Pick<Ledger, "sub_calls" | "tokens" | "cost_usd" | "time_ms">;
 
 /** The name of the call that a turn makes: the request to the root model of an ask. */

@@ -9,7 +9,7 @@ import type { Coverage } from "./coverage.ts";
 
 /**
  * The kind of an exec. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
- * an ask. The `ask` itself runs nothing: its records stand around those of its turns and cells.
+ * an ask. The `ask` itself runs nothing: its records enclose those of its turns and cells.
  */
 export type ExecKind = (typeof EXEC_KINDS)[number];
 
@@ -59,7 +59,7 @@ export interface QuestionRecord {
   readonly budget?: Partial<BudgetLimits>;
 }
 
-/** A cell that has not been run yet, and what it is called in messages. */
+/** A cell that has not run yet, and its name in messages. */
 export interface CellFile {
   readonly name: string;
   readonly source: string;
@@ -89,7 +89,7 @@ export interface Resume {
 export interface Suspend {
   readonly record: "rlm_suspend";
   readonly exec_id: string;
-  /** Ids of the calls that still ran when the stop had waited for them: nobody knows what they did. */
+  /** Ids of the calls that still ran when the stop had waited for them: their effects are unknown. */
   readonly still_running: readonly string[];
   /** Time for which the stop has waited for them, ms. */
   readonly waited_ms: number;
@@ -273,7 +273,7 @@ export type CellComplete = Complete & { readonly end: CellEnd; readonly state: E
 
 /** Facts of a session in lists: of its whole life, not since the last load. */
 export interface SessionFacts {
-  /** `running`: an exec has begun and not ended; if no process holds the session, the exec is unfinished. */
+  /** `running`: an exec has started and not ended; if no process holds the session, the exec is unfinished. */
   readonly status: "idle" | "running";
   readonly execs: number;
   readonly sub_calls: number;

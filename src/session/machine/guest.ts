@@ -192,8 +192,8 @@ function machineOpener(options: MachineOptions) {
 
   /**
    * The row of a checkpoint whose image may be opened.
-   * @throws RlmError `memory_limit_exceeded` for one that takes much more than the limit: that of the session was higher, or the
-   * row is somebody else's
+   * @throws RlmError `memory_limit_exceeded` for one that takes much more than the limit: that of
+   * the session was higher, or the row is another user's
    */
   async function boundedRow(id: string, { context }: Pick<Position, "context">): Promise<CheckpointRow> {
     const row = await store.checkpoint(id);

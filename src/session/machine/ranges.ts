@@ -69,7 +69,7 @@ export function merged(all: readonly Range[]): Range[] {
 
 export const packRanges = (ranges: readonly Range[]): string => packNumbers(ranges.flat());
 
-/** The packed ranges, within a text of this length. A store may come from somebody else: other text gives other ranges. */
+/** The packed ranges, within a text of this length. A store may come from another user: other text gives other ranges. */
 export function rangesIn(packed: string, length: number): Range[] {
   const numbers = [...unpackNumbers(packed)];
   return numbers

@@ -31,7 +31,7 @@ export async function refuseChild(store: Pick<Store, "find">, row: SessionRow): 
   const [parentId = "", ...call] = (row.name ?? "").split(".");
   const root = displayName(await rootOf(store, parentId));
   throw new RlmError("invalid_argument", `session ${row.id} is a child: it answers call ${call.join(".")} of ${root}`, {
-    suggestion: `It goes on, and is dropped, with ${root}. To look around in it, ${remedy("fork", shellWord(row.id))}.`,
+    suggestion: `It is resumed, and dropped, with ${root}. To look around in it, ${remedy("fork", shellWord(row.id))}.`,
   });
 }
 

@@ -4,9 +4,9 @@ import { isRecord } from "../../platform/json.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
 /**
- * Remarks of people on a session, for people. A remark grants nothing and changes
- * nothing, so it is kept beside the signed settings. `openSession`, lists and the command
- * take the remarks that stand here.
+ * Notes of people on a session. A note grants nothing and changes nothing, so it is stored outside
+ * the signed settings. `openSession`, lists and the command
+ * take the remarks listed here.
  */
 export interface RemarkOptions {
   /**

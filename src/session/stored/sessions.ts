@@ -27,7 +27,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly status: "idle" | "open" | "running" | "unfinished";
   readonly created_at: number;
   readonly changed_at: number;
-  /** In the store, with its contexts and children; what is shared with others counts in full. */
+  /** In the store, with its contexts and children; shared contexts count in full. */
   readonly bytes: number;
   /** The process that has it open, or null. */
   readonly holder: { readonly pid: number; readonly host: string } | null;

@@ -54,7 +54,7 @@ interface Asking {
 
 interface AnswersParts extends Asking, PlanOptions {
   readonly session: CallingSession;
-  /** Models that were asked by batch, although nobody knows a lower price for that. */
+  /** Models that were asked by batch, although no lower price for that is known. */
   readonly fullPrice: Set<string>;
 }
 
@@ -128,7 +128,7 @@ export function openAnswers(session: CallingSession, asking: Asking): Answers {
   };
 }
 
-/** The refusal of a call that the machine refuses before it is made, unless somebody took over its guest. */
+/** The refusal of a call that the machine refuses before it is made, unless another process took over its guest. */
 function beyondLimits({ rules, state }: CallingSession, { name }: Pick<PendingCall, "name">): SubCallError | null {
   if (!isFunctionCall(name) && !SUB_CALLS.has(name))
     return failure("policy_violation", "there is no call of this name", ASK);

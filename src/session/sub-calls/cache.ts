@@ -29,7 +29,7 @@ export interface CallKeys {
 
 export interface FoundAnswer {
   readonly value: Json;
-  /** The model that gave it; empty if nobody knows. */
+  /** The model that gave it; empty if unknown. */
   readonly model: string;
   /** Kinds of what was put right in it; undefined: nothing was, or that is not kept. */
   readonly mended?: readonly string[] | undefined;

@@ -4,7 +4,7 @@ import { onceAborted } from "../../platform/signals.ts";
 import type { CallContext } from "./port.ts";
 
 export const CANCELLED = failure("cancelled", "the call was cancelled");
-export const TIME_OVER = failure("budget_exceeded", "the time of the budget is over", { limit: "time_ms" });
+export const TIME_OVER = failure("budget_exceeded", "the time of the budget has run out", { limit: "time_ms" });
 
 /** The time of a call with context, ms. Time in which no process ran its child does not count. */
 export interface ChildTime {

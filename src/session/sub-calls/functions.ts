@@ -162,7 +162,7 @@ function failure(name: string, error: unknown): Failure {
 
 /** The answer to a call without a result. */
 function failed(error: Failure): Answered {
-  const suggestion = "Look at what the message tells, or go on without the function.";
+  const suggestion = "Read the message, or continue without the function.";
   const record = { ...FREE, refused: true, ...(error.code === "budget_exceeded" ? TIME_MET : {}) };
   return { settlement: { ok: false, error: { name: "Error", suggestion, ...error } }, record, cacheKey: null };
 }
@@ -171,5 +171,5 @@ const TIME_MET = { limit_met: "time_ms" } as const;
 
 function why(name: string, { timeOver }: CallContext): Failure {
   if (!timeOver.aborted) return { code: "cancelled", message: `the call of ${name} was cancelled` };
-  return { name: "BudgetExceededError", code: "budget_exceeded", message: "the time of the budget is over" };
+  return { name: "BudgetExceededError", code: "budget_exceeded", message: "the time of the budget has run out" };
 }

@@ -23,7 +23,7 @@ export function openCure(models: Models, { clock }: CallingSession["env"]): () =
 interface Asked {
   readonly models: Models;
   readonly session: Pick<CallingSession, "options" | "env">;
-  /** Models that were asked by batch, although nobody knows a lower price for that. */
+  /** Models that were asked by batch, although no lower price for that is known. */
   readonly fullPrice: ReadonlySet<string>;
 }
 

@@ -23,11 +23,11 @@ export interface Answers {
   noticesOf?(asked: readonly string[], isFirst: boolean): readonly string[];
   /** Must not reject: a call that fails is an answer. */
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
-  /** The model that a call asks, `provider/id`; null: there is none. Absent: nobody knows. */
+  /** The model that a call asks, `provider/id`; null: there is none. Absent: unknown. */
   modelOf?(call: Pick<PendingCall, "name" | "args">): string | null;
   /** True if a call that may have been carried out already can be made once more. */
   repeatable(call: PendingCall): boolean;
-  /** The effects of a call's function; undefined: the call is of none. Absent: there are no functions. */
+  /** The effects of a call's function; undefined: the call is not one of a function. Absent: there are no functions. */
   effectsOf?(call: Pick<PendingCall, "name">): ToolCall["effects"] | undefined;
   /** True if requests of an interrupted call wait for a provider's batch: it goes on with them. Absent: none do. */
   isUnderWay?(callId: string): Promise<boolean>;

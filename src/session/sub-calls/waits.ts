@@ -6,7 +6,7 @@ export interface Wait {
   readonly for: "server" | "first_token";
   /** The origin of the server's address, or the model, `provider/id`. */
   readonly of: string;
-  /** For so long the wait has gone on, and goes on at the most, ms. */
+  /** Time that the wait has lasted, and that it can last, ms. */
   readonly waited_ms: number;
   readonly most_ms: number;
 }

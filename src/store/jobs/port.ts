@@ -35,7 +35,7 @@ export interface Jobs {
   find(run: string, id: string): Promise<JobRow | null>;
   /** In their order, 1,000 at the most, or fewer if they are large, without inputs and results. */
   list(run: string, page: JobPage): Promise<readonly JobRow[]>;
-  /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they come upon one. */
+  /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they find one. */
   damaged(run: string): Promise<readonly DamagedRow[]>;
   /** Reads the job's input, as JSON. @throws `store_corrupt` if it is not what was asked when the job was added */
   input(key: JobKey): Promise<string>;
@@ -67,7 +67,7 @@ export interface Jobs {
    * `cancel`: waiting and parked jobs become cancelled, running ones cancelling. `retry`: final ones that are not done wait again
    * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes parked jobs wait, but those that
    * have open requests by batch. Those of jobs that are cancelled or wait again are given up, here and in `replace` and `finish`.
-   * Answers the jobs that somebody tries now, with their tickets.
+   * Returns the jobs that are being tried now, with their tickets.
    */
   change(run: string, change: Change): Promise<readonly Tried[]>;
   /** The limits that a run has from now on. */
@@ -78,7 +78,7 @@ export interface Jobs {
    */
   remove(run: string, options?: Discarding): Promise<void>;
   /**
-   * Jobs that somebody should try, by rank, of runs that are open and have this queue: waiting ones, and those that are parked until
+   * Jobs to be tried, by rank, of runs that are open and have this queue: waiting ones, and those that are parked until
    * an instant, whose time has come by `overdueMs`; running or cancelling ones whose session nobody has held for as long. Jobs parked
    * as `held` are due at their instant and not before: a ticket that waits for it would keep them from being tried sooner.
    */
@@ -147,7 +147,7 @@ export interface RunRow extends NewRun {
   readonly spent: Amount;
   /** Held by requests in flight. */
   readonly held: Amount;
-  /** Held by requests of which nobody knows what they took. */
+  /** Held by requests whose usage is unknown. */
   readonly doubtful: Amount;
   /** ms since the epoch. */
   readonly created_at: number;

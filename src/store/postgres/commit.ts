@@ -145,7 +145,7 @@ function checkpointOf(checkpoint: NewCheckpoint, pages: PackedPages, { id, last_
   };
 }
 
-/** All bytes of a commit, one behind the other: a place is an offset and a length. */
+/** All bytes of a commit, one after the other: a place is an offset and a length. */
 function openBytes() {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -21,7 +21,7 @@ const CONNECT_MS = 10_000;
 
 /**
  * A server with the schema of one store. What it throws is an RlmError that names it, without its password.
- * @throws RlmError `store_failed` if the client is not installed, or for a URL that is none
+ * @throws RlmError `store_failed` if the client is not installed, or for an invalid URL
  */
 export async function connect(url: string) {
   const name = shownPlace(url);

@@ -11,7 +11,7 @@ export function codeOf(error: unknown): string | null {
   return typeof code === "string" ? code : null;
 }
 
-/** True if the connection broke, so that nobody knows what became of the statement. */
+/** True if the connection broke, so that the outcome of the statement is unknown. */
 export function isCut(error: unknown): boolean {
   const code = codeOf(error);
   if (code === null) return error instanceof Error && /connection|terminated|timeout/i.test(error.message);
@@ -48,6 +48,6 @@ function cure(code: string | null, error: Error): string {
 
 export function leaseLost(session: string): RlmError {
   return new RlmError("lease_lost", `session ${session} was taken over by another process`, {
-    suggestion: "Nothing was lost: that process goes on with it. Read the session again to see how far it is.",
+    suggestion: "Nothing was lost: that process continues it. Read the session again to see its progress.",
   });
 }

@@ -107,7 +107,7 @@ export const FUNCTIONS = `
       WHERE id = of_run;
   END $$;
 
-  -- What earlier tries of a job held becomes doubtful: it counts in full, for ever. Unless the job is over, holds by batch
+  -- What earlier tries of a job held becomes doubtful: it counts in full, permanently. Unless the job is over, holds by batch
   -- stay: the next try takes them over.
   CREATE OR REPLACE FUNCTION doubt_job(of_run text, of_n bigint, is_over boolean) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE left_over record;

@@ -37,7 +37,7 @@ async function isStill(sql: Sql, { id, fence }: Past): Promise<boolean> {
   return (await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence)) !== undefined;
 }
 
-/** Sessions that somebody has open. Accounts of providers have leases too. */
+/** Sessions that are open. Accounts of providers have leases too. */
 const OPEN = "SELECT l.session FROM leases l JOIN sessions s ON s.id = l.session WHERE l.until > clock_timestamp()";
 
 /** Ends the transaction of a dry run. */

@@ -27,7 +27,7 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
   const holder = randomUUID();
   const lastMs = leaseMs(process.env.BELAY_LEASE_MS);
   const beatMs = lastMs / BEATS;
-  /** By session: the instant on the monotonic clock from which somebody else may have it. */
+  /** By session: the instant on the monotonic clock from which another process may have it. */
   const held = new Map<string, number>();
   let beating: Promise<void> | null = null;
 
@@ -66,7 +66,7 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
       held.set(session.id, from + lastMs);
       return row;
     },
-    /** Takes the lease of a provider's account, by its id among leases; answers its fence. null: somebody has it. */
+    /** Takes the lease of a provider's account, by its id among leases; returns its fence. null: another process has it. */
     async takeAccount(id: string, account: string): Promise<number | null> {
       const from = performance.now();
       const row = held.has(id) ? undefined : await server.get(TAKE_ACCOUNT, id, holder, lastMs, account);

@@ -1,7 +1,7 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { isServer } from "../../platform/store-place.ts";
 
-/** The URL for the client, and the schema that its `?schema=` names. @throws RlmError `store_failed` for a URL that is none */
+/** The URL for the client, and the schema that its `?schema=` names. @throws RlmError `store_failed` for an invalid URL */
 export function readServerUrl(given: string): { readonly connectionString: string; readonly schema: string } {
   const url = isServer(given) && URL.canParse(given) ? new URL(given) : null;
   // What follows a `/`, `?` or `#` in a password is not the password for the client, and is shown by servers.

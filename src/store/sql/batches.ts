@@ -185,7 +185,7 @@ export function* stepBatch(id: string, fence: number, change: BatchChange, own: 
 /**
  * Requests of a batch from a number on.
  *
- * @throws RlmError `store_corrupt` for one that is damaged and that somebody wants
+ * @throws RlmError `store_corrupt` for a damaged one that is needed
  */
 export function* requestsOf(id: string, from: number): Plan<RequestToSend[]> {
   const which = sql`shipment = ${id} AND state IN ('out', 'unwanted') AND n >= ${from}`;

@@ -35,7 +35,7 @@ export function* findJob(run: string, id: string): Plan<JobRow | null> {
   return row ? decodeJob(row) : null;
 }
 
-/** In the order of their numbers. A state that is none is chosen too, so that nobody misses the job. */
+/** In the order of their numbers. An unknown state is chosen too, so that the job is not missed. */
 export function* listJobs(run: string, { states, among, from, limit, without = [] }: JobPage): Plan<JobRow[]> {
   const chosen = states ? sql`AND (state ${oneOf(states)} OR NOT (state ${oneOf(JOB_STATES)}))` : sql``;
   const numbers = among ? sql`AND n ${oneOf(among)}` : sql``;

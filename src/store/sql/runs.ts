@@ -163,6 +163,6 @@ export function runNotFound(id: string): RlmError {
 
 function runIsBusy(name: string): RlmError {
   return new RlmError("session_busy", `jobs of the run ${name} are being tried`, {
-    suggestion: "Cancel the run, or wait until it is over.",
+    suggestion: "Cancel the run, or wait until it has ended.",
   });
 }

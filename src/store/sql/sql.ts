@@ -95,7 +95,7 @@ function put<V>(part: Part, dialect: Dialect<Value | V>, values: (Value | V)[]):
 }
 
 /**
- * Work with a database, statement by statement. `yield*` takes the place of `await`: SQLite answers at once, and PostgreSQL is
+ * Work with a database, statement by statement. `yield*` replaces `await`: SQLite answers at once, and PostgreSQL is
  * waited for. A call without `yield*` does nothing.
  */
 export type Plan<T> = Generator<Asked, T, Answer>;

@@ -90,7 +90,7 @@ export function* countLapses(id: string, { now, busy }: Pick<Changing, "now"> & 
     state = CASE state WHEN 'cancelling' THEN state ELSE 'waiting' END WHERE run = ${id} AND n ${oneOf(lapsed)}`);
 }
 
-/** Returns the jobs that somebody tries now. @throws RlmError `run_not_found` */
+/** Returns the jobs that are being tried now. @throws RlmError `run_not_found` */
 export function* changeRun(id: string, change: Change, own: Changing): Plan<readonly Tried[]> {
   yield* readRun(id);
   switch (change.to) {

@@ -30,7 +30,7 @@ function wrongSumsIn(row: Row): string[] {
   return wrong;
 }
 
-/** Rows whose owner is gone: no reader comes upon them, but they take space. */
+/** Rows whose owner is gone: no reader finds them, but they take space. */
 export function* strays(): Plan<readonly string[]> {
   const findings: string[] = [];
   for (const [what, rows] of STRAYS) {

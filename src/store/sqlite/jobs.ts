@@ -82,7 +82,7 @@ const holdOf = ({ run, n, call, attempt }: Pick<Hold, "run" | "n" | "call" | "at
   sql`run = ${run} AND n = ${n} AND call = ${call} AND attempt = ${attempt}`;
 
 /**
- * Nobody knows what the requests took whose holds an earlier try left. They count in full, for ever. Unless the job is over, holds
+ * It is unknown what requests took whose holds an earlier try left. They count in full, permanently. Unless the job is over, holds
  * by batch stay: the next try takes them over.
  */
 export function* markDoubtful({ run, n }: JobKey, isOver: boolean): Plan<void> {

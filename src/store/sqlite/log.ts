@@ -5,7 +5,7 @@ import { pragmaApart } from "./pragma-apart.ts";
 export interface Log {
   /** Resolves once every commit so far is on disk. */
   flush(): Promise<void>;
-  /** Throws what `flush` has rejected with: nobody knows what is on disk, so nothing more is written. */
+  /** Throws what `flush` has rejected with: the contents of the disk are unknown, so nothing more is written. */
   check(): void;
   /** The log has so many bytes more. If it is long, its pages begin to be moved into the database. */
   grown(bytes: number): void;

@@ -105,7 +105,7 @@ function begunWith(connection: DatabaseSync, statements: string): DatabaseSync {
 const PRAGMAS = "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON";
 
 /**
- * A trigger or a view of somebody else's would run within the statements of the store, and may never end.
+ * Another user's trigger or view would run within the statements of the store, and may never end.
  * @throws RlmError `store_corrupt`
  */
 function checkSchema(connection: DatabaseSync, path: string): void {
@@ -118,7 +118,7 @@ function checkSchema(connection: DatabaseSync, path: string): void {
   connection.close();
   const { name } = JSON.parse(other);
   throw new RlmError("store_corrupt", `${path}: ${name} is not what Belay makes there`, {
-    suggestion: "Somebody has changed the schema of the store: put a copy from before there, or choose another folder.",
+    suggestion: "The schema of the store was changed: put a copy from before there, or choose another folder.",
   });
 }
 

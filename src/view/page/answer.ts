@@ -12,7 +12,7 @@ import type { View } from "./view.ts";
 const LISTED = 12;
 
 /**
- * The part of the page for somebody to whom it is sent: the question, its answer with the
+ * The part of the page for its recipient: the question, its answer with the
  * sources, what was not read, and the costs.
  */
 export function openAnswer(view: View) {
@@ -175,7 +175,7 @@ function notRead(head: Head, exec: TracedExec): Child[] {
   ];
 }
 
-const LATER = "After this question the context was loaded anew or added to. What stands here is about all of it.";
+const LATER = "After this question the context was loaded anew or added to. This page covers all of it.";
 const isLoad = (kind: string) => kind === "load" || kind === "append";
 
 function listed(title: string, names: readonly string[], count: number): Child[] {

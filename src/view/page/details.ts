@@ -166,7 +166,7 @@ function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: n
   const { session, checkpoints, subject } = head;
   const name = nameIn(head);
   if (!exec || subject === "run") return [heading("in the terminal"), copied(head, "jobs", name)];
-  const lines: Child[] = [heading("go on from here")];
+  const lines: Child[] = [heading("continue from here")];
   // The name of a job has characters that the name of a session may not have.
   const next = (session.name ?? session.id).replaceAll(/[^\p{L}\p{N} ._~-]/gu, "-");
   if (exec.depth === 0) {
@@ -357,7 +357,7 @@ function help({ model }: View): Child[] {
       ["Enter", "open or fold a batch"],
       ["[ ]", "the exec before, the exec after"],
       ["e", "the next failure"],
-      ["c", "copy the first line that goes on from here"],
+      ["c", "copy the first line that continues from here"],
       ["?", "this list"],
     ),
     heading(subject === "run" ? "states of jobs" : "what a call cost"),

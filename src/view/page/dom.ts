@@ -29,7 +29,7 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Puts these in the place of what the element has. */
+/** Replaces the element's content by these. */
 export function fill(element: Element, ...children: readonly Child[]): void {
   const told = children.filter((child): child is Node | string => child !== null && child !== "");
   element.replaceChildren(...told.map((child) => (typeof child === "string" ? visible(child) : child)));

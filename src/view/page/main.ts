@@ -197,7 +197,7 @@ function noteOf({ texts, cut_texts, redacted, made_at, revision }: Head): string
   return said.filter((part) => part !== "").join(" · ");
 }
 
-/** Keeps what is chosen in the address, so that a place can be sent to somebody with the file. */
+/** Keeps what is chosen in the address, so that a place can be sent along with the file. */
 function keepAddress({ chosen, model, query, place }: View): void {
   const parts = new URLSearchParams();
   if (chosen.kind !== "help") parts.set(chosen.kind, String(chosen.index + 1));

@@ -60,7 +60,7 @@ A model read at least 0 % of 17 characters; its document was opened.
   expect(JSON.parse(json.stdout).trajectory).toMatchObject([{ turn: 1 }, { error_code: "auth_failed" }, { turn: 2 }]);
   await belay("exec", "-e", "1", "-s", "work");
   expect((await belay("resume", "work", "--trajectory", "-q")).stderr).toBe(
-    "--trajectory tells the turns of an ask; what was resumed is a cell\n",
+    "--trajectory prints the turns of an ask; what was resumed is a cell\n",
   );
 });
 

@@ -70,7 +70,7 @@ test("an ask ends with what its model read, and how many documents were never op
   await belay("exec", "-e", 'print(peek_doc("b.txt")); peek_doc("d.txt")', "--session", "s", "-q");
   const again = await ask("Again?", "--session", "s", "--json");
   expect(JSON.parse(again.stdout).coverage).toMatchObject({ shown: 3000, touched: 1900, documents: { never: 2 } });
-  const words = "every document was opened since the last load, as far as records tell\n";
+  const words = "every document was opened since the last load, according to the records\n";
   expect(await belay("show", "s", "--unread")).toEqual({ code: 0, stdout: "", stderr: words });
   const { stdout, stderr } = await belay("show", "s", "--unread", "--json");
   expect([JSON.parse(stdout), stderr]).toMatchObject([{ success: true, unread: [] }, ""]);

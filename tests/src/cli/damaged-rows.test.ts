@@ -65,7 +65,7 @@ test("a damaged row of a session is named beside the others, kept by gc, and dro
 test("@last and a bare resume pass over a damaged session and name it; rm drops no other in its place", async () => {
   const belay = await damagedBy("UPDATE sessions SET settings = '{}' WHERE name = 'third'");
   const damage = `the row of session ${ID.third} is damaged`;
-  const told = expect.stringContaining(`${damage}: it is passed over; belay doctor tells all that is damaged\n`);
+  const told = expect.stringContaining(`${damage}: it is skipped; belay doctor lists all damage\n`);
   const ran = await belay("exec", "-e", "1", "-s", "@last", "--json");
   expect(ran).toMatchObject({ code: 0, stderr: told });
   expect(json(ran)).toMatchObject({ session_id: ID.second });
@@ -114,7 +114,7 @@ test("a damaged row of a job is named beside its run and the other jobs", async 
     damaged: [{ run: "old", job: "a" }],
   });
   const out = await belay("jobs", "out", "old");
-  expect(out).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^0 of 1 job are over/) });
+  expect(out).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^0 of 1 job have finished/) });
   expect(out.stderr).toContain("error: run old: job a: ");
   expect(json(await belay("jobs", "new", "--json"))).toMatchObject({ jobs: [{ job: "a" }, { job: "b" }] });
   const compared = await belay("show", "new", "--against", "old");

@@ -46,7 +46,7 @@ test("each exec is sent once when it ends: to the flag's address, the variable's
   await type(["exec", "-e", "7", "-s", "one", "--otlp", "env"]);
   await type(["exec", "-e", "8", "-s", "one", "--otlp", ""], { BELAY_OTLP: collector.url });
   const wrong = await type(["exec", "-e", "9", "-s", "one", "--otlp", "env"], { OTEL_EXPORTER_OTLP_ENDPOINT: "x" });
-  expect(wrong).toMatchObject(said(0, "otlp_failed: OTEL_EXPORTER_OTLP_ENDPOINT is no address of a collector\n"));
+  expect(wrong).toMatchObject(said(0, "otlp_failed: OTEL_EXPORTER_OTLP_ENDPOINT is not the address of a collector\n"));
   expect(collector.taken()).toHaveLength(6);
   // What was sent is what an export has of these execs.
   const shown = await belayHere(["show", "one", "--otlp", "-"], { home, cwd: folder });

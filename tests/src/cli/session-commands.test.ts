@@ -189,7 +189,7 @@ test("a child goes on and away with its parent alone, and no command takes it fo
     expect([args[0], refused.code, refused.stdout]).toEqual([args[0], 1, ""]);
     expect(refused.stderr).toContain("is a child: it answers call 01KEXEC0000000000000000000.2 of main");
     expect(refused.stderr).toContain(
-      "It goes on, and is dropped, with main. To look around in it, work on a copy, made with `belay fork ",
+      "It is resumed, and dropped, with main. To look around in it, work on a copy, made with `belay fork ",
     );
   }
   expect((await run("sessions")).stdout).not.toContain("01KEXEC");

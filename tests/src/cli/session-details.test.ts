@@ -87,7 +87,7 @@ execs
       3  rate_limited  a/b  1.5 s            0 tokens  (sent 3x) What is this?
       4  pending       -        -  100 tokens $0.0010  why why why why why why why why why why why why why why why …
 
-checkpoints (* here it stands; \`belay fork SESSION@CHECKPOINT\` goes on from another)
+checkpoints (* the current one; \`belay fork SESSION@CHECKPOINT\` starts from another)
   d  end  exec 1  3 h ago  3 pages  2.0 KB
 * e  end  exec 1  3 h ago  3 pages  2.0 KB
 

@@ -40,7 +40,7 @@ execs
   7    turn 2  ok                59 min ago  1.2 s            120 tokens $0.010
   8      cell  ok                59 min ago  40 ms                               answer('the second')
 
-checkpoints (* here it stands; \`belay fork SESSION@CHECKPOINT\` goes on from another)
+checkpoints (* the current one; \`belay fork SESSION@CHECKPOINT\` starts from another)
   INT-LOAD  end  exec 1  1 h ago  3 pages  2.0 KB
 `);
 });
@@ -59,7 +59,7 @@ test("on a narrow terminal no line of the tree is wider than it", () => {
   for (const columns of [60, 80]) {
     const lines = shown((output) => showSession(asked(), PAGE, output), columns).split("\n");
     expect(lines.filter((line) => line.length > columns)).toEqual([]);
-    expect(lines.join(" ")).toContain("`belay fork SESSION@CHECKPOINT` goes on from another)");
+    expect(lines.join(" ")).toContain("`belay fork SESSION@CHECKPOINT` starts from another)");
   }
 });
 

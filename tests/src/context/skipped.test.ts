@@ -22,7 +22,7 @@ test.each([
   "is larger than 256 MB",
   "took longer than 60 s to read",
   "took more than 60 s of processor time to read",
-  "was not read: the load had taken 30 min; load again, and it goes on from here",
+  "was not read: the load had taken 30 min; load again to continue from here",
   "cannot be read (EACCES)",
   "cannot be read: its reader ended (SIGKILL)",
   "symlink that cannot be followed (EACCES)",

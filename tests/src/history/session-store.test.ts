@@ -54,7 +54,7 @@ test("a child is opened and dropped with its parent alone, and nobody can make o
   const refusal = (id: string, call: string) => ({
     code: "invalid_argument",
     message: `session ${id} is a child: it answers call ${call} of main`,
-    suggestion: expect.stringContaining("goes on, and is dropped, with main"),
+    suggestion: expect.stringContaining("is resumed, and dropped, with main"),
   });
   for (const session of [called, "01KCHDDDDDDDDDDDDDDDDDDDDD"]) {
     const expected = refusal("01KCHDDDDDDDDDDDDDDDDDDDDD", "01KEXEC0000000000000000000.2");

@@ -254,7 +254,7 @@ test.each([
   const problem =
     value === "YOUR_KEY"
       ? "it has the text YOUR_KEY, in place of which the key belongs"
-      : `whoever started this program handed on the text ${value} as it stands, in place of the variable's value`;
+      : `the program that started this one passed on the text ${value} instead of the variable's value`;
   const named = open({}, { env: { MY_KEY: value }, apiKeyEnv: "MY_KEY" }).models;
   expect(refusalOf(() => named.resolve("openai/gpt-4o-mini"))).toMatchObject({
     code: "no_model_configured",

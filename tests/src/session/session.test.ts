@@ -265,7 +265,7 @@ test("an index for search is made in the exec's time, and the next search goes o
   expect(await session.exec('search("fox")', { limits: { max_execution_ms: 10 } })).toMatchObject({
     success: false,
     error_code: "js_timeout",
-    suggestion: expect.stringContaining("the next search goes on"),
+    suggestion: expect.stringContaining("the next search continues"),
     warnings: [expect.stringMatching(/^search_index_unfinished: \d+ % is kept$/)],
   });
   expect(await session.exec('search("foxes", 1).length')).toMatchObject({

@@ -186,6 +186,6 @@ test("--raw and --include-secrets say how the contexts of jobs load", async () =
   const other = await type(["batch", "all.js", "--jobs", "in", "--name", "own", "--raw"]);
   expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("run_differs") });
   expect(await type(["batch", "all.js", "--jobs", "in.csv", "--raw"])).toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining("--raw tells how contexts load, and these jobs have none") },
+    ...{ code: 2, stderr: expect.stringContaining("--raw sets how contexts load, and these jobs have none") },
   });
 });

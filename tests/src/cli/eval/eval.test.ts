@@ -138,7 +138,7 @@ test("what cannot be asked is refused by name", async () => {
     expect(await type(["eval", ...line.split(" ")])).toMatchObject(said(2, words));
   await refused(
     "needel",
-    "needel is no suite; did you mean needle? There are needle, needles, count, pairs, chain, code\n",
+    "needel is not a suite; did you mean needle? There are needle, needles, count, pairs, chain, code\n",
   );
   await refused("needle --size 5k", "--size is 5k: it takes sizes from 8k to 10M tokens");
   await refused("needle --against rag", "--against is rag: it takes direct, bm25 or none");
@@ -149,9 +149,9 @@ test("what cannot be asked is refused by name", async () => {
   await refused("--against none --data none.jsonl", "--data none.jsonl does not exist");
   const data = (line: object) => writeFileSync(join(folder, "bad.jsonl"), `${JSON.stringify(line)}\n`);
   data({ question: "Where?", context: "P" });
-  await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is no question: answer is missing or wrong");
+  await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is not a question: answer is missing or wrong");
   data({ question: "Where?", answer: "here" });
-  await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is no question: context or file is missing");
+  await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is not a question: context or file is missing");
   data({ question: "How many?", answer: "three", score: "count", context: "P" });
   await refused(
     "--against none --data bad.jsonl",

@@ -37,7 +37,7 @@ test("a load leaves documents out after half an hour, and fails after an hour", 
   now.mockReturnValueOnce(0).mockReturnValue(31 * 60_000);
   const { documents, stats } = await loadIn(folder, ".");
   expect(documents.map(({ id }) => id)).toEqual(["a.txt"]);
-  const reason = "was not read: the load had taken 30 min; load again, and it goes on from here";
+  const reason = "was not read: the load had taken 30 min; load again to continue from here";
   expect(stats.skipped).toMatchObject({ unread: 1, files: [{ path: "b.ipynb", reason }] });
   now.mockReturnValueOnce(0).mockReturnValue(61 * 60_000);
   const message = "loading took longer than 60 min (0 files, 0.0 MB were read)";

@@ -184,13 +184,13 @@ test("a checkpoint is picked, and the branch goes there", async () => {
   const { done, said } = await ran("checkpoints", { choose: ([, older]) => older });
   const labels = ["* 1 s ago     cell nope() (js_error)  CCCCCCCC", "  30 s ago    cell let a = 1  AAAAAAAA"];
   expect(done).toEqual([labels, ["01SESSION", "01AAAAAAAAAA"]]);
-  expect(said).toContain("the branch stands at checkpoint AAAAAAAA");
+  expect(said).toContain("the branch is at checkpoint AAAAAAAA");
 });
 
 test("a checkpoint is not gone to when nothing is picked, or where the branch stands, or while something runs", async () => {
   expect(await ran("checkpoints", { choose: () => undefined })).toMatchObject({ done: [expect.anything()], said: "" });
   const same = await ran("checkpoints", { choose: ([newest]) => newest });
-  expect(same).toMatchObject({ done: [expect.anything()], said: "the branch stands there already" });
+  expect(same).toMatchObject({ done: [expect.anything()], said: "the branch is there already" });
   const busy = await ran("checkpoints AAAAAAAA", { state: RUNNING });
   expect(busy).toEqual({ done: [], said: "error: rlm_exec is running\nWait for it, or end it with /rlm cancel." });
   const unused = await ran("checkpoints", { control: { branch: async () => null } });
@@ -220,7 +220,7 @@ test("off --compact waits for nothing, and says what is left", async () => {
     /There was nothing to compact\. What Pi keeps of it does not fit .* stay\.$/,
   );
   const busy = await ran("off --compact", { isIdle: false });
-  expect(busy).toEqual({ done: [], said: "error: the model is answering\nWait until it is over, or press Esc." });
+  expect(busy).toEqual({ done: [], said: "error: the model is answering\nWait until it has finished, or press Esc." });
 });
 
 test("externalize says what went outside, or why nothing did", async () => {

@@ -141,6 +141,6 @@ test("a workbook becomes a table of results, and --encoding says nothing of it",
   expect((await type(line)).stdout).toContain("1,done,'=1+1,");
   expect((await type([...line, "--plain"])).stdout).toContain("1,done,=1+1,");
   expect(await type([...line, "--encoding", "latin1"])).toMatchObject(
-    said(2, "--encoding tells how contexts load, and these jobs have none"),
+    said(2, "--encoding sets how contexts load, and these jobs have none"),
   );
 });
