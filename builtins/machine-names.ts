@@ -57,8 +57,8 @@ declare var console: Console;`,
 
 /**
  * Names that no cell or helper may declare, since programs rely on them. The list is closed: a
- * builtin that is added later is not in it, so that cells which use its name for themselves go on
- * working.
+ * builtin that is added later is not in it, so that cells which use its name for themselves
+ * continue working.
  */
 const RESERVED: ReadonlySet<string> = new Set([
   ...["P", "peek", "peek_doc", "find", "search", "list_docs", "find_routes", "stats", "session", "limits", "budget"],

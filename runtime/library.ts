@@ -18,7 +18,7 @@ export interface CallScope {
   /**
    * To be called between the steps of long work.
    *
-   * @throws RlmError if the exec's time is over or it was cancelled
+   * @throws RlmError if the exec's time has run out or it was cancelled
    */
   checkTime(): void;
   /** Tells the waiting person what is going on. It is not part of the exec's record. */
@@ -89,7 +89,7 @@ export interface Library<Message = never> {
   readonly beginning: () => string | null;
   /**
    * The library's state of an exec. `kept` is asked for when the guest has come to rest: to wait
-   * for calls, with null, or because the exec is over. `resume` gets what was kept when the image
+   * for calls, with null, or because the exec has ended. `resume` gets what was kept when the image
    * was captured; null if that is nothing.
    */
   readonly exec?: { begin(): void; resume(kept: Json): void; kept(over: LibraryOver | null): Json };

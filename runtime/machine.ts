@@ -36,7 +36,7 @@ import { addWarning, beginExec, keepLibraryState, nothingRunning, type Running, 
  * `MachineFault`: the machine is then poisoned and must be discarded with its thread.
  */
 export interface Machine extends Disposable {
-  /** Begins an exec and runs its cell until the guest waits for calls or the exec is over. */
+  /** Begins an exec and runs its cell until the guest waits for calls or the exec has ended. */
   startCell(input: ExecInput): SliceEnd;
   /**
    * Continues the exec that waits in the image. Runs nothing: the guest still waits for its calls.
@@ -250,7 +250,7 @@ function startClock({ clock, running: { state } }: Pick<Guest, "clock" | "runnin
   clock.start(state.running_ms, state.limits.max_execution_ms);
 }
 
-/** Runs jobs until none is left. The guest then waits for calls, or its exec is over. */
+/** Runs jobs until none is left. The guest then waits for calls, or its exec has ended. */
 function runToRest(guest: Guest): SliceEnd {
   const { clock, heap, running } = guest;
   if (!runJobs(guest)) return cutExec(guest);

@@ -173,7 +173,7 @@ export type CellEnd =
     }
   | { readonly kind: "timeout" | "cancelled" };
 
-/** The end of a slice of guest code: the guest waits for calls, or the exec is over. */
+/** The end of a slice of guest code: the guest waits for calls, or the exec has ended. */
 export type SliceEnd = Idle | Ended;
 
 export interface Idle {

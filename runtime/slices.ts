@@ -55,9 +55,9 @@ export interface ExecSignals {
  */
 export interface Slices {
   /**
-   * Runs a cell until its guest waits for calls or is over.
+   * Runs a cell until its guest waits for calls or has ended.
    * @param image is captured as soon as the guest waits for new calls
-   * @param signals are heard until the exec is over
+   * @param signals are heard until the exec has ended
    */
   start(input: ExecInput, image: CheckpointRequest | null, signals?: ExecSignals): Promise<Slice>;
   /** Continues the exec that waits in the guest of an image. Runs nothing yet. */

@@ -16,7 +16,7 @@ export function onSignals(handle: (exitCode: number) => void): Disposable {
 export interface Stop {
   /** Aborts what runs, for every reason. */
   readonly signal: AbortSignal;
-  /** Aborts only for a signal of the system: the user may want to go on later. */
+  /** Aborts only for a signal of the system: the user may want to continue later. */
   readonly suspend: AbortSignal;
   /** Aborts when stdout cannot be written any more. */
   readonly cancel: AbortSignal;

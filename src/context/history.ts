@@ -33,13 +33,13 @@ const NAME_UNITS = 64;
 
 /**
  * A conversation as a context: a document and a part for each message, with a line end between two. The parts of a
- * conversation that goes on begin with those that it had.
+ * conversation that continues begin with those that it had.
  */
 export function historyContext(messages: readonly HistoryMessage[], pause: Pause): Promise<Context> {
   return growingHistory()(messages, pause);
 }
 
-/** Makes contexts of a conversation as it goes on. The same messages, at its beginning, are not worked on again. */
+/** Makes contexts of a conversation as it continues. The same messages, at its beginning, are not worked on again. */
 export function growingHistory(): typeof historyContext {
   let grown = nothingYet();
   let last: Promise<unknown> = Promise.resolve();

@@ -52,7 +52,7 @@ export function unpackedFile(kind: "gz" | "zst", bytes: Buffer): Unpacked {
 
 const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : null);
 
-/** The code of data that go on where the file ends. */
+/** The code of data that continue where the file ends. */
 const ENDS_EARLY = "Z_BUF_ERROR";
 
 function unpackFailure(error: unknown, limit: number): Unreadable {

@@ -134,7 +134,7 @@ async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onPro
 /** A child ends itself by its processor time. On a busy computer that takes longer, and a child that waits for nothing is ended. */
 const WAITING = 10;
 
-/** Ends work when its time, ms, is over or the signal is aborted, until it is disposed. */
+/** Ends work when its time, ms, has ended or the signal is aborted, until it is disposed. */
 export function endReading(time: number, signal: AbortSignal | undefined, end: (why: Error) => void): Disposable {
   const slow = new Unreadable("too_slow", `took longer than ${Math.round(time / 1000)} s to read`);
   return endInTime(time, signal, () => end(signal?.aborted ? cancelled(signal) : slow));

@@ -113,7 +113,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
       grown.gap();
       const name = oneLine(label);
       if (places.length % 20 === 19) progress(name);
-      // The last label would go on to the end.
+      // The last label would continue to the end.
       if (places.length === MOST_PLACES) places.push([units, ""]);
       if (places.length > MOST_PLACES) grown.lose(UNPLACED);
       else places.push(firstRow === undefined ? [units, name] : [units, name, firstRow]);

@@ -32,7 +32,7 @@ export interface WalkedCall {
   readonly call: CallDescription;
 }
 
-/** The calls of an exec are over. */
+/** The calls of an exec have ended. */
 interface WalkedEnd {
   readonly is: "end";
   readonly of: WalkedExec;

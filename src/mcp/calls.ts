@@ -174,7 +174,7 @@ async function execOf(connection: Connection, given: string): Promise<string> {
   });
 }
 
-/** The answer of an exec that is over. @throws RlmError `invalid_argument` */
+/** The answer of an exec that has ended. @throws RlmError `invalid_argument` */
 async function recorded(connection: Connection, exec_id: string | null): Promise<ToolEnvelope> {
   const { ask, answer } = await answerOfExec(connection, exec_id);
   return ask ? askAnswer(ask) : answer;

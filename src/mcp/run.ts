@@ -20,7 +20,7 @@ export interface RunParts {
 
 /** One call of a tool that works in the session. */
 export interface Run {
-  /** Its answer, when it is over. */
+  /** Its answer, when it has ended. */
   readonly done: Promise<ToolEnvelope>;
   /** Ends it as cancelled. */
   cancel(): void;
@@ -34,7 +34,7 @@ export interface Run {
   isAwaited(): boolean;
   /** Counts those who wait. */
   count(change: 1 | -1): void;
-  /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
+  /** It is answered before it has ended: only rlm_wait with `discard` ends it from now on. */
   detach(): void;
   progress(event: SessionEvent): void;
   tally(): Tally;
@@ -59,7 +59,7 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
   let waiters = 0;
   let exec_id: string | null = null;
   let seen: Seen = NOTHING_SEEN;
-  // It may finish an interrupted exec before its own. When it is over, the session names the exec of another run.
+  // It may finish an interrupted exec before its own. When it has ended, the session names the exec of another run.
   const look = () => {
     if (!isOver) exec_id = execId() ?? exec_id;
   };

@@ -14,11 +14,13 @@ export interface Called {
   readonly answerMs: number;
 }
 
-/** Runs calls one at a time. One that takes too long is answered before it is over, and goes on. */
+/**
+ * Runs calls one at a time. One that takes too long is answered before it has ended, and continues.
+ */
 export interface Runs {
   /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
   run(called: Called, work: Working): Promise<ToolEnvelope>;
-  /** The answer of what runs, or of the newest that was answered before it was over; null: neither is meant. */
+  /** The answer of what runs, or of the newest that was answered before it had ended; null: neither is meant. */
   wait(options: Called, exec_id: string | null): Promise<ToolEnvelope | null>;
   current(): RunningState | null;
   /** Ends what runs as cancelled, and waits for its end. False if nothing runs. */
@@ -119,7 +121,7 @@ function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "tell" | "passed
 
   return {
     running: () => running,
-    /** Begins when all that was called before is over, unless the client will not wait any longer. */
+    /** Begins when all that was called before has ended, unless the client will not wait any longer. */
     take(called: Called, deadline: number, work: Working): Promise<Turn> {
       const { tool, signal } = called;
       // It called again after it had given up what runs.
@@ -133,7 +135,7 @@ function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "tell" | "passed
       else waiting.add({ begin: own, refuse }, deadline - clock.monotonic(), signal);
       return promise;
     },
-    /** Answers a run before it is over, and the calls that wait for it. */
+    /** Answers a run before it has ended, and the calls that wait for it. */
     detach(own: Run): void {
       if (own.isOver()) return;
       own.detach();
@@ -160,7 +162,7 @@ interface Patience {
   readonly clock: Clock;
   readonly ms: number;
   readonly signal: AbortSignal;
-  /** Called when the time is over. */
+  /** Called when the time has run out. */
   late(): void;
 }
 
@@ -190,7 +192,7 @@ type WaitingCall = Readonly<Record<"begin" | "refuse", () => void>>;
 function openWaiting(clock: Clock) {
   const waiting = new Set<WaitingCall>();
   return {
-    /** Adds one. It is refused when the time is over, ms, or the signal aborts. */
+    /** Adds one. It is refused when the time has run out, ms, or the signal aborts. */
     add({ begin, refuse }: WaitingCall, ms: number, signal: AbortSignal): void {
       const leaving = (act: () => void) => () => {
         waiting.delete(own);
@@ -217,7 +219,7 @@ function afterMs(clock: Clock, ms: number, act: () => void): () => void {
   return ms === Number.POSITIVE_INFINITY ? () => {} : clock.after(Math.max(0, ms), act);
 }
 
-/** Runs that were answered before they were over, and are over now. */
+/** Runs that were answered before they had ended, and have ended now. */
 interface Ended {
   keep(state: RunningState, envelope: ToolEnvelope): void;
   /** Nobody has its answer. */

@@ -177,7 +177,7 @@ export interface SubCallError {
 }
 
 /**
- * One answer of a model. `raw` is the adapter's own form, needed to go on with the conversation.
+ * One answer of a model. `raw` is the adapter's own form, needed to continue the conversation.
  */
 export interface ModelTurn {
   readonly text: string;

@@ -8,9 +8,9 @@ const REST_MS = 500;
 
 /** A signal and a time limit in one: after either, the caller waits for `REST_MS` at the most. */
 export interface Limited {
-  /** Aborts with the given signal and when the time is over. */
+  /** Aborts with the given signal and when the time has run out. */
   readonly signal: AbortSignal;
-  /** Resolves with null if the work goes on too long after it was told to end. */
+  /** Resolves with null if the work continues too long after it was told to end. */
   readonly overdue: Promise<null>;
   /** The first cause of its end, or null. */
   ended(): "cancelled" | "timeout" | null;

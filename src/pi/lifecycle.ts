@@ -46,7 +46,7 @@ export interface Lifecycle {
   compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
   /** A person's commands about the conversation outside. */
   readonly outside: Asked;
-  /** Brings the board up to the conversation: an answer is over, or something was asked of `outside`. */
+  /** Brings the board up to the conversation: an answer has ended, or something was asked of `outside`. */
   rested(): void;
   /** The branch's P. */
   context(): Promise<{ readonly P: Context | null; readonly problem: string | null }>;
@@ -151,7 +151,7 @@ function mayRunOn({ settings, context }: OnBranch): boolean {
   }
 }
 
-/** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
+/** Recovery while Pi continues: calls of tools wait for it, and prompts do so for a time. */
 function openBackgroundRecovery({ board, clock, context, opened, runs }: OnBranch) {
   let current: Promise<void> | undefined;
   let holdsPrompt = false;
@@ -172,11 +172,11 @@ function openBackgroundRecovery({ board, clock, context, opened, runs }: OnBranc
         });
       current = work;
     },
-    /** Resolves when it is over, if it runs, or when the signal aborts. */
+    /** Resolves when it has ended, if it runs, or when the signal aborts. */
     async overOrAborted(signal: AbortSignal | undefined): Promise<void> {
       if (current) await settledOrAborted(current, signal);
     },
-    /** Keeps a prompt back until it is over, or until the prompt has waited long enough. */
+    /** Keeps a prompt back until it has ended, or until the prompt has waited long enough. */
     async holdPrompt(): Promise<void> {
       if (!current) return;
       const { ui } = context();

@@ -108,7 +108,7 @@ export async function runAtHead(
 }
 
 /**
- * The session in which an ask is open, as it is, if the call asks the same question: the ask then goes on, and an entry says
+ * The session in which an ask is open, as it is, if the call asks the same question: the ask then continues, and an entry says
  * that it is this call's now. null if the call is another one, or if the session cannot be had.
  */
 async function askedAgain(

@@ -55,7 +55,7 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
 }
 
-/** `14 s`, `2 min 05 s`: of something that goes on, so that its digits do not flicker. */
+/** `14 s`, `2 min 05 s`: of something that continues, so that its digits do not flicker. */
 export function elapsed(ms: number): string {
   const whole = Math.max(0, Math.floor(ms / SECOND)) * SECOND;
   return whole < 10_000 ? `${whole / SECOND} s` : duration(whole);

@@ -57,7 +57,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => void onceAborted(signal, resolve));
 }
 
-/** The result of the work, or a rejection with `reason` as soon as the signal aborts. The work itself goes on. */
+/** The result of the work, or a rejection with `reason` as soon as the signal aborts. The work itself continues. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, reason: () => Error): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const callOff = onceAborted(signal, () => reject(reason()));
@@ -71,7 +71,7 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, rea
 /** Timers hold no more. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Calls `end` once, when so many ms are over or the signal aborts, unless the answer is disposed before. */
+/** Calls `end` once, when so many ms have passed or the signal aborts, unless the answer is disposed before. */
 export function endInTime(
   ms: number,
   signal: AbortSignal | undefined,

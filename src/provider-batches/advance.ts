@@ -19,7 +19,7 @@ export interface Advancing {
   readonly pace: number;
   /** A batch that nobody can look for is made again, and may be paid twice. */
   readonly resendsDoubtful: boolean;
-  /** Jobs or sessions may go on. */
+  /** Jobs or sessions may continue. */
   answered(): void;
   /** Nothing can be sent for this account until a person acts. */
   hindered(error: RlmError): void;
@@ -157,7 +157,7 @@ async function look(parts: Advancing, batch: ProviderBatch): Promise<void> {
   if (seen.state === "over") return takeIn(parts, batch, name);
   if (seen.state === "out") {
     // Its answers may be kept already, by a process that died then: providers refuse to cancel a
-    // batch that is over.
+    // batch that has ended.
     const cancels = wanted === 0 && !cancelled;
     if (cancels) await client.cancel(name);
     const done = seen.done === null ? {} : { done: seen.done };
@@ -175,8 +175,8 @@ async function look(parts: Advancing, batch: ProviderBatch): Promise<void> {
 }
 
 /**
- * ▣ Keeps the answers of a batch that is over, piece by piece. A process that dies among them reads
- * them again.
+ * ▣ Keeps the answers of a batch that has ended, piece by piece. A process that dies among them
+ * reads them again.
  */
 async function takeIn(parts: Advancing, batch: ProviderBatch, name: string): Promise<void> {
   const { batches, fence, client } = parts;

@@ -14,7 +14,7 @@ interface Collecting<End> extends Pick<CollectorParts, "random" | "resendsDoubtf
   readonly models: Pick<Models, "resolve">;
   readonly clock: Clock;
   /**
-   * Looks whether the process is to go on. Returns null if it is; it is not once the signal has
+   * Looks whether the process is to continue. Returns null if it is; it is not once the signal has
    * aborted.
    */
   look(seen: Seen): Promise<End | null>;
@@ -51,7 +51,7 @@ export interface Seen {
 
 /**
  * Sends the requests of a store that go by batches and takes in their answers, until a look says
- * that this is over.
+ * that this has ended.
  *
  * @param signal cuts requests off, except those that make or take away something
  * @returns what the last look returned
@@ -143,7 +143,7 @@ async function accountOf(models: Pick<Models, "resolve">, model: string) {
  * Has providers cancel batches that nobody wants any more, as far as their keys are here. At most
  * 10 s.
  *
- * @returns the number of those that go on
+ * @returns the number of those that continue
  */
 export async function cancelUnwanted(parts: Pick<Collecting<unknown>, "store" | "models" | "clock">): Promise<number> {
   async function unwanted(): Promise<number> {

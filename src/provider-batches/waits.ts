@@ -25,7 +25,7 @@ export function providerWait({ model, batch, state, calls, done, since, earlier 
 const LEAVING_MS = 60_000;
 
 /**
- * True if the time of waiting for these is over, since so many ms.
+ * True if the time of waiting for these has ended, since so many ms.
  *
  * @param hasLooked what waits for providers was looked at
  */

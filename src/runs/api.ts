@@ -69,7 +69,7 @@ export type WorkProgress =
   | { readonly kind: "calls"; readonly key: JobKey; readonly progress: CallProgress }
   /** The wait of its calls that matters most; null: none takes long any more. */
   | { readonly kind: "waiting"; readonly key: JobKey; readonly wait: Wait | null }
-  /** The try is over. `state` is what it left the job in; null: it changed nothing. */
+  /** The try has ended. `state` is what it left the job in; null: it changed nothing. */
   | {
       readonly kind: "left";
       readonly key: JobKey;

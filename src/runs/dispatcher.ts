@@ -1,6 +1,6 @@
 /**
  * Says who should try a job next, and nothing else. It may hand a ticket out twice, late, or after
- * the job is over: rows and fences decide.
+ * the job has ended: rows and fences decide.
  */
 export interface Dispatcher extends AsyncDisposable {
   /**

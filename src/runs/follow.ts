@@ -20,11 +20,11 @@ export interface Following {
   /** Receives each look at the run. */
   look(now: Look & { readonly at: number }): Promise<void>;
   /**
-   * Nobody else works on this store: a run is over too when only jobs are left that another build
+   * Nobody else works on this store: a run has ended too when only jobs are left that another build
    * has begun.
    */
   readonly isAlone?: boolean;
-  /** So long it waits for providers if nothing else can go on, ms. Default: to the end. */
+  /** So long it waits for providers if nothing else can continue, ms. Default: to the end. */
   waitMs?(): number | undefined;
   /**
    * A server does not answer, since so many ms. Without it the first failure ends the following.
@@ -32,7 +32,9 @@ export interface Following {
   readonly unreachable?: ((error: RlmError, ms: number) => void) | undefined;
 }
 
-/** `next`: the instant at which the first parked job goes on by itself, as far as that is known. */
+/**
+ * `next`: the instant at which the first parked job continues by itself, as far as that is known.
+ */
 type Look = CountedRun & { readonly next: number | null; readonly held_back: HeldJobs | null };
 
 const LOOK_MS = 1000;
@@ -41,8 +43,8 @@ const SLOWEST_MS = 30_000;
 type FollowedStore = Pick<Store, "batches"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list" | "reused"> };
 
 /**
- * Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was
- * looked at.
+ * Resolves when the run has ended, or nothing continues in it; null if the signal aborted before it
+ * was looked at.
  */
 export async function followRun(following: Following): Promise<CountedRun | null> {
   const { clock = performance, signal, wait } = following;
@@ -119,7 +121,7 @@ async function isOver({ store: { jobs }, run: id, isAlone }: Following, counted:
 }
 
 /**
- * The instant at which the first of its parked jobs goes on by itself, such as when its provider
+ * The instant at which the first of its parked jobs continues by itself, such as when its provider
  * may be asked again; null: none does.
  */
 async function nextParked(jobs: Pick<Jobs, "list">, run: string): Promise<number | null> {
@@ -130,13 +132,13 @@ async function nextParked(jobs: Pick<Jobs, "list">, run: string): Promise<number
 
 /**
  * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0
- * if this build can go on with others, or if no job waits.
+ * if this build can continue with others, or if no job waits.
  */
 export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
   let left = 0;
   const list = (page: JobPage) => jobs.list(run, { ...page, states: ["waiting", "parked"] });
   for await (const { state, run_at, engine } of jobsOf(list)) {
-    // SuspensionReason without an instant: it goes on when its run is resumed.
+    // SuspensionReason without an instant: it continues when its run is resumed.
     if (state === "parked" && run_at === null) continue;
     if (!isOfAnotherBuild(engine)) return 0;
     left += 1;
@@ -165,13 +167,13 @@ interface Idling {
   isBusy(): boolean;
   readonly signal: AbortSignal;
   /**
-   * ms in which only providers could go on, after which that is no work any more. Default: none is
-   * too long.
+   * ms in which only providers could continue, after which that is no work any more. Default: none
+   * is too long.
    */
   readonly waitMs?: number | undefined;
 }
 
-/** Work that a queue has left: jobs can go on, or wait for a provider alone. */
+/** Work that a queue has left: jobs can continue, or wait for a provider alone. */
 type Left = "jobs" | "providers" | null;
 
 /**

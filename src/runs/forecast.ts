@@ -14,7 +14,7 @@ import type { SubmittedRun } from "./submit.ts";
 export interface Forecast {
   /** Inputs. */
   readonly jobs: number;
-  /** Jobs that are over. */
+  /** Jobs that have ended. */
   readonly from: number;
   readonly likely: Sum;
   /**
@@ -45,7 +45,7 @@ interface ForecastAsked {
   readonly signal: AbortSignal;
 }
 
-/** null: none of the first jobs is over. */
+/** null: none of the first jobs has ended. */
 export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null> {
   const { asked, store, submitted } = wanted;
   const all = wanted.spooled.count;

@@ -112,7 +112,7 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
   function enqueue(ticket: Ticket, lapses: number): void {
     const key = keyOf(ticket);
     const trial = async () => {
-      // The session of a job that is being tried here is free once that try is over, and not
+      // The session of a job that is being tried here is free once that try has ended, and not
       // sooner.
       const before = running.get(key);
       if (before) {

@@ -108,7 +108,7 @@ export interface TopReason extends Reason {
 }
 
 /**
- * Finds the most frequent reason while a run goes on: the jobs are looked at again when more have
+ * Finds the most frequent reason while a run continues: the jobs are looked at again when more have
  * failed.
  */
 export function openTopReason(jobs: Pick<Jobs, "list">, run: string): (failed: number) => Promise<TopReason | null> {

@@ -13,8 +13,8 @@ const LOOK_MS = 1000;
 const IDLE_LOOK_MS = 5000;
 
 /**
- * Sends what jobs have given to batches, takes in the answers, and offers the jobs that may go on,
- * until the signal aborts.
+ * Sends what jobs have given to batches, takes in the answers, and offers the jobs that may
+ * continue, until the signal aborts.
  */
 export async function offerDelivered(options: WorkOptions, signal: AbortSignal): Promise<void> {
   const { store, place, queues, session: own, onProgress = () => {}, onLooked: looked } = options;
@@ -28,7 +28,8 @@ export async function offerDelivered(options: WorkOptions, signal: AbortSignal):
   }
 
   /**
-   * The run says why it does not go on. A worker without the key of an account leaves it to others.
+   * The run says why it does not continue. A worker without the key of an account leaves it to
+   * others.
    */
   async function hindered(account: string, error: RlmError, isOurs: boolean): Promise<void> {
     const reason = reasonOf(error);

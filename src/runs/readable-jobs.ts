@@ -10,7 +10,7 @@ import {
 } from "../store/index.ts";
 import { refusalJson, refusalOf, toldOf } from "./job-failures.ts";
 
-/** States of jobs that are over. */
+/** States of jobs that have ended. */
 export const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 
 /** States of jobs that nobody tries, and that may have been begun. */

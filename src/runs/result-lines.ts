@@ -24,7 +24,7 @@ export interface ResultsAsked extends FinalJobs {
 
 const PAGE = 100;
 
-/** The lines of jobs that are over. */
+/** The lines of jobs that have ended. */
 interface ResultLines {
   /** Gives the lines that it has not given yet. */
   next(): AsyncIterable<string>;
@@ -48,7 +48,7 @@ export function openResultLines(asked: ResultsAsked): ResultLines {
   };
 }
 
-/** Jobs that are over now, in their order. */
+/** Jobs that have ended now, in their order. */
 export async function* finalJobs(asked: FinalJobs): AsyncIterable<JobRow> {
   for await (const { job } of placedJobs({ ...asked, unordered: true }, 0)) yield job;
 }
@@ -144,7 +144,7 @@ const Result = v.object({
 export const resultIn = (line: string): JobResult => v.parse(Result, JSON.parse(line));
 
 /**
- * The line of a job that is over, without its end.
+ * The line of a job that has ended, without its end.
  *
  * @param result JSON of what its cell gave; null: it gave nothing
  */

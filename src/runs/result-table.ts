@@ -13,7 +13,7 @@ export async function* tableLines(asked: FinalJobs, isPlain = false): AsyncItera
 }
 
 /**
- * Names of columns, then a row for each job that is over: the job, its status, its input, its
+ * Names of columns, then a row for each job that has ended: the job, its status, its input, its
  * result, its error and its cost, and its warnings if any job has some. The results are read twice,
  * since all of them say which columns there are.
  */

@@ -23,7 +23,7 @@ export interface RunState
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
   readonly reason?: Reason | null;
   /**
-   * The instant at which the first parked job goes on by itself; null or absent: it is not known.
+   * The instant at which the first parked job continues by itself; null or absent: it is not known.
    */
   readonly next?: number | null;
   /** Jobs that wait for what calls by batch hold; null or absent: none do. */
@@ -33,7 +33,7 @@ export interface RunState
 export const jobsIn = ({ waiting, running, parked, cancelling, done, failed, cancelled }: Counts) =>
   waiting + running + parked + cancelling + done + failed + cancelled;
 
-/** Jobs that are over. */
+/** Jobs that have ended. */
 export const overIn = ({ done, failed, cancelled }: Counts) => done + failed + cancelled;
 
 /** A run in figures, by its wire names. */
@@ -146,7 +146,7 @@ export function runJson(
   return { id, name, queue, share, state: stateOf(now), why, created_at, ...runStateJson(now) };
 }
 
-/** True if no job can go on before a provider answers. */
+/** True if no job can continue before a provider answers. */
 export function isLeftToProviders({ counts, waits }: Pick<CountedRun, "counts" | "waits">): boolean {
   return waits.length > 0 && counts.waiting + counts.running + counts.cancelling === 0;
 }
@@ -155,7 +155,7 @@ export function isLeftToProviders({ counts, waits }: Pick<CountedRun, "counts" |
 export function stateOf({ run, counts }: Pick<CountedRun, "run" | "counts">): RunWord {
   if (overIn(counts) === jobsIn(counts)) return "over";
   if (run.state === "paused") return "paused";
-  // Their process has ended, and nobody has gone on with them.
+  // Their process has ended, and nobody has continued them.
   if (counts.running + counts.cancelling > 0) return counts.workers > 0 ? "running" : "interrupted";
   return counts.waiting > 0 ? "waiting" : "parked";
 }

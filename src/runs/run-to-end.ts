@@ -29,7 +29,7 @@ interface RunToEnd
    * without them.
    */
   readonly isPatient?: boolean;
-  /** Time to wait for providers if nothing else can go on, ms. Default: to the end. */
+  /** Time to wait for providers if nothing else can continue, ms. Default: to the end. */
   readonly waitMs?: number | undefined;
 }
 
@@ -39,7 +39,7 @@ interface RunEnd {
   readonly isLate: boolean;
 }
 
-/** Works on a run, unless others do, and follows it until it is over, or until `stop` aborts. */
+/** Works on a run, unless others do, and follows it until it has ended, or until `stop` aborts. */
 export async function runToEnd(wanted: RunToEnd): Promise<RunEnd> {
   const { store, run, stop } = wanted;
   const failure = new AbortController();
@@ -168,8 +168,8 @@ interface Working {
   /** Rejects if the work fails; otherwise it does not settle. */
   readonly failed: Promise<never>;
   /**
-   * Begins no further job. Resolves to true when those that run are over, and to false if `stopped`
-   * has aborted and suspending them takes too long. Rejects if the work has failed.
+   * Begins no further job. Resolves to true when those that run have ended, and to false if
+   * `stopped` has aborted and suspending them takes too long. Rejects if the work has failed.
    */
   finish(stopped: AbortSignal): Promise<boolean>;
 }

@@ -19,7 +19,7 @@ import { hashOfRun, type RunSpec } from "./spec.ts";
 /** The runs of a store. Reading is done with `store.jobs`. */
 export interface StoreRuns {
   /**
-   * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are
+   * Makes the run, or continues the one of this name: known ids are left as they are. Jobs are
    * added 100 at a time, so a run of any size takes bounded memory. Nothing is offered to a
    * dispatcher.
    *

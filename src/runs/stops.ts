@@ -27,7 +27,7 @@ export function openStops(
     suspend.abort();
   };
 
-  /** The ticket's signal is a hint alone: the row says whether the job goes on. */
+  /** The ticket's signal is a hint alone: the row says whether the job continues. */
   async function look(): Promise<void> {
     const found = await jobs.read(ticket).catch(() => undefined);
     if (isOver) return;

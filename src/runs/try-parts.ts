@@ -56,7 +56,7 @@ export interface JobLease {
 
 export interface JobSession {
   /**
-   * Finishes from the record if the cell is over; goes on if it was interrupted; else runs the
+   * Finishes from the record if the cell has ended; continues if it was interrupted; else runs the
    * script.
    */
   run(signals: { readonly signal: AbortSignal; readonly suspend: AbortSignal }): Promise<JobEnd>;
@@ -67,7 +67,7 @@ export interface JobSession {
 
 /** The end of a job's session in a try. */
 export type JobEnd =
-  /** Its last exec is over, and recorded. `code` is null if it succeeded; `result` is JSON. */
+  /** Its last exec has ended, and recorded. `code` is null if it succeeded; `result` is JSON. */
   | { readonly kind: "over"; readonly code: ErrorCode | null; readonly result: string | null; readonly told: Json }
   /**
    * It stands where it was: it was suspended, or the store refused its records. `damage`: the store
@@ -75,7 +75,7 @@ export type JobEnd =
    */
   | { readonly kind: "unfinished"; readonly damage?: Reason };
 
-/** Why a try was suspended. `left`: another try has the job, or it is over. */
+/** Why a try was suspended. `left`: another try has the job, or it has ended. */
 export type Suspended = { readonly why: "stopped" | "day" | "left" } | SuspensionReason;
 
 /** Reasons to stop a try while its cell runs. */

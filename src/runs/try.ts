@@ -256,7 +256,7 @@ function verdictUnlessDue(found: JobOfRun | null, now: number, isForeign: boolea
       // Nobody begins a job of a paused run; this one is only to be ended.
       return null;
     case "parked":
-      // Its run is to be resumed; one that waits for its provider goes on by itself.
+      // Its run is to be resumed; one that waits for its provider continues by itself.
       if (job.run_at === null) return "over";
       break;
     case "waiting":

@@ -92,7 +92,7 @@ export interface SessionHelpers {
 export type Resumed = ResumedExec | ResumedAsk;
 
 interface ResumedExec {
-  /** `replayed`: it was over already, and this is its record. */
+  /** `replayed`: it had ended already, and this is its record. */
   readonly how: "finished" | "replayed";
   readonly kind: Exclude<ExecKind, "ask">;
   /** null for kinds that run no cell. */

@@ -54,7 +54,7 @@ export interface Rules extends BudgetRules {
   readonly onRestart: OnRestart;
   /** Time for which a graceful stop waits for functions that must not run twice, ms. */
   readonly onceWaitMs: number;
-  /** True if checkpoints within an exec stay when it is over. */
+  /** True if checkpoints within an exec stay when it has ended. */
   readonly keepSteps: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly settings?: (session: string) => Json;
   /** Answers calls instead of the models that the options name. */
   readonly answers?: Answers;
-  /** Signs the models of asks and knows them again. Without it only models that the options name go on. */
+  /** Signs the models of asks and knows them again. Without it only models that the options name continue. */
   readonly signer?: Pick<Signer, "sign" | "doubt">;
   /** For a session that answers a call of another one. */
   readonly above?: ParentCall;

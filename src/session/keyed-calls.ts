@@ -59,7 +59,7 @@ export function withKeyedCalls(session: Session, { called, env, state }: Session
   return session;
 }
 
-/** The answer of an exec that is over, from its records. Its `budget` is the one that is left now. */
+/** The answer of an exec that has ended, from its records. Its `budget` is the one that is left now. */
 export interface RecordedAnswer {
   readonly exec_id: string;
   readonly answer: { readonly success: boolean; readonly [field: string]: Json };
@@ -70,7 +70,7 @@ export interface RecordedAnswer {
 }
 
 /**
- * The answer of an exec of the session, or of an ask; without an id that of the newest one that is over.
+ * The answer of an exec of the session, or of an ask; without an id that of the newest one that has ended.
  *
  * @returns null if there is none @throws RlmError of the store
  */

@@ -22,7 +22,7 @@ type Envelope = ExecEnvelope | AskEnvelope | QueryEnvelope;
 type NotOver = Required<Pick<ExecFailure, "error_code" | "error_message" | "suggestion" | "waits">> &
   Pick<ExecFailure, "held_back">;
 
-/** Runs a cell, and goes on with it as long as only providers keep it from its end. @param begin begins the cell */
+/** Runs a cell, and continues it as long as only providers keep it from its end. @param begin begins the cell */
 export async function runExecToEnd(
   setup: SessionParts,
   options: ExecAsked & WaitOptions,
@@ -37,7 +37,7 @@ export async function runExecToEnd(
   return (await untilDelivered(setup, options, work)).envelope;
 }
 
-/** Asks a question, and goes on with it as long as only providers keep its cells from their end. */
+/** Asks a question, and continues it as long as only providers keep its cells from their end. */
 export async function runAskToEnd(setup: SessionParts, question: string, options: AskOptions): Promise<AskEnvelope> {
   const goesOn = { isResumed: true, trajectory: options.trajectory === true };
   const work = async (asked: ExecAsked, isFirst: boolean) => ({
@@ -74,10 +74,10 @@ function told(envelope: Envelope, notOver: NotOver): Envelope {
 
 /**
  * Runs work of a session. If all that is left of it waits for providers' batches, sends these,
- * takes in the answers and runs it again, which goes on with it. Work of a job or of a child is
+ * takes in the answers and runs it again, which continues it. Work of a job or of a child is
  * given back: whoever opened its session waits.
  *
- * @param work of an exec. Called again it goes on with it
+ * @param work of an exec. Called again it continues it
  * @returns its last answer. If providers are the reason why it is not over, its envelope says so
  */
 async function untilDelivered<A extends { readonly envelope: Envelope | null } | null>(
@@ -113,8 +113,8 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
 }
 
 /**
- * Collects until the session waits for nothing, its time is over or something hinders it. Returns
- * what it still waits for.
+ * Collects until the session waits for nothing, its time has run out or something hinders it.
+ * Returns what it still waits for.
  */
 async function collected(
   { env, root }: SessionParts,

@@ -4,7 +4,7 @@ import { aborted } from "../platform/signals.ts";
 import type { Amount } from "../store/index.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
 
-/** Why an exec is to be suspended, and when it can go on at the earliest. */
+/** Why an exec is to be suspended, and when it can continue at the earliest. */
 export type SuspensionReason =
   | {
       /**
@@ -18,13 +18,13 @@ export type SuspensionReason =
       readonly error?: SubCallError;
     }
   /**
-   * Nothing is left but what waits for providers' batches: the exec goes on when the answers are
+   * Nothing is left but what waits for providers' batches: the exec continues when the answers are
    * there.
    */
   | { readonly why: "delivery" }
   /** A limit of the run is spent: the job continues when the run is resumed. */
   | { readonly why: "budget"; readonly limit: keyof Amount }
-  /** The store is damaged: nothing of the run goes on. */
+  /** The store is damaged: nothing of the run continues. */
   | { readonly why: "damaged"; readonly error: RlmError }
   /** A call of this model failed in a way that is no fault of the job. */
   | { readonly why: "trouble"; readonly error: SubCallError; readonly model: string };

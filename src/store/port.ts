@@ -120,7 +120,7 @@ export type VerifyPart = (typeof VERIFY_PARTS)[number];
 export interface VerifiedPage {
   /** A line for each. Those that begin with `info: ` are not errors. */
   readonly findings: readonly string[];
-  /** From where to go on; null: the part is over. */
+  /** From where to continue; null: the part has ended. */
   readonly next: string | null;
 }
 
@@ -244,7 +244,7 @@ export interface NewCheckpoint {
   readonly base: string | null;
   /** The exec of the last record of its commit. By that a fork knows what it shares. */
   readonly exec_id: string;
-  /** `end`: the exec is over and this is the session's head. `step`: it waits for calls. */
+  /** `end`: the exec has ended and this is the session's head. `step`: it waits for calls. */
   readonly kind: "step" | "end";
   readonly meta: ImageMeta;
   readonly pages: ImagePages;

@@ -79,7 +79,7 @@ async function meetUnfinished(
 }
 
 async function finish(session: Session, signals: Signals): Promise<void> {
-  // A load that fails rejects, and is over then.
+  // A load that fails rejects, and has ended then.
   const [end] = await Promise.allSettled([session.resume(signals)]);
   const left = session.unfinished();
   if (!left) return;

@@ -1,4 +1,4 @@
-/** A host that chooses the session by itself, and whose execs may go on after a call was answered. */
+/** A host that chooses the session by itself, and whose execs may continue after a call was answered. */
 export interface SessionHost {
   /** Tells what there is. @throws RlmError */
   status(): Promise<object>;
@@ -6,7 +6,7 @@ export interface SessionHost {
   goTo(session: string): Promise<object>;
   /** Gives up what runs or is unfinished, and tells what there is. @throws RlmError */
   discard(): Promise<object>;
-  /** A part of the answer of an exec that is over, from this character on. @throws RlmError */
+  /** A part of the answer of an exec that has ended, from this character on. @throws RlmError */
   page(exec_id: string | null, from: number): Promise<object>;
   /** The answer of an exec, waited for if it runs: of the newest one without an id. @throws RlmError */
   wait(exec_id: string | null): Promise<object>;

@@ -51,7 +51,7 @@ export interface AskedRun extends RunAsked, RunLines {
   readonly session: WorkerSession;
 }
 
-/** Lines to type that go on with a run. */
+/** Lines to type that continue a run. */
 interface RunLines {
   readonly command: string;
   readonly typed: readonly string[];
@@ -162,7 +162,7 @@ export function tableRoots(jobs: string, { root = [] }: Pick<BatchFlags, "root">
   return [jobs === "-" || isHandedOver(jobs) ? "." : dirname(jobs), ...root];
 }
 
-/** The same, for a run that --new has begun: the lines that are shown go on with this one. */
+/** The same, for a run that --new has begun: the lines that are shown continue this one. */
 export function begunAs(asked: AskedRun, name: string): AskedRun {
   if (!asked.own.isNew) return asked;
   const typed = asked.typed.filter((word) => word !== "--new");

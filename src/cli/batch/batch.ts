@@ -154,8 +154,8 @@ function submittedLine({ run, order, added }: SubmittedRun): string {
 }
 
 /**
- * Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of
- * jobs that are tried again.
+ * Resumes a paused run, and does what the flags ask with jobs that have ended. Returns the number
+ * of jobs that are tried again.
  */
 async function openAgain(
   { own }: AskedRun,
@@ -192,7 +192,7 @@ interface End {
 }
 
 /**
- * Works, unless others do, and follows the run until it is over or the user stops it.
+ * Works, unless others do, and follows the run until it has ended or the user stops it.
  *
  * @throws RlmError
  */

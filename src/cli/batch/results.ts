@@ -18,7 +18,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { dataTable } from "../render/data-table.ts";
 import type { Output } from "../render/terminal.ts";
 
-/** The place to which the results of a run are written while it goes on. */
+/** The place to which the results of a run are written while it continues. */
 export interface Results {
   /** Writes the lines of jobs that have ended since. */
   follow(): Promise<void>;
@@ -135,7 +135,7 @@ async function* printedLines({ format, isPlain }: ResultForm, asked: FinalJobs, 
 }
 
 /**
- * Begins the file with all results that there are, in one rename, and goes on behind them.
+ * Begins the file with all results that there are, in one rename, and continues behind them.
  *
  * @throws RlmError `output_failed`
  */

@@ -63,7 +63,7 @@ export function jobsLine({ place }: { readonly place: Pick<RunStore, "flags"> },
 
 /**
  * Exit codes of a run: all is done; jobs failed or were cancelled; a person has to act; jobs lack a
- * part; only providers can go on.
+ * part; only providers can continue.
  */
 export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, incomplete: 3, waits: 4 } as const;
 

@@ -137,7 +137,7 @@ export function stoppedLine({ line, own }: AskedRun, { counts, waits }: CountedR
   const calls = waits.reduce((sum, wait) => sum + (wait.batch === null ? 0 : wait.calls), 0);
   const stay = calls === 0 ? "" : `; ${amount(calls, "call stays", "calls stay")} at the provider`;
   const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
-  // Workers go on.
+  // Workers continue.
   if (own.noWork) return `followed no longer, ${at}; follow it again with: ${line()}`;
   return `suspended ${at}${stay}; continue with: ${line()}`;
 }

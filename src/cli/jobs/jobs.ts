@@ -80,7 +80,7 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const run = await runNamed(store, name, place);
   const readable = openReadableJobs(store.jobs, run);
   const jobs: typeof store.jobs = { ...store.jobs, list: (_run, page) => readable.list(page) };
-  // Jobs that are over are written, also behind jobs that are not.
+  // Jobs that have ended are written, also behind jobs that are not.
   const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
   await results.close();
   if (results.problem) throw results.problem;

@@ -160,7 +160,7 @@ async function printJobs({ terminal: { stdout } }: JobsAsked, run: object, jobs:
 }
 
 /**
- * `--watch`: follows a run until it is over, whoever works on it. Gives the exit code: that of
+ * `--watch`: follows a run until it has ended, whoever works on it. Gives the exit code: that of
  * `belay batch`.
  */
 export async function watchRun(asked: JobsAsked, name: string): Promise<number> {

@@ -33,7 +33,7 @@ function madeLine(turns: string, made: Pick<AskEnvelope, "cells" | "sub_calls">,
   return [...parts, ...priced(usd)].join(" · ");
 }
 
-/** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn was over. Turns of children are indented. */
+/** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn had ended. Turns of children are indented. */
 export function turnOverLine(progress: TurnProgress): string {
   const { depth, cells, sub_calls, tokens, cost_usd } = progress;
   const parts = [amount(cells, "cell"), amount(sub_calls, "sub-call"), amount(tokens, "token"), ...priced(cost_usd)];

@@ -28,13 +28,13 @@ export interface ProgressLine {
 }
 
 const ON_TERMINAL: Pace = { first: 1000, step: 100 };
-/** A log does not fill with what is over. */
+/** A log does not fill with what has ended. */
 const ELSEWHERE: Pace = { first: 3000, step: Number.POSITIVE_INFINITY };
-/** The seconds go on while a model or sub-calls are waited for. */
+/** The seconds continue while a model or sub-calls are waited for. */
 const TICK_MS = 1000;
 
 /**
- * On a terminal, rewrites one line, from the first second on; each turn of an ask but its last keeps a line when it is over, since the
+ * On a terminal, rewrites one line, from the first second on; each turn of an ask but its last keeps a line when it has ended, since the
  * ask's own end tells the same. Elsewhere prints a first line after 3 s, and a last one at the end. An ask shows at once that its model
  * is asked; elsewhere after a second.
  *
@@ -81,7 +81,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
         case "load":
           return status.show(loadLine(event, source));
         case "turn":
-          // The calls of the cell before are over.
+          // The calls of the cell before have ended.
           stopTicking();
           calls = undefined;
           keepLines(turns.after(event));
@@ -94,7 +94,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
           return tell();
         }
         case "waits": {
-          // The calls are the provider's: their seconds do not go on here.
+          // The calls are the provider's: their seconds do not continue here.
           stopTicking();
           calls = undefined;
           const text = waitWords.of(event.waits);
@@ -203,7 +203,7 @@ function openCount(now: () => number) {
 
 const NOTHING = { tokens: 0, cost_usd: 0 };
 
-/** The turns of an ask and of the children below it. Each has a line when it is over. */
+/** The turns of an ask and of the children below it. Each has a line when it has ended. */
 export function openTurnLines() {
   /** The newest turn of each session, by its path, once its model has replied. */
   const newest = new Map<string, TurnProgress>();
@@ -215,10 +215,10 @@ export function openTurnLines() {
   }
 
   return {
-    /** Lines of the turns of which this report says that they are over. */
+    /** Lines of the turns of which this report says that they have ended. */
     after(progress: TurnProgress): string[] {
       const own = pathOf(progress);
-      // While the model is asked, no cell of it runs, so no child of it is left; and its turn before is over.
+      // While the model is asked, no cell of it runs, so no child of it is left; and its turn before has ended.
       const lines = over((path) => path !== own && path.startsWith(own));
       if (progress.phase === "asked") return [...lines, ...over((path) => path === own)];
       newest.set(own, progress);

@@ -74,7 +74,7 @@ async function pageOf(typed: string, opened: CliSession): Promise<AskPage> {
   return openAskPage(typed, opened);
 }
 
-/** Tells how an ask ended. Gives the exit code. @param page the file of its page, which is written once the ask is over */
+/** Tells how an ask ended. Gives the exit code. @param page the file of its page, which is written once the ask has ended */
 export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSession, page?: string): number {
   const { terminal, stop, isJson, flags } = parts;
   // The reader of stdout has gone: there is no reader to report to.
@@ -98,7 +98,7 @@ export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSessi
   return stop.exitCode ?? askCode(answer);
 }
 
-/** The exit code of an ask. One that is over and met a limit has not all that was asked for. */
+/** The exit code of an ask. One that has ended and met a limit has not all that was asked for. */
 function askCode(answer: AskEnvelope): number {
   if (answer.limits_met.length > 0 && !isOpen(answer)) return INCOMPLETE;
   return answer.success ? 0 : failedCode(answer);

@@ -58,7 +58,7 @@ export interface Ending extends Pick<CellRun, "opened" | "report" | "stop"> {
   readonly written: Written | null;
 }
 
-/** Exit codes: something that was asked for is missing, or a person has to act; only providers can go on. */
+/** Exit codes: something that was asked for is missing, or a person has to act; only providers can continue. */
 export const INCOMPLETE = 3;
 const WAITS = 4;
 

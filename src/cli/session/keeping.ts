@@ -16,7 +16,7 @@ import { readSettings, withModel } from "./settings.ts";
 interface Place {
   readonly kept: { readonly store: Store; readonly folder: string } | null;
   readonly row: SessionRow | null;
-  /** The command goes on with what an earlier one began. */
+  /** The command continues with what an earlier one began. */
   readonly isTakenUp: boolean;
   /** True if nothing may be changed. */
   readonly looksOnly: boolean;
@@ -96,12 +96,12 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
         throw error;
       }
     },
-    /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
+    /** Refuses to continue the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
     checkRecorded: () => doubted?.refuse(),
   };
 }
 
-/** The place of the result: that of the flags, else that of the earlier command with which this one goes on. */
+/** The place of the result: that of the flags, else that of the earlier command with which this one continues. */
 function placeOfResult(asked: ResultPlace, kept: ResultPlace | undefined): ResultPlace {
   return { file: asked.file ?? kept?.file ?? null, format: asked.format ?? kept?.format ?? null };
 }

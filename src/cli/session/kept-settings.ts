@@ -23,7 +23,7 @@ export interface KeptSettings {
 
 /** The settings that a session of the command records. */
 export interface RecordedSettings {
-  /** Those of the command that made the session. It goes on with them unless flags say otherwise. */
+  /** Those of the command that made the session. It continues them unless flags say otherwise. */
   readonly first: KeptSettings;
   /** Those of the newest command, for what it leaves unfinished; null: they are the first ones. */
   readonly newest: KeptSettings | null;

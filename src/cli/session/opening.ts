@@ -110,7 +110,7 @@ export async function closeWithGc(opened: CliSession, isHurried: boolean): Promi
 type Met = "none" | "goes on" | "given up";
 
 /**
- * Decides on what was interrupted in a session. It goes on if it is what the user asks for.
+ * Decides on what was interrupted in a session. It continues if it is what the user asks for.
  *
  * @throws RlmError `exec_unfinished` if it is something else
  */
@@ -133,7 +133,7 @@ function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening[
   });
 }
 
-/** Cells of an ask are over one by one. */
+/** Cells of an ask have ended one by one. */
 const AFTER_ASK = "keeps the variables of its last cell";
 
 const isStdin = (input: Json, given: string) => given === "-" && textOf(input, "name") === "stdin";

@@ -64,7 +64,7 @@ export interface CliSession {
   readonly roots: readonly string[];
   /** Loads a source that lies in them. @throws RlmError */
   loadSource(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
-  /** Refuses to go on with the exec of another process if recorded settings do not count. @throws RlmError `settings_untrusted` */
+  /** Refuses to continue the exec of another process if recorded settings do not count. @throws RlmError `settings_untrusted` */
   checkRecorded(): void;
   /** Records the settings of the command, which nothing refuses any more. Until then the store is as it was. */
   accept(): Promise<void>;
@@ -159,7 +159,7 @@ async function openIn(
 ): Promise<CliSession> {
   const { flags, looksOnly = false } = opening;
   const { stderr } = opening.terminal;
-  // The command goes on with an exec of an earlier one.
+  // The command continues an exec of an earlier one.
   const isTakenUp = opening.choose !== undefined || (!flags.discard && row !== null && hasUnfinishedWork(row));
   const keeping = await openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
   const now = keeping.settings;
@@ -267,7 +267,7 @@ function questionsOf({ asked, choose }: Opening) {
 
 /** Loads sources into a session, with progress and a line about files that are left out. */
 function loaderOf(session: Session, progress: ProgressLine, cwd: string, { flags, terminal: { stderr } }: Opening) {
-  // A session goes on in the folder in which it was begun.
+  // A session continues in the folder in which it was begun.
   const isElsewhere = process.cwd() !== cwd;
   const place = (source: LoadSource) => (typeof source === "string" && isElsewhere ? resolve(source) : source);
   return async (source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void> => {

@@ -85,7 +85,7 @@ export function modelsOf({ model, base_url, api_key_env, price, leave_out }: Set
   return openModels({ ...options, env: process.env });
 }
 
-/** Cancels batches that nobody wants any more at their providers, and says if some go on. */
+/** Cancels batches that nobody wants any more at their providers, and says if some continue. */
 export async function cancelBatches(store: Store, { stderr }: Pick<Terminal, "stderr">): Promise<void> {
   const models = modelsOf(readConfig({}, configPlaces()));
   const left = await cancelUnwanted({ store, models, clock: systemClock });

@@ -35,7 +35,7 @@ export function printExpression(expression: Expression): string {
 }
 
 /**
- * The expression as a Rust pattern for a text that goes on where the haystack stops: the stop is a run of a character
+ * The expression as a Rust pattern for a text that continues where the haystack stops: the stop is a run of a character
  * that the text lacks, and there the pattern takes that character for every character and every assertion. Up to the
  * stop the same paths are tried in the same order as in the original. So a match that ends before the stop is the
  * original's match whatever follows, and a match that could still change ends at the stop or in the run.

@@ -23,7 +23,7 @@ interface Position {
   readonly lastEnd: number;
 }
 
-/** The result of one window: matches that no later text can change, and the place to go on (undefined: at the end). */
+/** The result of one window: matches that no later text can change, and the place to continue (undefined: at the end). */
 interface Settled {
   readonly matches: readonly Match[];
   readonly position: Position | undefined;
@@ -64,7 +64,7 @@ export function* scan(
   const [smallest, largest] = pattern.native ? [BETWEEN, windows.smallest] : [windows.smallest, windows.largest];
   let size = smallest;
   let position: Position | undefined = { from: 0, lastEnd: -1 };
-  /** The place from which native RegExp cannot go on. There, lines and skips are tried even if they do not pay elsewhere. */
+  /** The place from which native RegExp cannot continue. There, lines and skips are tried even if they do not pay elsewhere. */
   let declined = -1;
   while (position !== undefined) {
     between();
@@ -203,7 +203,7 @@ function pieceStart({ haystack, pattern }: Search, from: number, lastEnd: number
   return start === 0 ? { start, context: false } : { start: before(haystack, start), context: true };
 }
 
-/** Prefers to go on at the beginning of a line, where no context is needed, if that costs less than half the window. */
+/** Prefers to continue at the beginning of a line, where no context is needed, if that costs less than half the window. */
 function cutAtLine(haystack: Buffer, from: number, open: number): number {
   const line = afterLineFeed(haystack, from, open);
   return line !== undefined && line - from >= (open - from) / 2 ? line : open;
@@ -239,7 +239,7 @@ function effortLimit(textBytes: number, effort: number): (bytes: number) => void
   };
 }
 
-/** After this many skips, they go on only if the average one was as long as this. */
+/** After this many skips, they continue only if the average one was as long as this. */
 const TRIALS = 32;
 const WORTH_BYTES = 16 * 1024;
 

@@ -23,7 +23,7 @@ export const SHARED = { next: 0, done: 1, bytes: 2, stop: 3, words: 4 } as const
 
 /** Bytes of P in a part: a thread works on one for about 50 ms. */
 const PART_BYTES = 2 * 1024 * 1024;
-/** Half of the time after which a machine that goes on past its limit is ended from outside. */
+/** Half of the time after which a machine that continues past its limit is ended from outside. */
 const LATE_MS = 250;
 
 /** The chunks of each part, the same in every thread. */

@@ -97,7 +97,7 @@ function* names(folded: string): Generator<Name> {
   }
 }
 
-/** Runs of letters, digits, `_` and `-` around each joint. One pass: the search goes on behind the run. */
+/** Runs of letters, digits, `_` and `-` around each joint. One pass: the search continues behind the run. */
 function* jointed(folded: string): Generator<string> {
   let end = 0;
   JOINT.lastIndex = 0;

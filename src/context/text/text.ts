@@ -128,7 +128,7 @@ function unitsOf(byte: number): number {
   return byte < 0x80 ? 1 : byte < 0xc0 ? 0 : byte < 0xf0 ? 1 : 2;
 }
 
-/** Matches arrive in ascending order, so counting goes on from the last answer while it lies in the same block. */
+/** Matches arrive in ascending order, so counting continues from the last answer while it lies in the same block. */
 function unitReader({ bytes, anchors, length }: TextData): (byte: number) => number {
   let lastByte = 0;
   let lastUnit = 0;

@@ -4,10 +4,10 @@ import type { BlockKind } from "../office.ts";
 import type { Frame } from "./story.ts";
 import { levelIn, levelOf, type OdfStyles, styleOf } from "./styles.ts";
 
-/** The numbers of a list, and of those that go on with it. */
+/** The numbers of a list, and of those that continue it. */
 interface Count {
   readonly items: Counting;
-  /** True until the first item of a list that goes on: the lists in it go on as well. */
+  /** True until the first item of a list that continues: the lists in it continue as well. */
   goesOn: boolean;
 }
 

@@ -115,7 +115,7 @@ function withWholeCells(given: readonly Line[]): Line[] {
   return lines;
 }
 
-/** A line whose last piece goes on with another line. */
+/** A line whose last piece continues another line. */
 function withLine(line: Line, { pieces: [piece], y }: Line): Line {
   const last = line.pieces.at(-1);
   if (!last || !piece) return line;
@@ -248,7 +248,7 @@ function distance({ x, end }: Column, column: Column | undefined): number {
 
 /**
  * The lines of columns of text, one column behind the other; nothing if the rows are a table. In columns of text most rows fill
- * all columns with some words, and sentences go on from row to row (docs/decisions/0024-columns-of-text.md).
+ * all columns with some words, and sentences continue from row to row (docs/decisions/0024-columns-of-text.md).
  */
 function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefined {
   // One column may be longer than the others.

@@ -48,7 +48,7 @@ interface Paragraph {
   /** The look by its style, and its own. */
   style: Look;
   readonly own: Look;
-  /** The state of its end. Without an end the paragraph goes on in the next one. */
+  /** The state of its end. Without an end the paragraph continues in the next one. */
   end: "seen" | "hidden" | "joined";
 }
 
@@ -64,7 +64,7 @@ interface Story {
   readonly counts: NextLabel[];
   /** The look of the words that are read. */
   run: Look;
-  /** The words of paragraphs that go on in the next one. */
+  /** The words of paragraphs that continue in the next one. */
   carried: string;
   /** True for each open field that has still to come to its result, which people see. */
   readonly fields: boolean[];

@@ -92,7 +92,7 @@ export function message(role: "user" | "assistant", given: unknown) {
   if (given === null || given === "") return null;
   const whole = typeof given === "string" ? redacted(given) : JSON.stringify(redactedIn(given));
   const bytes = Buffer.from(whole.slice(0, MOST_MESSAGE_BYTES)).subarray(0, MOST_MESSAGE_BYTES);
-  // A stream may go on, so a character that is cut in half is left out.
+  // A stream may continue, so a character that is cut in half is left out.
   const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
   const end = role === "assistant" ? { finish_reason: "stop" } : {};
   return { stringValue: JSON.stringify([{ role, parts: [{ type: "text", content }], ...end }]) };

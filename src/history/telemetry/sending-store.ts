@@ -89,7 +89,7 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
 
   return {
     /**
-     * An exec is over. If it is a part of an ask that began elsewhere, it has no trace of its
+     * An exec has ended. If it is a part of an ask that began elsewhere, it has no trace of its
      * own.
      */
     ended(session: string, exec_id: string): void {

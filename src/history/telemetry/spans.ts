@@ -60,7 +60,7 @@ export function* spansOf({ session, forkedAfter, texts, only }: Exporting): Gene
   }
 }
 
-/** True for what was over when the session was forked: it is its parent's. */
+/** True for what had ended when the session was forked: it is its parent's. */
 function isCopied({ forked_from, created_at }: SessionDescription, ended_at: number | null): boolean {
   return forked_from !== null && ended_at !== null && ended_at <= created_at;
 }

@@ -137,7 +137,7 @@ function optionsOf(
     ...(request.conversation === undefined ? {} : { sessionId: request.conversation }),
     maxRetries: 0,
     timeoutMs: NO_SDK_TIMEOUT_MS,
-    // A conversation that goes on where a server keeps it would be lost with the server's copy.
+    // A conversation that continues where a server keeps it would be lost with the server's copy.
     disableContinuation: true,
     // pi-ai keeps a WebSocket for minutes after a request of a conversation, and the process would
     // wait for it.

@@ -123,7 +123,7 @@ const CANCELLED = failure("cancelled", "cancelled while waiting for the server")
 
 /**
  * Resolves with true if the server is not known to be away, or if it is this call's turn to ask it;
- * false if the patience is over.
+ * false if the patience has run out.
  */
 async function turn(server: Server, address: string, patience: Patience, signal: AbortSignal): Promise<boolean> {
   if (!server.away || leftOf(server.away, patience) <= 0) return server.away === null;

@@ -40,7 +40,7 @@ function isDraft(other: Place, last: Place, text: string): boolean {
 }
 
 /**
- * The beginning of a turn that the model has invented: behind its answer it goes on with what
+ * The beginning of a turn that the model has invented: behind its answer it continues with what
  * others may say.
  */
 const INVENTED =

@@ -22,7 +22,9 @@ export interface RetryTimes {
 export interface RetryOptions extends RetryTimes {
   /** Default 3. */
   readonly maxRetries?: number;
-  /** When the time of the call is over, on the clock's monotonic scale: no wait goes beyond it. */
+  /**
+   * When the time of the call has ended, on the clock's monotonic scale: no wait goes beyond it.
+   */
   readonly deadline: number;
   readonly signal: AbortSignal;
 }

@@ -60,7 +60,7 @@ export interface Unanswered {
   readonly args: unknown;
   /** Its starts, the first one first: a call that died before its exec was stored is run again. */
   readonly starts: readonly StartEntry[];
-  /** No user or assistant has said anything since: the turn can go on from its result. */
+  /** No user or assistant has said anything since: the turn can continue from its result. */
   readonly isTail: boolean;
   /** Pi stopped it when it left the session, and has a result that says so. */
   readonly isStopped: boolean;

@@ -45,7 +45,7 @@ export function openBranchSessions({ store, open, newId, clock }: BranchSessions
     // They are replaced when the fork is opened.
     const settings = (parent: SessionRow) => parent.settings;
     const fork = { id: newId(), name: null, origin: "pi", checkpoint, at: clock.now(), settings } as const;
-    // The branch tells of the ask that the checkpoint lies in, if it is over: it is not to be gone on with in a fork.
+    // The branch tells of the ask that the checkpoint lies in, if it has ended: it is not to be continued in a fork.
     const { id } = await forkSession(store.unmirrored, session, { ...fork, endsAsk: true });
     made = { id, head: checkpoint };
     current = await open(id);
@@ -82,7 +82,7 @@ export function openBranchSessions({ store, open, newId, clock }: BranchSessions
     /** Closes the session. A session made here in which nothing ran is dropped. */
     close,
     /**
-     * The session at the state of the branch: the open one or the one that the branch names. If that one has gone on
+     * The session at the state of the branch: the open one or the one that the branch names. If that one has continued
      * elsewhere, or another process holds it, a fork of it is opened.
      *
      * @param isReset the state is about to be replaced: if it is lost, a new session does as well

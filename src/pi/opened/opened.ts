@@ -151,7 +151,7 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
   };
 }
 
-/** The settings that are kept with the session, so that the command can go on with it. */
+/** The settings that are kept with the session, so that the command can continue it. */
 function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
   const { delivery: _, roots = [], ...recorded } = recordedOf(settings);
   const kept = { ...recorded, ...given({ model: model ?? undefined }), roots: [cwd, ...roots] };

@@ -78,7 +78,7 @@ export function ourCompaction(
   return compactionWith(manifest(foldedBefore(wish, branch, ids), by, ids), wish, branch);
 }
 
-/** The last one that we make, for a conversation that goes on without our tools; null if it would summarize nothing. */
+/** The last one that we make, for a conversation that continues without our tools; null if it would summarize nothing. */
 export function lastCompaction(
   wish: CompactionWish,
   branch: readonly BranchEntry[],

@@ -32,7 +32,7 @@ export function manifest(folded: readonly Folded[], by: ListBounds, ids: ObjectI
   return listed(head, folded, by, ids);
 }
 
-/** The same for a conversation that goes on without our tools: it names none of them. */
+/** The same for a conversation that continues without our tools: it names none of them. */
 export function farewell(folded: readonly Folded[], by: ListBounds, ids: ObjectIds): string {
   const head = [`[${countOf(folded)} were left out to save room. Their prompts and texts, newest first:]`];
   return listed(head, folded, by, ids);

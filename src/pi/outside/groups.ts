@@ -61,7 +61,7 @@ export function turnsOf(groups: readonly Group[]): readonly (readonly Group[])[]
     hasPrompt ||= isPrompt;
     turns.at(-1)?.push(group);
   }
-  // The turn behind which no prompt stands here may go on.
+  // The turn behind which no prompt stands here may continue.
   return turns.slice(0, -1);
 }
 

@@ -80,7 +80,7 @@ export async function recordedAnswer(
   return own ?? (shown && { success: shown.success, ...jsonOf(shown) });
 }
 
-/** The rest of a call whose exec is over; null: nothing. @throws RlmError of the store */
+/** The rest of a call whose exec has ended; null: nothing. @throws RlmError of the store */
 export async function restOf(store: Store, tool: Tool, args: unknown, exec: RecordedExec): Promise<Rest | null> {
   const { complete, ask } = exec;
   return complete && !ask ? tool.next(args, await recordedCall(store, exec, complete)) : null;

@@ -32,7 +32,7 @@ type Recovered =
 /**
  * Finishes the interrupted calls of the branch.
  *
- * @returns true if the turn can go on by a call at the branch's end, and the user wants Pi to go on by itself
+ * @returns true if the turn can continue by a call at the branch's end, and the user wants Pi to continue by itself
  */
 export async function recover(branch: OnBranch): Promise<boolean> {
   const seen = branch.view();
@@ -47,7 +47,7 @@ export async function recover(branch: OnBranch): Promise<boolean> {
  * Gives calls of our tools that an earlier process began, and that have no result, their real one: what the store has is
  * put in place, what is unfinished is finished (semantics 34, 35).
  *
- * @returns how many calls at the branch's end were answered, by which the turn can go on
+ * @returns how many calls at the branch's end were answered, by which the turn can continue
  */
 async function recoverCalls(parts: Recovering, { unanswered }: BranchView): Promise<number> {
   const notify: PiContext["ui"]["notify"] = (text, type) => parts.context().ui.notify(text, type);
@@ -64,7 +64,7 @@ async function recoverCalls(parts: Recovering, { unanswered }: BranchView): Prom
       }
       const isTail = insert(parts, call, recovered.outcome);
       if (isTail) atTail += 1;
-      // If the turn has gone on since, every start would say the same.
+      // If the turn has continued since, every start would say the same.
       if (isTail || recovered.how !== "recorded") notify(lineOf(tool, recovered, call), "info");
     } catch (error) {
       if (parts.runs.hasLeft()) return atTail;
@@ -132,7 +132,7 @@ async function finish(
   const exec_id = records[0]?.exec_id ?? "";
   const work = async (signals: Signals): Promise<ToolEnvelope> => {
     const session = await sessions.interrupted(id);
-    // A load or a change of memory that fails rejects; it is over then, and its record says how.
+    // A load or a change of memory that fails rejects; it has ended then, and its record says how.
     const isOpen = session.unfinished()?.exec_id === exec_id;
     const history = isOpen ? await parts.conversations.before(exec_id) : null;
     const [resumed] = await Promise.allSettled([history && session.resume({ ...signals, history })]);
@@ -156,7 +156,7 @@ async function finish(
   return { how: "finished", outcome: { ...outcome, details }, kept };
 }
 
-/** Does what is left of a call after the exec that is over; null: nothing. */
+/** Does what is left of a call after the exec that has ended; null: nothing. */
 async function goOn(
   { current, runs, context, view }: Recovering,
   tool: Tool,
@@ -173,7 +173,7 @@ async function goOn(
 /** The process may have died between the store's commit and the entry that mirrors it. */
 function mirrorEnd({ actions, view }: Recovering, { complete, session, checkpoint }: RecordedExec): void {
   const { completed, starts } = view();
-  // The branch may have gone on from another state since.
+  // The branch may have continued from another state since.
   if (!complete || completed.has(complete.exec_id) || starts.at(-1)?.exec_id !== complete.exec_id) return;
   actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
 }

@@ -3,7 +3,7 @@ export interface Departure {
   /** Aborts when what runs is to be suspended. */
   readonly suspended: AbortSignal;
   suspend(): void;
-  /** Lets what runs go on although Pi leaves. */
+  /** Lets what runs continue although Pi leaves. */
   goOn(): void;
   hasLeft(): boolean;
   /** True if Pi has told that it is about to leave. */
@@ -13,7 +13,7 @@ export interface Departure {
   grace(): number | null;
 }
 
-/** ms that a call which Pi has aborted goes on: it was about to leave the session, or may be about to quit. */
+/** ms that a call which Pi has aborted continues: it was about to leave the session, or may be about to quit. */
 const DEPARTING_MS = 5_000;
 const QUITTING_MS = 1_000;
 

@@ -3,9 +3,9 @@ export interface LeftRun {
   readonly tool: string;
   /** Belay's session that it runs in; null before it has begun. */
   session(): string | null;
-  /** Resolves when it is over, and its session closed. */
+  /** Resolves when it has ended, and its session closed. */
   readonly done: Promise<void>;
-  /** True if it is not finished, and goes on when Pi comes back to its session. */
+  /** True if it is not finished, and continues when Pi comes back to its session. */
   isSuspended(): boolean;
   cancel(): boolean;
   suspend(): void;
@@ -28,7 +28,7 @@ export const leftRuns = (): readonly LeftRun[] => [...runs];
 /** The call that runs on in this session of Belay's. */
 export const leftRunIn = (session: string): LeftRun | undefined => leftRuns().find((run) => run.session() === session);
 
-/** Keeps a call until it is over. */
+/** Keeps a call until it has ended. */
 export function keepLeftRun(run: Omit<LeftRun, "done">, done: Promise<void>): void {
   const tell = (over: LeftRun | null) => {
     for (const listener of [...listeners]) listener(over);
@@ -44,7 +44,7 @@ export function keepLeftRun(run: Omit<LeftRun, "done">, done: Promise<void>): vo
   tell(null);
 }
 
-/** Calls the listener when a call begins to run on, or is over, until the returned function is called. It must not throw. */
+/** Calls the listener when a call begins to run on, or has ended, until the returned function is called. It must not throw. */
 export function watchLeftRuns(listener: (over: LeftRun | null) => void): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);

@@ -44,10 +44,10 @@ export interface Runs {
   suspend(): void;
   /** Pi is about to leave the session: what it aborts from now on is not cancelled. */
   departs(): void;
-  /** Pi stays on the session. Resolves when a call that it has stopped is over. */
+  /** Pi stays on the session. Resolves when a call that it has stopped has ended. */
   stays(): Promise<void>;
   /**
-   * Pi has left the session. What runs is suspended; with `mayGoOn` a call goes on, and is returned. Recovery does not: it is
+   * Pi has left the session. What runs is suspended; with `mayGoOn` a call continues, and is returned. Recovery does not: it is
    * begun anew when Pi is back.
    */
   leave(

@@ -149,7 +149,7 @@ function staying(sent: Switched): readonly string[] {
 
 const OURS = tools.map(({ name }) => name);
 
-/** The failure of what has to wait until a call is over. */
+/** The failure of what has to wait until a call has ended. */
 export function isRunning(tool: string): RlmError {
   return new RlmError("exec_unfinished", `${tool} is running`, {
     suggestion: "Wait for it, or end it with /rlm cancel.",

@@ -42,7 +42,7 @@ async function having<T extends Parameters<typeof objectRow>[0] & Pick<SaidObjec
   for (const object of words === "" ? [] : objects) {
     const all = `${objectRow(object).join(" ")} ${object.text()}`.toLowerCase();
     if (wanted.every((word) => all.includes(word))) found.push(object);
-    // A context may be large, and Pi goes on meanwhile.
+    // A context may be large, and Pi continues meanwhile.
     await setImmediate();
   }
   return words === "" ? objects : found;

@@ -24,7 +24,7 @@ export interface WidgetClock {
 }
 
 const KEY = "rlm";
-/** The seconds go on while all sub-calls are waited for. */
+/** The seconds continue while all sub-calls are waited for. */
 const TICK_MS = 1000;
 
 /**

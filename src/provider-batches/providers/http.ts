@@ -61,7 +61,7 @@ interface AccountHttp {
   clean(words: string): string;
 }
 
-/** @param stop cuts requests off, unless they go on */
+/** @param stop cuts requests off, unless they continue */
 export function httpOf(account: BatchAccount, stop?: AbortSignal): AccountHttp {
   const clean = (words: string) => wordsOf(account, words);
   const failed: Failed = ([method, url], problem, status = null) =>

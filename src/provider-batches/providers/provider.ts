@@ -67,8 +67,8 @@ export interface BatchClient {
   fence?(file: string): Promise<void>;
   look(batch: string): Promise<Look>;
   /**
-   * The rows of a batch that is over, in pieces and in any order; null: the provider does not keep
-   * them any more.
+   * The rows of a batch that has ended, in pieces and in any order; null: the provider does not
+   * keep them any more.
    */
   results(batch: string): Promise<AsyncIterable<readonly ResultRow[]> | null>;
   cancel(batch: string): Promise<void>;
@@ -103,7 +103,7 @@ export interface LostBatch extends Pick<ProviderBatch, "id" | "requests" | "file
 
 export type Found =
   | { readonly kind: "found"; readonly batch: string }
-  /** A batch that goes on could be it; it says so when it is over. */
+  /** A batch that continues could be it; it says so when it has ended. */
   | { readonly kind: "maybe" }
   | { readonly kind: "none" };
 

@@ -69,8 +69,8 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
   return {
     offer,
     async work({ concurrency, signal }, attempt, dead) {
-      // pg-boss takes a job whose signal aborts for ended while its try goes on: tries are counted
-      // and awaited here.
+      // pg-boss takes a job whose signal aborts for ended while its try continues: tries are
+      // counted and awaited here.
       const tries = new PQueue({ concurrency });
       const trying = async ([job]: JobWithMetadata[]): Promise<void> => {
         const tried = job && triedOf(job);

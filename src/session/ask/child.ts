@@ -21,7 +21,7 @@ const CHILD_TURNS = 10;
 
 /**
  * Answers a call with context, by the ask of a child. A child is asked at most once. So an ask that an earlier process left
- * open is resumed, and one that is over answers with its record.
+ * open is resumed, and one that has ended answers with its record.
  *
  * @param settings with the level of thinking of the call. @param signals for the child: `signal` aborts with an RlmError that says why
  * @throws RlmError if the store fails: the call has no answer then, and is to be made again
@@ -36,7 +36,7 @@ export async function askChild(
     return endOf(await askOnce(session, request, settings, signals), request, signals);
   } catch (error) {
     if (!(error instanceof RlmError) || !isFailureCode(error.code)) throw error;
-    // What cannot go on is not left to be resumed.
+    // What cannot continue is not left to be resumed.
     await session.discard();
     return { ok: false, error: failure(error.code, error.message, { suggestion: error.suggestion }) };
   }

@@ -20,7 +20,7 @@ type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "en
   readonly answer: Json;
 };
 
-/** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
+/** ▣ Records that a process continues the session's open ask. Its recorded replies are not asked for again. */
 export async function resumeOfAsk(setup: SessionParts): Promise<void> {
   const ask = askIn(setup.state());
   const work = openWork(setup, ask.start.exec_id);

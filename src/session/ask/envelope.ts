@@ -36,7 +36,7 @@ export function factsOf(setup: SessionParts, ask: AskRecords, trajectory: boolea
   return { session_id: setup.row.id, ask, budget: leftOf(setup), context: covered, trajectory };
 }
 
-/** The envelope of an ask that is over, from its records. */
+/** The envelope of an ask that has ended, from its records. */
 export function askEnvelope(facts: AskFacts): AskEnvelope {
   const { complete } = facts.ask;
   if (!complete?.success) return failed(facts, complete?.error_code ?? "no_answer", complete?.error_message ?? "");

@@ -14,7 +14,7 @@ import { keepReply, keepTurn, sendTurn } from "./turn.ts";
 
 /**
  * Runs an ask to its end, or to the point where it is suspended. The next step follows from the ask's records alone, so
- * going on after a crash is the same loop: `nextStep` gives a turn or cell that was interrupted again.
+ * continuing after a crash is the same loop: `nextStep` gives a turn or cell that was interrupted again.
  *
  * @param isResumed an earlier call, perhaps in another process, has begun the ask
  */

@@ -9,7 +9,7 @@ interface NamedModels {
   readonly sub_model: string;
 }
 
-/** Decides which models an ask may go on with. */
+/** Decides which models an ask may continue. */
 export interface AskModels {
   /** Returns the names to keep with the ask, signed with the user's key if there is one. */
   sign(models: NamedModels): Json;
@@ -21,7 +21,7 @@ export interface AskModels {
 const SUBJECT = "models of an ask";
 
 /**
- * Says which models an ask may go on with. Its records only name them: a store may come from another user, and the opener's
+ * Says which models an ask may continue. Its records only name them: a store may come from another user, and the opener's
  * keys would pay for what it names.
  *
  * @param hasAll the host gives models by a registry of its own, such as Pi's

@@ -63,7 +63,7 @@ export function warningForModel(warning: string): string {
   return sentence === null || sentence === detail ? warning : `${code}: ${sentence}`;
 }
 
-/** @param detail the checkpoint, and `after 2 of 5 sub-calls`; it is from before the cell if no call was over */
+/** @param detail the checkpoint, and `after 2 of 5 sub-calls`; it is from before the cell if no call had ended */
 function restored(detail: string): string {
   const [, done = "0", all = "0"] = / after (\d+) of (\d+) sub-calls$/.exec(detail) ?? [];
   const when = done === "0" ? "before this cell" : `when ${done} of ${all} sub-calls of this cell were answered`;

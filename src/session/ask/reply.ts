@@ -140,7 +140,7 @@ function sourceOf({ cells: [first] }: Reply): string | undefined {
 }
 
 /**
- * The end of a reply in the protocol of fenced blocks: after its first block of JavaScript. Models go on after the block and
+ * The end of a reply in the protocol of fenced blocks: after its first block of JavaScript. Models continue after the block and
  * invent its output. null: there is nothing behind it.
  */
 export function endOfFirstCell(text: string): number | null {

@@ -140,7 +140,7 @@ function reported(open: SharedBudget, tell: () => void): SharedBudget {
 /** A child that is aborted first ends its own calls, and keeps what they were charged. */
 const CHILD_OFF_MS = 10_000;
 
-/** @param from what the exec goes on from; null: it is new */
+/** @param from what the exec continues from; null: it is new */
 export function openOnce({ setup, recorder }: Pick<Work, "setup" | "recorder">, from: Continuation | null): OnceCalls {
   const { env, row, rules } = setup;
   const suspended = from?.suspended ?? null;

@@ -13,7 +13,7 @@ import type { Work } from "./work.ts";
 interface CellBudget {
   /** No model of the session was asked before it. */
   readonly isFirst: boolean;
-  /** It was ended because the time of the budget was over. */
+  /** It was ended because the time of the budget had run out. */
   readonly isOut: boolean;
 }
 

@@ -104,7 +104,7 @@ async function keepEnded(cell: EndedCell): Promise<ExecEnvelope> {
   }
 }
 
-/** True if the exec was suspended, or if it belongs to a job whose store failed: a later process goes on where the store is. */
+/** True if the exec was suspended, or if it belongs to a job whose store failed: a later process continues where the store is. */
 function isLeftOpen({ work, signals, over }: EndedCell): boolean {
   const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
   return isGivenBack || (signals.suspend?.aborted === true && over.lost !== null);
@@ -287,7 +287,7 @@ function isForModel({ row }: SessionParts, request: CellRequest): boolean {
   return request.kind === "cell" && (request.ask !== undefined || isOfAgent);
 }
 
-/** The start of a new exec, or the place from which an interrupted one goes on. */
+/** The start of a new exec, or the place from which an interrupted one continues. */
 function beginningOf(
   { work, request, wantsWhole }: CellRun,
   { state, facts }: Pick<Beginning["input"], "state" | "facts">,

@@ -6,7 +6,7 @@ import type { Start } from "../journal/records.ts";
 import type { GivenHistory } from "../machine/context-message.ts";
 import type { Work } from "./work.ts";
 
-/** The conversation in which an exec runs. It stays the same until the exec is over. */
+/** The conversation in which an exec runs. It stays the same until the exec has ended. */
 export interface ExecHistory {
   /** `null` if there is none. */
   readonly given: GivenHistory | null;

@@ -25,7 +25,7 @@ export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
   return [...new Set(ids)].reverse();
 }
 
-/** The records of an exec from which it goes on. */
+/** The records of an exec from which it continues. */
 type Recorded = Pick<ExecRecords, "calls" | "results"> & Partial<Pick<ExecRecords, "running" | "suspended">>;
 
 /** The continuation of an exec from one of its checkpoints. @throws RlmError `checkpoint_lost` if the records do not fit */
@@ -116,7 +116,7 @@ export async function giveUpCalls(
 
 /**
  * The machine that an exec begins in: the session's.
- * @param isScratch another machine at the same position, which the session does not go on with
+ * @param isScratch another machine at the same position, which the session does not continue
  */
 export function openAtState({ setup: { guest }, recorder }: Work, isScratch: boolean): Promise<Machine> {
   const position = positionOf(recorder.state());

@@ -93,7 +93,7 @@ async function thinEnds({ setup, recorder }: Work): Promise<void> {
   if (old.length > 0 && !rules.keepSteps && row.origin !== "pi") space.grown(await env.store.thin(row.id, old));
 }
 
-/** The checkpoints within the exec, which go when it is over. */
+/** The checkpoints within the exec, which go when it has ended. */
 function finishedSteps({ setup, recorder }: Work): readonly string[] {
   const { last } = recorder.state().account;
   return setup.rules.keepSteps || !last ? [] : stepsOf(last);

@@ -36,7 +36,7 @@ export async function whileLeased<T>(
   try {
     return await work({ ...asked, suspend: suspend.signal });
   } finally {
-    // Whatever became of the exec here, another process may have gone on with it.
+    // Whatever became of the exec here, another process may have continued it.
     if (lost.aborted) {
       await setup.guest.end();
       lost.throwIfAborted();
@@ -94,7 +94,7 @@ export async function giveUpInterrupted(setup: SessionParts): Promise<void> {
   await work.recorder.commit([...charged, complete], { drop: setup.rules.keepSteps ? [] : stepsOf(interrupted) });
 }
 
-/** The work of an exec that begins or goes on. */
+/** The work of an exec that begins or continues. */
 export function openWork(setup: SessionParts, exec_id: string): Work {
   const recorder = openRecorder(setup, exec_id);
   return { setup, recorder, exec_id, startedAt: setup.patience.time.monotonic(), events: [] };

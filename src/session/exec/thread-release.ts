@@ -113,7 +113,7 @@ function over({ state }: WaitingExec, end: CellEnd, lost: string): Over {
   return { kind: "over", end, state, lost, whole: null, asides: [] };
 }
 
-/** The state from which an exec goes on whose machine was given up. */
+/** The state from which an exec continues whose machine was given up. */
 interface Released {
   readonly step: KeptStep;
   readonly exec: WaitingExec;

@@ -151,7 +151,7 @@ export function resumeOf(
   open: readonly ToolCall[],
   running: ExecRecords["running"] = [],
 ): Resume {
-  // A call that a child answers goes on where it was.
+  // A call that a child answers continues where it was.
   const isAgain = (call: ToolCall) =>
     setup.rules.onRestart === "fail"
       ? setup.answers.resumes?.(call) === true

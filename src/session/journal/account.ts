@@ -45,13 +45,13 @@ export interface Account {
   readonly sources: readonly CellSource[];
   /** Packed ranges of P that cells were given since the last load. */
   readonly given: readonly string[];
-  /** The newest exec, whether it is over or not. */
+  /** The newest exec, whether it has ended or not. */
   readonly last: ExecRecords | null;
   /** The newest calls that have keys, the oldest first. */
   readonly keyed: readonly KeyedExec[];
   /** Answers that the newest exec takes over. */
   readonly reusable: ReusableAnswers;
-  /** The newest ask, whether it is over or not. `last` is never the ask itself. */
+  /** The newest ask, whether it has ended or not. `last` is never the ask itself. */
   readonly ask: AskRecords | null;
   /** The newest record. */
   readonly newest: Newest;
@@ -86,7 +86,7 @@ export interface CellSource {
 
 /** The records of an ask: those of its turns and cells lie between its own two. */
 export interface AskRecords extends Pick<ExecRecords, "start" | "resumes" | "complete"> {
-  /** Turns and cells that are over, in journal order. */
+  /** Turns and cells that have ended, in journal order. */
   readonly execs: readonly ExecRecords[];
 }
 
@@ -175,7 +175,7 @@ function reusedAfter({ reused }: Account["totals"], record: ToolResult): Pick<Se
   return { reused: { answers: answers + 1, tokens: tokens + taken.tokens, cost_usd: cost_usd + taken.cost_usd } };
 }
 
-/** An exec with the call that began it, or went on with it. */
+/** An exec with the call that began it, or continued it. */
 export interface KeyedExec extends CallKey {
   readonly exec_id: string;
 }

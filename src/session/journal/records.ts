@@ -77,7 +77,7 @@ export interface Resume {
   readonly resent: readonly string[];
   /** Ids of such calls that are answered with `process_restarted`. */
   readonly failed: readonly string[];
-  /** The call that went on with it, if its host gave it a key. */
+  /** The call that continued it, if its host gave it a key. */
   readonly call?: CallKey;
   readonly at: number;
 }

@@ -12,9 +12,9 @@ export interface CoverageCount extends CoverageNotes {
   /** The cell was given this range of P: in a hit of a search it is `ranked`. */
   given(start: number, end: number, set: Given): void;
   begin(): void;
-  /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
+  /** An exec continues with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
   resume(kept: Json): void;
-  /** Returns the coverage so far, with which a resume goes on. @param over the end of the exec; `null` if it waits for calls */
+  /** Returns the coverage so far, with which a resume continues. @param over the end of the exec; `null` if it waits for calls */
   kept(over: CellOver | null): { readonly [field: string]: Json } | null;
 }
 

@@ -10,7 +10,7 @@ import type { CheckpointRow, NewCheckpoint } from "../../store/index.ts";
 
 /**
  * The images of one machine, one after the other, and which one the next is based on. A step is based on the checkpoint before
- * it. The end of an exec is based on the end before it, so that steps can go when the exec is over. So is a step if the way back
+ * it. The end of an exec is based on the end before it, so that steps can go when the exec has ended. So is a step if the way back
  * has become long.
  */
 export interface ImageChain {

@@ -30,7 +30,7 @@ export function openLines(text: LineText): { in(read: string): Iterable<Range> }
       const { lines, once } = known;
       const pieces = read.replaceAll('\\"', '"').split(BREAKS);
       const isAt = (line: number, piece: number) => holds(pieces[piece], lines[line]);
-      // The last piece of the run that was found last, and its line: what goes on with the run gives the same range.
+      // The last piece of the run that was found last, and its line: what continues the run gives the same range.
       let found = { at: -1, number: -1 };
       for (const [at, piece] of pieces.entries()) {
         const number = once.get(withoutMarks(piece)) ?? TWICE;

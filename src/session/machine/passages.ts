@@ -64,7 +64,7 @@ export function openPassages(text: PassageText) {
 
   return {
     note,
-    /** The passages of a prompt, as ranges of P: each goes on to both sides while prompt and P are the same. */
+    /** The passages of a prompt, as ranges of P: each continues to both sides while prompt and P are the same. */
     *in(prompt: string): Iterable<Range> {
       if (prompt.length < PLACE_UNITS) return;
       learn();
@@ -82,7 +82,7 @@ export function openPassages(text: PassageText) {
         const units = sameFor(text, prompt, at, start);
         yield [start - sameBefore(text, prompt, at, start, at - before), start + units];
         before = at;
-        // If P repeats itself, the text that was given may be another one, which goes on beyond this end.
+        // If P repeats itself, the text that was given may be another one, which continues beyond this end.
         at += Math.max(units - PLACE_UNITS + 1, PLACE_UNITS / 2);
         hash = hashOf(prompt, at);
       }

@@ -196,7 +196,7 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
 
 /**
  * Returns records that end the ask in which the newest checkpoint lies: at the parent's head
- * those that the parent has behind it, if its ask is over. Its last turn leaves no checkpoint.
+ * those that the parent has behind it, if its ask has ended. Its last turn leaves no checkpoint.
  */
 async function endOfAsk(
   store: Pick<Store, "journal">,

@@ -45,7 +45,7 @@ export interface SharedBudget extends RequestBudget {
    * a child gets its own when its call is made.
    */
   atMost(left: RemainingBudget): RemainingBudget;
-  /** Resolves once a request in flight is over, of whatever level; null: there is none. */
+  /** Resolves once a request in flight has ended, of whatever level; null: there is none. */
   settled(): Promise<void> | null;
 }
 
@@ -121,7 +121,7 @@ interface Level {
   held(): Amount;
   /** Returns the requests that waited for those in flight until they were given up; `null` if none did. */
   heldBack(): HeldBack | null;
-  /** Resolves once a request in flight is over; `null` if there is none. */
+  /** Resolves once a request in flight has ended; `null` if there is none. */
   settled(): Promise<void> | null;
   /** Waits for requests in flight until the estimate fits; who has waited longest is served first. */
   hold(callId: string, estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;

@@ -22,11 +22,11 @@ export function timeOf(timeout_ms: number, { timeLeft }: Pick<CallContext, "time
   return { wholeMs, leftMs: Math.max(0, wholeMs - taken), isOwn: timeout_ms <= most };
 }
 
-/** Ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
+/** Ends a child before its answer. A child that is suspended is not ended: it continues its parent. */
 export interface ChildStop extends Disposable {
   /** Its reason is an RlmError. */
   readonly signal: AbortSignal;
-  /** Says why the call has no answer, if its time is over or it was cancelled. */
+  /** Says why the call has no answer, if its time has run out or it was cancelled. */
   why(): SubCallError;
 }
 

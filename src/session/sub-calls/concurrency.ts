@@ -97,7 +97,7 @@ function disposedOnce(dispose: () => void): Disposable {
   };
 }
 
-/** Finds the gate of a call: that of its batch, or of the session. It is left when the call is over. */
+/** Finds the gate of a call: that of its batch, or of the session. It is left when the call has ended. */
 export type GateOf = (callId: string, request: SubCallRequest) => CallGate;
 
 interface CallGate extends Disposable {

@@ -88,7 +88,7 @@ async function denialOf(
   }
 }
 
-/** Runs the function until it has answered, or until its time or that of the session is over, or the exec is. */
+/** Runs the function until it has answered, or until its time or that of the session has ended, or the exec is. */
 async function run(
   { id, name, given }: Called,
   args: Arguments,

@@ -9,7 +9,7 @@ interface Fan {
   /** The text that all of them begin with: system prompt and prompt. */
   beginning: string;
   calls: number;
-  /** Aborts when the answer of the call that went ahead begins, or when that call is over. null: none has gone. */
+  /** Aborts when the answer of the call that went ahead begins, or when that call has ended. null: none has gone. */
   ahead: AbortSignal | null;
 }
 

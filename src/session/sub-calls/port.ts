@@ -29,9 +29,9 @@ export interface Answers {
   repeatable(call: PendingCall): boolean;
   /** The effects of a call's function; undefined: the call is not one of a function. Absent: there are no functions. */
   effectsOf?(call: Pick<PendingCall, "name">): ToolCall["effects"] | undefined;
-  /** True if requests of an interrupted call wait for a provider's batch: it goes on with them. Absent: none do. */
+  /** True if requests of an interrupted call wait for a provider's batch: it continues them. Absent: none do. */
   isUnderWay?(callId: string): Promise<boolean>;
-  /** True if an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */
+  /** True if an interrupted call continues where it was, by a child, whatever is done with other calls. Absent: none does. */
   resumes?(call: Pick<PendingCall, "name" | "args">): boolean;
   /** Ends the child of a call that is given up, and answers what it has spent; null: it has none. Absent: there are no children. */
   discard?(call: PendingCall): Promise<Answered | null>;
@@ -55,9 +55,9 @@ export interface CallContext {
    * of the run is on disk. The signal aborts when the run is given up: the exec ends, is cancelled, or has waited long enough.
    */
   hold(): Promise<AbortSignal>;
-  /** Aborted when the exec is suspended, together with `signal`: a call that can go on later is to stop, and not to end. */
+  /** Aborted when the exec is suspended, together with `signal`: a call that can continue later is to stop, and not to end. */
   readonly suspend: AbortSignal | undefined;
-  /** Aborted when the session's time is over. */
+  /** Aborted when the session's time has run out. */
   readonly timeOver: AbortSignal;
   /** The conversation that the exec's cell reads; null: there is none. */
   readonly history: Context | null;

@@ -57,7 +57,8 @@ export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | n
 
   function close(wait: OpenWait): void {
     open.delete(wait);
-    // A wait that was told may go on after one more request: its end is told with the next report.
+    // A wait that was told may continue after one more request: its end is told with the next
+    // report.
     if (open.size > 0 || told) return;
     telling?.abort();
     telling = null;

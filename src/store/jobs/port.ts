@@ -140,7 +140,7 @@ export interface NewRun {
 }
 
 export interface RunRow extends NewRun {
-  /** `paused`: nobody begins a job; those that run go on. */
+  /** `paused`: nobody begins a job; those that run continue. */
   readonly state: "open" | "paused";
   /** Why it is paused, such as `budget`. */
   readonly why: string | null;
@@ -194,7 +194,7 @@ export interface JobRow extends JobKey, Omit<NewJob, "input"> {
   /** Id of the ticket by which it was tried last. */
   readonly ticket: string | null;
   readonly fence: number;
-  /** Image format of the build that began it; another build cannot go on with it. null: it has no image. */
+  /** Image format of the build that began it; another build cannot continue it. null: it has no image. */
   readonly engine: string | null;
   /** `provider/id` of calls that name none, if it is another one than the run's; `null`: the run's. */
   readonly model: string | null;

@@ -32,7 +32,7 @@ export async function gc(server: Server, leases: Leases, own: Dialect, rule: GcR
   return { ...dropped, bytes: rule.dryRun ? 0 : Math.max(0, before - (await sizeOf(server))) };
 }
 
-/** True if nobody has taken the session's lease since. Who wants it now waits until this transaction is over. */
+/** True if nobody has taken the session's lease since. Who wants it now waits until this transaction has ended. */
 async function isStill(sql: Sql, { id, fence }: Past): Promise<boolean> {
   return (await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence)) !== undefined;
 }

@@ -196,7 +196,8 @@ function* refuseOut(which: Statement, label: string): Plan<void> {
 }
 
 /**
- * Drops batches that have been over for long, and what was given up and is over or closed long ago.
+ * Drops batches that have been over for long, and what was given up and has ended or closed long
+ * ago.
  *
  * @param now ms since the epoch
  */

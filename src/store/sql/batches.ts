@@ -60,7 +60,7 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
 }
 
 /**
- * True if a request is not of a job that is over: its request would be paid for, and nobody would
+ * True if a request is not of a job that has ended: its request would be paid for, and nobody would
  * take the answer.
  */
 const IS_WAITED_FOR = sql`(run IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.session = parcels.root

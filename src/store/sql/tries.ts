@@ -14,7 +14,7 @@ import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spe
 export interface Changing {
   /** The clock of the store, ms since the epoch. */
   readonly now: Part;
-  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful; those of requests by batch do only if it is over. */
+  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful; those of requests by batch do only if it has ended. */
   doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean>;
   /** Drops a checkpoint that no session reaches, and the bases that only it needed. */
   dropUnneeded(checkpoint: string): Plan<void>;

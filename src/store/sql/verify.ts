@@ -89,7 +89,7 @@ export function* verifyPage(part: VerifyPart, after: string | null, own: Verifyi
 }
 
 /**
- * Checks a page of a part. Returns the key from which the next one goes on; null: there is none.
+ * Checks a page of a part. Returns the key from which the next one continues; null: there is none.
  * @param findings gets the findings, also those before an error that ends the page
  */
 export function* verify(

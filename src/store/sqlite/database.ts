@@ -18,7 +18,7 @@ export interface Database {
    * `undone` is called.
    */
   write<T>(work: () => Promise<T>, undone?: () => void): Promise<T>;
-  /** Undoes all that `work` writes once it is over. */
+  /** Undoes all that `work` writes once it has ended. */
   tryOut<T>(work: () => Promise<T>): Promise<T>;
   /**
    * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If this rejects, none is kept.

@@ -36,7 +36,7 @@ function* dropPast(
   leases: Leases,
   taken: ReadonlySet<string>,
 ): Plan<Dropped & { readonly gone: readonly string[]; readonly bytes: number }> {
-  // Between the look and the lease another process may have gone on with it.
+  // Between the look and the lease another process may have continued it.
   const going = (yield* pastSessions(rule)).filter(({ id }) => taken.has(id));
   const gone: string[] = [];
   for (const { id } of going) gone.push(...(yield* deleteFamily(id, {})));

@@ -46,7 +46,7 @@ function dueAfter(after: DuePage["after"], { queue, overdueMs, limit }: DuePage,
 /** Holds an amount of the run's before a request is sent. */
 export function* reserve({ run, n, call, attempt, fence, amount }: Hold): Plan<Held> {
   const purse = yield* readRun(run);
-  // A request by batch that an earlier try has made: its hold goes on.
+  // A request by batch that an earlier try has made: its hold continues.
   const known = sql`UPDATE holds SET fence = ${fence} WHERE ${holdOf({ run, n, call, attempt })}`;
   if ((yield* change(known)) > 0) return "held";
   const answer = mayHold(purse, amount);
@@ -82,7 +82,7 @@ const holdOf = ({ run, n, call, attempt }: Pick<Hold, "run" | "n" | "call" | "at
   sql`run = ${run} AND n = ${n} AND call = ${call} AND attempt = ${attempt}`;
 
 /**
- * It is unknown what requests took whose holds an earlier try left. They count in full, permanently. Unless the job is over, holds
+ * It is unknown what requests took whose holds an earlier try left. They count in full, permanently. Unless the job has ended, holds
  * by batch stay: the next try takes them over.
  */
 export function* markDoubtful({ run, n }: JobKey, isOver: boolean): Plan<void> {

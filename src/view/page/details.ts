@@ -161,7 +161,7 @@ function marked(shown: string, query: string): Child[] {
 const nameIn = ({ session }: Pick<Head, "session">) =>
   session.name !== null && /^[^-/][^/]*\//.test(session.name) ? session.name : typedName(session);
 
-/** Lines for a shell that go on from an instant of an exec. @param call its number; 0: none */
+/** Lines for a shell that continue from an instant of an exec. @param call its number; 0: none */
 function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: number) {
   const { session, checkpoints, subject } = head;
   const name = nameIn(head);

@@ -4,7 +4,7 @@ import { h, rest } from "./dom.ts";
 import type { Source } from "./source.ts";
 import { nounOf, type View } from "./view.ts";
 
-/** ms between two reports of a search that goes on. */
+/** ms between two reports of a search that continues. */
 const REPORT = 300;
 
 /**
