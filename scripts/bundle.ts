@@ -47,7 +47,7 @@ const SMALL = ["acorn", "htmlparser2", "ignore", "minisearch", "quickjs-wasi", "
 
 /**
  * Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. Modules of the
- * command are not among them: Pi shares some, and would load SQLite with them. `shared` has those that the list of tools needs too.
+ * command are not among them: Pi shares some, and would load SQLite with them. `shared` has those that help and the list of tools need.
  */
 const TOGETHER = [
   // The command looks at the version of Node before it imports anything that an old one cannot link.
@@ -56,7 +56,7 @@ const TOGETHER = [
   { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
   {
     name: "shared",
-    test: /\/src\/(platform|query)\/|\/builtins\/|\/schema\/(?:compare|pointer)\.ts|usingCtx/,
+    test: /\/src\/(platform|query|settings)\/|\/builtins\/|\/(?:schema\/(?:compare|pointer)|empty-envelope)\.ts|usingCtx/,
     priority: 1,
   },
   { name: "library", test: /\/src\/(session\/)?index\.ts$/ },

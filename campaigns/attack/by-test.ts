@@ -8,7 +8,7 @@ export const BY_TEST: Readonly<Record<string, readonly [file: string, title: str
   "PTH-13": ["tests/src/context/load/roots.test.ts", "a parent folder that was swapped for a symlink"],
   "SNP-08": ["tests/src/store/sqlite.test.ts", "an image of"],
   "SNP-10": ["tests/e2e/crash-faults.test.ts", "whichever operation of the store"],
-  "SNP-11": ["tests/src/store/sqlite.test.ts", "a commit is on disk when it returns"],
+  "SNP-11": ["tests/src/store/sqlite.test.ts", "a commit is on disk when it resolves"],
   "SNP-14": ["tests/src/session/durable.test.ts", "after a crash the store tells"],
   "SNP-18": ["tests/e2e/crash.test.ts", "kills: what killed and resumed"],
   "SNP-19": ["tests/src/session/clock.test.ts", "a clock that jumps backwards"],

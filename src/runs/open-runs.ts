@@ -310,6 +310,8 @@ const QUEUE = "default";
 const NEVER = new AbortController().signal;
 
 const CURES: SubmitCures = {
+  named: (option) => option,
+  leaveOut: (option) => `Leave out ${option}. isNew: true begins another run.`,
   runAll: () => "Submit all inputs.",
   retryChanged: () => 'Run what has changed again: retry: ["changed"]. isNew: true begins another run.',
 };

@@ -39,8 +39,12 @@ interface SubmitOptions extends InputOptions {
   readonly retryChanged?: boolean | undefined;
 }
 
-/** The caller's words for remedies. */
+/** The caller's words for options and remedies. */
 export interface SubmitCures {
+  /** An option of the run. */
+  named(option: "first" | "share" | "queue"): string;
+  /** For an option that the run has already: leave it out. */
+  leaveOut(option: "share" | "queue"): string;
   /** For a part of the inputs, of a run that has others which are not over. */
   runAll(): string;
   /** For known jobs whose inputs have changed. */
@@ -109,7 +113,7 @@ async function checkPart(asked: RunAsked, there: RunRow, { jobs }: Store, known:
   if (others === 0) return;
   const open = amount(others, "further job that is", "further jobs that are");
   const { own } = asked;
-  const part = own.first ? `--first ${own.first}` : choiceText(own);
+  const part = own.first ? `${asked.cures.named("first")} ${own.first}` : choiceText(own);
   throw new RlmError("run_differs", `${part}: the run ${there.name} has ${open} not over`, {
     suggestion: asked.cures.runAll(),
   });
@@ -120,13 +124,14 @@ async function checkPart(asked: RunAsked, there: RunRow, { jobs }: Store, known:
  *
  * @throws RlmError `run_differs`
  */
-function checkSame({ own, queue: asked }: RunAsked, { name, queue, share }: RunRow): void {
+function checkSame({ own, queue: asked, cures }: RunAsked, { name, queue, share }: RunRow): void {
   const isOtherShare = (own.share ?? share) !== share;
   const isOtherQueue = asked !== null && (own.queue ?? queue) !== queue;
   if (!isOtherShare && !isOtherQueue) return;
-  const [flag, is] = isOtherShare ? ["--share", `a share of ${share}`] : ["--queue", `the queue ${queue}`];
-  throw new RlmError("run_differs", `the run ${name} has ${is}, which ${flag} cannot change`, {
-    suggestion: `Leave out ${flag}, or begin another run with --new.`,
+  const option = isOtherShare ? "share" : "queue";
+  const has = isOtherShare ? `a share of ${share}` : `the queue ${queue}`;
+  throw new RlmError("run_differs", `the run ${name} has ${has}, which ${cures.named(option)} cannot change`, {
+    suggestion: cures.leaveOut(option),
   });
 }
 

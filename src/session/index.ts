@@ -4,6 +4,7 @@ export type { AskEnvelope, AskOptions, Citation } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
+export { emptyEnvelope, emptyQueryEnvelope } from "./empty-envelope.ts";
 export type { RecordedAnswers } from "./env.ts";
 export type * from "./events.ts";
 export { loadIntoStore } from "./exec/load.ts";
@@ -15,8 +16,6 @@ export {
   type ExecEnvelope,
   type ExecFailure,
   type ExecSuccess,
-  emptyEnvelope,
-  emptyQueryEnvelope,
   envelope,
   type QueryEnvelope,
   queryEnvelope,

@@ -1,5 +1,5 @@
+import { emptyEnvelope } from "../session/empty-envelope.ts";
 import type { QueryEnvelope } from "../session/index.ts";
-import { emptyEnvelope } from "../session/index.ts";
 import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects } from "./read-objects.ts";
 

@@ -1,6 +1,6 @@
 import { type Builtin, builtins, cellReference } from "../../builtins/index.ts";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../runtime/index.ts";
-import { emptyEnvelope } from "../session/index.ts";
+import { emptyEnvelope } from "../session/empty-envelope.ts";
 import { checkContext, defineTool, type Tool } from "./define.ts";
 
 const LIMIT = { type: "integer", minimum: 1 } as const;

@@ -1,7 +1,7 @@
 import { type Json, RlmError } from "../../runtime/index.ts";
 import { jsonOf } from "../platform/json.ts";
+import { emptyEnvelope } from "../session/empty-envelope.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
-import { emptyEnvelope } from "../session/index.ts";
 import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 

@@ -1,6 +1,6 @@
 import { SEARCH_STRATEGIES } from "../query/index.ts";
+import { emptyEnvelope, emptyQueryEnvelope } from "../session/empty-envelope.ts";
 import type { Session } from "../session/index.ts";
-import { emptyEnvelope, emptyQueryEnvelope } from "../session/index.ts";
 import { checkContext, defineTool, type Signals } from "./define.ts";
 import type { Arguments } from "./parameters.ts";
 

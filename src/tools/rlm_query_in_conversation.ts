@@ -1,6 +1,6 @@
 import { RlmError } from "../../runtime/index.ts";
+import { emptyEnvelope, emptyQueryEnvelope } from "../session/empty-envelope.ts";
 import type { QueryEnvelope } from "../session/index.ts";
-import { emptyEnvelope, emptyQueryEnvelope } from "../session/index.ts";
 import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 import { rlm_query, SECTIONS, sectionsRead } from "./rlm_query.ts";

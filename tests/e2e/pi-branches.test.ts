@@ -74,7 +74,7 @@ played(NEWEST_PI, "variables, memory, helpers and context are those of the branc
   );
   const value = dialog.options?.find((option) => option.endsWith(String(state).slice(-8)));
   pi.send({ type: "extension_ui_response", id: dialog.id, value });
-  await pi.until(({ method, message }) => method === "notify" && String(message).includes("stands at checkpoint"));
+  await pi.until(({ method, message }) => method === "notify" && String(message).includes("is at checkpoint"));
   expect(await walk(scene, pi, "earlier")).toEqual(["root", "right", "forked", "earlier"]);
 
   // A session without RLM has neither state nor entries.

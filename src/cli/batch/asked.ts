@@ -139,6 +139,8 @@ export async function askedRun(
     quiet: args.get(QUIET),
     session: workerSession(settings, null),
     cures: {
+      named: (option) => `--${option}`,
+      leaveOut: (option) => `Leave out --${option}, or begin another run with --new.`,
       runAll: () => `Run them all: \`${lines.whole()}\`. --new begins another run.`,
       retryChanged: () =>
         `Run what has changed again: \`${lines.line("--retry-changed")}\`. ` +

@@ -3,7 +3,7 @@ import { type ExecFailure, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { cutText, inLine, jsonText } from "../../platform/visible.ts";
-import { emptyEnvelope } from "../../session/index.ts";
+import { emptyEnvelope } from "../../session/empty-envelope.ts";
 import type { CallTotals } from "./progress.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";

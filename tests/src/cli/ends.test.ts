@@ -55,7 +55,8 @@ test("a reader that goes away ends the run quietly", async () => {
 test.skipIf(!existsSync("/dev/full")).each(["exec -e 1", "models sonnet"])(
   "a full disk under stdout fails: %s",
   (line) => {
-    const { status, stderr } = spawnSync("sh", ["-c", `${belayLine(line)} > /dev/full`], { encoding: "utf8" });
+    const env = { ...process.env, BELAY_HOME: join(folderWith(), "home") };
+    const { status, stderr } = spawnSync("sh", ["-c", `${belayLine(line)} > /dev/full`], { encoding: "utf8", env });
     expect([status, stderr]).toEqual([1, "belay: stdout cannot be written (ENOSPC)\n"]);
   },
 );

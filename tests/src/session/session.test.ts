@@ -279,9 +279,10 @@ test("an index for search is made in the exec's time, and the next search goes o
 const FRAGILE = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
-    parentPort.on("message", ({ kind }) => {
-      if (kind === undefined) parentPort.postMessage({ kind: "up", baseline: { image: {}, pages: [] } });
-      else if (kind === "open") parentPort.postMessage({ kind: "ready", origin: "baseline:fragile" });
+    const answer = (id, value) => parentPort.postMessage({ id, ok: true, value });
+    parentPort.on("message", ({ id, request: { kind } }) => {
+      if (kind === "begin") answer(id, { kind: "ready", baseline: { image: {}, pages: [] } });
+      else if (kind === "open") answer(id, { kind: "opened" });
       else process.exit(1);
     });
   `)}`,
