@@ -4,7 +4,6 @@ export type { AskEnvelope, AskOptions, Citation } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
-export { emptyEnvelope, emptyQueryEnvelope } from "./empty-envelope.ts";
 export type { RecordedAnswers } from "./env.ts";
 export type * from "./events.ts";
 export { loadIntoStore } from "./exec/load.ts";

@@ -12,4 +12,4 @@ export {
   usualLimit,
   variableOf,
 } from "./settings.ts";
-export { isCollector, type Key, ROWS, SETTINGS, type Setting, type SettingFlag } from "./table.ts";
+export { isCollector, ROWS, SETTINGS, type SettingFlag } from "./table.ts";

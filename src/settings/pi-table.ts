@@ -25,7 +25,7 @@ const tokens = wholeNumber(100, 100_000, "tokens");
 const fileName = v.pipe(v.string(FILES), v.regex(/^[^/\\]{1,100}$/, FILES));
 
 /** The settings that only Pi has, by their keys in belay.json. */
-export const PI_SETTINGS = {
+const PI_SETTINGS = {
   sub_model: {
     schema: v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL)),
     usual: "the model of Pi",

@@ -296,7 +296,7 @@ export function contextMessage(context: Context, indexDir: string): TextMessage 
 }
 
 /** @param messageOf the context as a machine's thread takes it */
-export async function historyText(
+async function historyText(
   history: GivenHistory,
   messageOf: (context: Context) => Promise<TextMessage>,
 ): Promise<HistoryText> {
