@@ -17,8 +17,8 @@ export interface SoakPlan {
 }
 
 /**
- * What stays on the main thread's heap of each thing that was done after the first round. Bytes are those of the round that left
- * the least: a leak is in every round, what V8 compiles meanwhile is in some.
+ * What stays on the main thread's heap of each thing that was done after the first round. They are those of the round that
+ * left the least: a leak is in every round, what V8 compiles and what Node loads meanwhile is in some.
  */
 export interface Growth extends Heap {
   readonly kind: string;
@@ -87,6 +87,8 @@ function growthOf(heaps: readonly Heap[], times: number): Heap {
     bytes: heap.bytes - (heaps[before]?.bytes ?? 0),
     objects: heap.objects - (heaps[before]?.objects ?? 0),
   }));
-  const objects = grown.reduce((sum, one) => sum + one.objects, 0) / grown.length;
-  return { bytes: Math.min(...grown.map(({ bytes }) => bytes)) / times, objects: objects / times };
+  return {
+    bytes: Math.min(...grown.map(({ bytes }) => bytes)) / times,
+    objects: Math.min(...grown.map(({ objects }) => objects)) / times,
+  };
 }
