@@ -25,7 +25,8 @@ export interface Database {
    * @param work learns from `isWriting` if something is written that is not on disk
    */
   together(work: (isWriting: () => boolean) => Promise<void>): Promise<void>;
-  exec(sql: string): void;
+  /** Carries out a statement without an answer. While another process writes, it is asked again. */
+  exec(sql: string): Promise<void>;
   /** Moves all pages of the log into the database, as far as no reader needs them, and cuts the log off. */
   emptyLog(): Promise<void>;
   close(): Promise<void>;
@@ -62,7 +63,7 @@ export function connect(connection: DatabaseSync, log: Log | null): Database {
       }
       return step.value;
     },
-    exec: (sql) => connection.exec(sql),
+    exec: (sql) => patiently(() => connection.exec(sql)),
     async emptyLog() {
       await log?.empty();
       connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");

@@ -53,7 +53,7 @@ const PAGES_OF_A_TURN = 256;
 /** Gives space that is free back to the disk. */
 export async function giveBack(database: Database): Promise<void> {
   for (let free = await freePages(database); free > 0; ) {
-    database.exec(`PRAGMA incremental_vacuum(${PAGES_OF_A_TURN})`);
+    await database.exec(`PRAGMA incremental_vacuum(${PAGES_OF_A_TURN})`);
     await database.endLongTurn();
     const left = await freePages(database);
     if (left >= free) break;

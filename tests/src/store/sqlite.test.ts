@@ -14,6 +14,7 @@ import { pagesAreWhole, readCheckpoint, readImage } from "../../../src/store/sql
 import { all, get, raw, run, sql } from "../../../src/store/sql/sql.ts";
 import { insertCheckpoint } from "../../../src/store/sqlite/checkpoints.ts";
 import { isLocked, openFileLocks } from "../../../src/store/sqlite/file-locks.ts";
+import { giveBack } from "../../../src/store/sqlite/gc.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, META, memoryOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
@@ -62,6 +63,20 @@ test("a process that was killed while it made the database leaves none, and the 
   const folder = folderWith({ "belay.db.new": "half", "belay.db.new-wal": "half" });
   await openDatabase(folder).close();
   expect(readdirSync(folder).toSorted()).toEqual(["belay.db", "locks"]);
+});
+
+test("space is given back once another process has written", async () => {
+  const folder = folderWith();
+  const database = openDatabase(folder);
+  await database.exec("CREATE TABLE large (bytes); INSERT INTO large VALUES (zeroblob(1000000)); DROP TABLE large");
+  using other = new DatabaseSync(join(folder, "belay.db"));
+  other.exec("BEGIN IMMEDIATE");
+  const given = giveBack(database);
+  await delay(50);
+  other.exec("COMMIT");
+  await given;
+  expect(other.prepare("PRAGMA freelist_count").get()).toEqual({ freelist_count: 0 });
+  await database.close();
 });
 
 test.each(["0", "-1", "1.5", '"many"', "8589934592"])(
