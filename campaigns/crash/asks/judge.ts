@@ -21,8 +21,9 @@ function lastingAnswer(stdout: string): string {
   const { session_id, ask_id, execution_time_ms, resumed, replayed_turns, budget, ...answer } = JSON.parse(
     stdout.trim().split("\n").at(-1) || "{}",
   );
-  const { remaining_time_ms, ...left } = budget ?? {};
-  return JSON.stringify({ ...answer, budget: left });
+  const { remaining_time_ms, session, ...left } = budget ?? {};
+  const { time_ms, ...spent } = session ?? {};
+  return JSON.stringify({ ...answer, budget: { ...left, session: spent } });
 }
 
 /** Each child was made once, and nothing is left open. */

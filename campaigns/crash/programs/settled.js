@@ -9,7 +9,8 @@ const settled = await Promise.allSettled([
   "a value",
 ]);
 print("settled:", settled.map(({ status }) => status).join(" "));
-const any = await Promise.any([ask("settled: bad; refuse"), ask("settled: good"), ask("settled: worse; refuse")]);
+const three = [ask("settled: bad; refuse"), ask("settled: good"), ask("settled: worse; refuse")];
+const any = await Promise.any(three);
 print("any:", any);
 let none;
 try {
@@ -19,6 +20,8 @@ try {
   print("none:", error.errors.length);
 }
 const after = await ask("settled: after all");
+// A call that is open at the end of a cell is warned of, and chance would decide.
+await Promise.allSettled(three);
 result = {
   settled: settled.map(({ status, value, reason }) => ({
     status,

@@ -56,8 +56,10 @@ function warnOfLimits({ setup, recorder }: Work, state: ExecState, isOut: boolea
 
 /** The warning for calls of batches that failed, since their errors stand among the answers. `null` if none did. */
 function failedInBatches({ calls, results }: ExecRecords): string | null {
-  const batched = new Set(calls.filter(({ args }) => args.length > 2).map(({ call_id }) => call_id));
-  const answers = results.filter(({ call_id }) => batched.has(call_id));
+  const resultOf = new Map(results.map((result) => [result.call_id, result]));
+  // In the order of the calls, which a resumed exec has too. Their answers may come in another one.
+  const batched = calls.filter(({ args }) => args.length > 2);
+  const answers = batched.flatMap(({ call_id }) => resultOf.get(call_id) ?? []);
   const [first, ...more] = answers.filter(({ success }) => !success);
   if (!first) return null;
   const message = isRecord(first.value) ? `: ${first.value.message}` : "";

@@ -316,3 +316,20 @@ test("a dry run counts by call site, sends nothing and changes nothing", async (
   const partial = await session.dryRun("await llm_query('a', []);\nthrow new Error('stop')");
   expect(partial.estimate).toMatchObject({ sub_calls: 1, partial: true });
 });
+
+test("a warning about a batch quotes the first call that failed, whatever call is answered first", async () => {
+  const late = Promise.withResolvers<void>();
+  const { session } = await openScripted(async (request) => {
+    if (promptOf(request) === "first") await late.promise;
+    else late.resolve();
+    return { ...failure("provider_error"), error: { ...DENIAL, message: `no ${promptOf(request)}` } };
+  });
+  const { warnings } = await session.exec(
+    'await llm_query_batch(["first", "second"], { tools: [], partial: true }); 1',
+  );
+  expect(warnings).toEqual([
+    expect.stringMatching(/^sub_calls_failed: 2 of 2 sub-calls of a batch failed: .*no first/),
+  ]);
+});
+
+const DENIAL = { code: "auth_failed", message: "", suggestion: "Set the key.", retriable: false } as const;
