@@ -1,5 +1,5 @@
+import { type Outside, openOutside, type PiMessage } from "../src/pi/externalize/index.ts";
 import type { PiContext } from "../src/pi/host.ts";
-import { type Outside, openOutside, type PiMessage } from "../src/pi/outside/index.ts";
 import { called, filler, said, type Talk, talk } from "../tests/support/pi/conversation.ts";
 import { type Contestant, type Measured, p99, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";

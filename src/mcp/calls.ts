@@ -15,9 +15,9 @@ import {
 } from "../tools/index.ts";
 import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
 import { OF_CALL } from "./call-key.ts";
+import { type Called, openRuns, type Runs } from "./call-runner.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
-import { type Called, openRuns, type Runs } from "./running.ts";
 import { answerOfExec, statusOf } from "./status.ts";
 
 /** A request of the client. */

@@ -4,7 +4,7 @@ import { errorName } from "../platform/errors.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Calls, CallsParts } from "./calls.ts";
 import type { AskedSession, ConnectionParts } from "./connection.ts";
-import type { Leaving } from "./leaving.ts";
+import type { Leaving } from "./shutdown.ts";
 
 /** Parts of a server. */
 export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limits"> {

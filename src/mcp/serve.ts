@@ -17,8 +17,8 @@ import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
 import { CALL_KEY } from "./call-key.ts";
 import type { Calls } from "./calls.ts";
 import { type ClientSession, openClientSession, type ServerParts } from "./client-session.ts";
-import type { Leaving } from "./leaving.ts";
 import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
+import type { Leaving } from "./shutdown.ts";
 
 /**
  * Serves MCP until the client goes away, in both eras of the protocol. What is listed is answered at once; what works

@@ -3,8 +3,8 @@ import { toldSkips } from "../context/index.ts";
 import { describeSession } from "../history/index.ts";
 import { coverageSentence, type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
 import { changedSentence, unfinishedOf } from "../tools/index.ts";
+import type { Runs } from "./call-runner.ts";
 import type { Connection } from "./connection.ts";
-import type { Runs } from "./running.ts";
 
 /** Tells what rlm_status answers. */
 export async function statusOf(connection: Connection, runs: Runs) {

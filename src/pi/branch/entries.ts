@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { contextKeyIn } from "../../session/index.ts";
-import { callsOf, isEmptyFailure, isStopped, openCalls } from "../outside/message.ts";
+import { callsOf, isEmptyFailure, isStopped, openCalls } from "../externalize/message.ts";
 import { messageOn } from "./messages.ts";
 
 // Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2 KB each).

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { remembered } from "../../platform/remembered.ts";
 import type { BranchEntry } from "../branch/entries.ts";
-import { type Call, callsOf, messageOf, onlyText, type PiMessage } from "../outside/message.ts";
+import { type Call, callsOf, messageOf, onlyText, type PiMessage } from "../externalize/message.ts";
 import { digest } from "./digest.ts";
 import { type Happened, type Known, knownOf } from "./known.ts";
 import { type Meta, metaIn, REFRESH_ENTRY, refreshIn } from "./meta.ts";

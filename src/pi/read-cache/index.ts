@@ -3,7 +3,7 @@ import type { Clock } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import type { PiSettings } from "../../settings/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
-import type { PiMessage } from "../outside/index.ts";
+import type { PiMessage } from "../externalize/index.ts";
 import { say } from "../view/texts.ts";
 import { settledWithin } from "../waiting.ts";
 import { openReadFollower, type ReadFollower } from "./follow.ts";

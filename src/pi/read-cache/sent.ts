@@ -1,5 +1,5 @@
-import type { PiMessage } from "../outside/index.ts";
-import { onlyText } from "../outside/message.ts";
+import type { PiMessage } from "../externalize/index.ts";
+import { onlyText } from "../externalize/message.ts";
 
 export interface Sent {
   /** The messages of a request, as Belay leaves them. */

@@ -1,5 +1,5 @@
+import { callsOf, isStopped, openCalls, type PiMessage } from "../externalize/message.ts";
 import type { ToolResultMessage } from "../host.ts";
-import { callsOf, isStopped, openCalls, type PiMessage } from "../outside/message.ts";
 
 /**
  * The messages with the results that the session lacks. Each follows the assistant's message that made the call, or takes the

@@ -4,7 +4,7 @@ import { idEnd } from "../../platform/ids.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { inPi } from "../wording.ts";
 import { type Control, isRunning } from "./control.ts";
-import { clear, externalize, off } from "./outside-verbs.ts";
+import { clear, externalize, off } from "./externalize-verbs.ts";
 import { checkpointChoices, sessionsPage, settingsPage, statusPage } from "./pages.ts";
 import { inspect, page, store, trace } from "./report-verbs.ts";
 import { oneLine, say } from "./texts.ts";

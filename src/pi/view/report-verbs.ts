@@ -5,7 +5,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
-import type { SaidObject } from "../outside/index.ts";
+import type { SaidObject } from "../externalize/index.ts";
 import { openInspector } from "./inspector.ts";
 import { columns, type Item, textOf } from "./item.ts";
 import { conversationLine, inspectItems, objectRow, traceItems } from "./report.ts";

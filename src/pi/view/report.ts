@@ -4,7 +4,7 @@ import { ago, amount, compact } from "../../platform/figures.ts";
 import { idEnd } from "../../platform/ids.ts";
 import type { Store } from "../../store/index.ts";
 import type { BranchView } from "../branch/entries.ts";
-import type { NextSize, Overview, PastCompaction, PastEpoch, SaidObject } from "../outside/index.ts";
+import type { NextSize, Overview, PastCompaction, PastEpoch, SaidObject } from "../externalize/index.ts";
 import { callTree } from "./call-tree.ts";
 import { type Item, item, itemsInColumns } from "./item.ts";
 

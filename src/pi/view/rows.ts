@@ -1,7 +1,7 @@
 import type { Component } from "@mariozechner/pi-tui";
 import { remembered } from "../../platform/remembered.ts";
+import { isStopped } from "../externalize/message.ts";
 import { fromHost } from "../host-functions.ts";
-import { isStopped } from "../outside/message.ts";
 import type { RunningState } from "../runs/board.ts";
 import type { ShownResult } from "./answer.ts";
 import { readArguments } from "./arguments.ts";

@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { fauxAssistantMessage } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
-import { messagesOf } from "../../../src/pi/outside/message.ts";
+import { messagesOf } from "../../../src/pi/externalize/message.ts";
 import { leftRuns } from "../../../src/pi/runs/left.ts";
 import { openSigner } from "../../../src/platform/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";

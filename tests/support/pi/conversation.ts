@@ -1,12 +1,12 @@
 import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import { type Conversations, openConversations } from "../../../src/pi/conversation.ts";
-import { nextMessages, readOutside } from "../../../src/pi/outside/branch.ts";
-import { findCopies } from "../../../src/pi/outside/copies.ts";
-import { OUTSIDE_ENTRY } from "../../../src/pi/outside/entries.ts";
-import { type ObjectIds, rememberedIds } from "../../../src/pi/outside/keys.ts";
-import { callsOf, messagesOf, type PiMessage } from "../../../src/pi/outside/message.ts";
-import { type Outlook, outlook, type Rules } from "../../../src/pi/outside/outlook.ts";
-import { overviewOf } from "../../../src/pi/outside/overview.ts";
+import { nextMessages, readOutside } from "../../../src/pi/externalize/branch.ts";
+import { findCopies } from "../../../src/pi/externalize/copies.ts";
+import { OUTSIDE_ENTRY } from "../../../src/pi/externalize/entries.ts";
+import { type ObjectIds, rememberedIds } from "../../../src/pi/externalize/keys.ts";
+import { callsOf, messagesOf, type PiMessage } from "../../../src/pi/externalize/message.ts";
+import { type Outlook, outlook, type Rules } from "../../../src/pi/externalize/next-request.ts";
+import { overviewOf } from "../../../src/pi/externalize/overview.ts";
 import { NO_STATE } from "../../../src/pi/runs/board.ts";
 
 /** A text block, as Pi has it. */

@@ -1,7 +1,7 @@
 import type { Epoch } from "../../../src/pi/events.ts";
+import { openOutside } from "../../../src/pi/externalize/follow.ts";
+import type { PiMessage } from "../../../src/pi/externalize/message.ts";
 import type { PiContext } from "../../../src/pi/host.ts";
-import { openOutside } from "../../../src/pi/outside/follow.ts";
-import type { PiMessage } from "../../../src/pi/outside/message.ts";
 import type { Talk } from "./conversation.ts";
 
 /** The extension's side of a conversation whose model has a window of 8,000 tokens, unless told otherwise. */

@@ -1,12 +1,12 @@
 import type { Epoch } from "../events.ts";
 import { nextMessages, readOutside } from "./branch.ts";
+import type { Situation } from "./branch-state.ts";
 import { type CompactionWish, lastCompaction, type PiAnswer } from "./compaction.ts";
 import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
-import { outlook, triggerOf } from "./outlook.ts";
+import { outlook, triggerOf } from "./next-request.ts";
 import type { Overview } from "./overview.ts";
 import { overviewOf } from "./overview.ts";
-import type { Situation } from "./situation.ts";
 import { rawSize } from "./size.ts";
 
 /**

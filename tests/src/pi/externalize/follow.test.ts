@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { tokensIn } from "../../../../src/pi/outside/keys.ts";
-import { estimate } from "../../../../src/pi/outside/size.ts";
+import { tokensIn } from "../../../../src/pi/externalize/keys.ts";
+import { estimate } from "../../../../src/pi/externalize/size.ts";
 import { filler, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 import { following, OFF, stubsIn, WISH } from "../../../support/pi/following.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Compact } from "../../../../src/pi/outside/asked.ts";
+import type { Compact } from "../../../../src/pi/externalize/asked.ts";
 import { filler, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 import { following, stubsIn, WISH } from "../../../support/pi/following.ts";
 

@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
 import { amount, compact } from "../../platform/figures.ts";
-import type { Switched } from "../outside/index.ts";
+import type { Switched } from "../externalize/index.ts";
 import type { Control } from "./control.ts";
 import { asked, type CommandContext, cancelled, unknownArgument, type Verb, YES } from "./verb.ts";
 

@@ -1,7 +1,7 @@
 import { isCopyOf, once } from "./copies.ts";
 import { type ObjectIds, objectText, tokensIn } from "./keys.ts";
-import type { Mark } from "./marks.ts";
 import { blocksOf, type Call, type PiMessage } from "./message.ts";
+import type { Mark } from "./stub-bounds.ts";
 
 // The first version of stubs. What it writes stands in requests that providers keep, and must never change: another way of
 // writing gets another `v` in the entries, and this one stays.

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { applyOutside } from "../../../../src/pi/outside/apply.ts";
-import { readOutside } from "../../../../src/pi/outside/branch.ts";
-import { inParts, readEntries } from "../../../../src/pi/outside/entries.ts";
-import { keyOf } from "../../../../src/pi/outside/keys.ts";
-import type { PiMessage } from "../../../../src/pi/outside/message.ts";
-import { triggerOf } from "../../../../src/pi/outside/outlook.ts";
+import { applyOutside } from "../../../../src/pi/externalize/apply.ts";
+import { readOutside } from "../../../../src/pi/externalize/branch.ts";
+import { inParts, readEntries } from "../../../../src/pi/externalize/entries.ts";
+import { keyOf } from "../../../../src/pi/externalize/keys.ts";
+import type { PiMessage } from "../../../../src/pi/externalize/message.ts";
+import { triggerOf } from "../../../../src/pi/externalize/next-request.ts";
 import { called, filler, RULES, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 const isStub = ({ content, output }: PiMessage) => JSON.stringify([content, output]).includes("[RLM externalized: ");

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { applyOutside } from "../../../../src/pi/outside/apply.ts";
-import { readOutside } from "../../../../src/pi/outside/branch.ts";
-import { keyOf } from "../../../../src/pi/outside/keys.ts";
-import type { PiMessage } from "../../../../src/pi/outside/message.ts";
+import { applyOutside } from "../../../../src/pi/externalize/apply.ts";
+import { readOutside } from "../../../../src/pi/externalize/branch.ts";
+import { keyOf } from "../../../../src/pi/externalize/keys.ts";
+import type { PiMessage } from "../../../../src/pi/externalize/message.ts";
 import { called, filler, orphansIn, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 import { following, stubsIn, WISH } from "../../../support/pi/following.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openRuns } from "../../../src/mcp/running.ts";
+import { openRuns } from "../../../src/mcp/call-runner.ts";
 import type { ToolEnvelope } from "../../../src/tools/index.ts";
 import { rlm_exec } from "../../../src/tools/rlm_exec.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";

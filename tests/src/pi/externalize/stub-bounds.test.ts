@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Cover, type Mark, marksBy } from "../../../../src/pi/outside/marks.ts";
+import { type Cover, type Mark, marksBy } from "../../../../src/pi/externalize/stub-bounds.ts";
 
 const PEOPLE = { window: 1, before: 1, after: 1, objects: 1 };
 const FACTS = { v: 1, epoch: 1, cause: "threshold", manifest: 500, ...PEOPLE } as const;

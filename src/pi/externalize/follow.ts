@@ -5,14 +5,14 @@ import { applyOutside } from "./apply.ts";
 import type { Asked } from "./asked.ts";
 import { epochOf, openAsked } from "./asked.ts";
 import { nextMessages } from "./branch.ts";
+import { openSituation, type Seen, type Situation, type SituationParts } from "./branch-state.ts";
 import { answerTo, type CompactionWish, ourCompaction, type PiAnswer } from "./compaction.ts";
 import { findCopies } from "./copies.ts";
 import { OUTSIDE_ENTRY } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
 import { type ObjectIds, rememberedIds } from "./keys.ts";
 import { messagesOf, type PiMessage } from "./message.ts";
-import { outlook } from "./outlook.ts";
-import { openSituation, type Seen, type Situation, type SituationParts } from "./situation.ts";
+import { outlook } from "./next-request.ts";
 import { rawSize } from "./size.ts";
 
 export interface OutsideParts extends SituationParts {

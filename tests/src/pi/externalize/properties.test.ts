@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findObject, historyContext } from "../../../../src/context/index.ts";
 import { historyMessage, messagesOn } from "../../../../src/pi/branch/messages.ts";
-import { applyOutside, fates } from "../../../../src/pi/outside/apply.ts";
-import { readOutside } from "../../../../src/pi/outside/branch.ts";
-import { objectText } from "../../../../src/pi/outside/keys.ts";
-import type { PiMessage } from "../../../../src/pi/outside/message.ts";
+import { applyOutside, fates } from "../../../../src/pi/externalize/apply.ts";
+import { readOutside } from "../../../../src/pi/externalize/branch.ts";
+import { objectText } from "../../../../src/pi/externalize/keys.ts";
+import type { PiMessage } from "../../../../src/pi/externalize/message.ts";
 import { called, filler, orphansIn, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 /** What happens in a conversation, one after the other. */

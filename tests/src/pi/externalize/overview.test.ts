@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { rememberedIds } from "../../../../src/pi/outside/keys.ts";
-import { overviewOf, type SaidObject } from "../../../../src/pi/outside/overview.ts";
+import { rememberedIds } from "../../../../src/pi/externalize/keys.ts";
+import { overviewOf, type SaidObject } from "../../../../src/pi/externalize/overview.ts";
 import { readTurns, type Talk, talk } from "../../../support/pi/conversation.ts";
 import { following, WISH } from "../../../support/pi/following.ts";
 

@@ -5,7 +5,7 @@ import { type Outside, readOutside } from "./branch.ts";
 import { RESERVE_ENTRY, reserveOn } from "./entries.ts";
 import { tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
-import type { Rules } from "./outlook.ts";
+import type { Rules } from "./next-request.ts";
 
 export interface Situation {
   branch(): readonly BranchEntry[];

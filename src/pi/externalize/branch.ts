@@ -3,8 +3,8 @@ import type { BranchEntry } from "../branch/entries.ts";
 import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
 import { isResultKey, isTimed, keyOf, resultKey } from "./keys.ts";
-import { type Cover, type Mark, marksBy } from "./marks.ts";
 import { callsOf, messageOf, type PiMessage } from "./message.ts";
+import { type Cover, type Mark, marksBy } from "./stub-bounds.ts";
 
 /** The state of a branch's messages. Messages with equal keys are told apart by their order, from 0. */
 export interface Outside {

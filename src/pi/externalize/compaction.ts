@@ -3,11 +3,11 @@ import { PI_DEFAULTS } from "../../settings/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { fates } from "./apply.ts";
 import { readOutside } from "./branch.ts";
+import type { OutsideSettings } from "./branch-state.ts";
 import { farewell, type ListBounds, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn } from "./keys.ts";
 import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
-import { isOtherModel, type OutlookParts, outlook, type Rules } from "./outlook.ts";
-import type { OutsideSettings } from "./situation.ts";
+import { isOtherModel, type OutlookParts, outlook, type Rules } from "./next-request.ts";
 import { estimate } from "./size.ts";
 
 /** Pi's facts about a compaction that it is about to make. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { objectId } from "../../../../src/context/index.ts";
-import { applyOutside } from "../../../../src/pi/outside/apply.ts";
-import { readOutside } from "../../../../src/pi/outside/branch.ts";
-import { findCopies } from "../../../../src/pi/outside/copies.ts";
-import { messagesOf, type PiMessage } from "../../../../src/pi/outside/message.ts";
+import { applyOutside } from "../../../../src/pi/externalize/apply.ts";
+import { readOutside } from "../../../../src/pi/externalize/branch.ts";
+import { findCopies } from "../../../../src/pi/externalize/copies.ts";
+import { messagesOf, type PiMessage } from "../../../../src/pi/externalize/message.ts";
 import { called, filler, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 const IMAGE = { type: "image", data: "iVBOR", mimeType: "image/png" };
