@@ -131,19 +131,42 @@ function receivedError({ code, message, suggestion }: SentError): Error {
   return code === undefined ? new Error(message) : new RlmError(code, message, { suggestion });
 }
 
+/** Asks a thread of this process. */
+export interface ThreadCaller<Request, Answer, Note = never> extends Caller<Request, Answer, Note> {
+  /** Ends the thread, whatever it does. Until it has ended the process stays alive. */
+  end(): Promise<void>;
+}
+
 /**
- * The way to a thread of this process.
+ * Opens a caller of a thread of this process.
  *
  * @param ended says that it has ended: "the machine's thread ended"
+ * @param heard is called with each note of the thread
  */
-export function channelOfWorker<Heard>(worker: Worker, ended: string): Channel<Heard> {
-  return {
+export function openThreadCaller<Request, Answer, Note = never, Heard = never>(
+  worker: Worker,
+  ended: string,
+  heard?: (note: Heard) => void,
+): ThreadCaller<Request, Answer, Note> {
+  let isEnding = false;
+  const channel: Channel<ToCaller<Answer, Heard>> = {
     send: (message, transfer) => worker.postMessage(message, [...transfer]),
-    hold: (on) => (on ? worker.ref() : worker.unref()),
-    listen({ heard, gone }) {
-      worker.on("message", heard);
-      worker.on("error", gone);
-      worker.once("exit", () => gone(new Error(ended)));
+    hold(on) {
+      if (on) worker.ref();
+      // The last answer may still come while the end is awaited.
+      else if (!isEnding) worker.unref();
+    },
+    listen(listener) {
+      worker.on("message", listener.heard);
+      worker.on("error", listener.gone);
+      worker.once("exit", () => listener.gone(new Error(ended)));
+    },
+  };
+  return {
+    ...openCaller<Request, Answer, Note, Heard>(channel, heard),
+    async end() {
+      isEnding = true;
+      await worker.terminate();
     },
   };
 }

@@ -1,10 +1,10 @@
 export {
-  type Caller,
   type Channel,
   channelOfPort,
-  channelOfWorker,
   openCaller,
+  openThreadCaller,
   serveCaller,
+  type ThreadCaller,
 } from "./caller.ts";
 export { OWNED_NAMES } from "./cells/owned-names.ts";
 export { looksTyped } from "./cells/typescript.ts";

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type Caller, channelOfWorker, openCaller } from "../caller.ts";
+import { type Caller, openThreadCaller } from "../caller.ts";
 import type { Clock } from "../clock.ts";
 import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
@@ -52,8 +52,9 @@ export async function startMachineThread(
   });
   const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   let heard: ((note: ThreadNote) => void) | null = null;
-  const caller = openCaller<ToThread<unknown>, FromThread, never, ThreadNote>(
-    channelOfWorker(worker, "the machine's thread ended"),
+  const caller = openThreadCaller<ToThread<unknown>, FromThread, never, ThreadNote>(
+    worker,
+    "the machine's thread ended",
     (note) => heard?.(note),
   );
   const thread: MachineThread = {
@@ -63,15 +64,13 @@ export async function startMachineThread(
     listen(next) {
       heard = next;
     },
-    async end() {
-      await worker.terminate();
-    },
+    end: caller.end,
   };
   try {
     const started = await caller.ask({ kind: "begin", setup: { ...setup(), shared } });
     return { thread, baseline: started.kind === "ready" ? started.baseline : null };
   } catch (error) {
-    await worker.terminate();
+    await caller.end();
     throw error instanceof RlmError ? error : machineLost(error instanceof Error ? error.message : String(error));
   }
 }

@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { EventEmitter } from "node:events";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { type Channel, type Listener, openCaller, serveCaller } from "../../runtime/caller.ts";
 import { RlmError } from "../../runtime/errors.ts";
@@ -75,4 +77,25 @@ test("if the other side ends, every request fails with the reason, and later one
   for (const one of [...lost, ask("c")]) await expect(one).rejects.toThrow("it ended");
   wire.emit("near", { id: 1, ok: true, value: "late" });
   wire.emit("near", { id: 77, ok: true, value: "asked by nobody" });
+});
+
+test("the end of a thread is awaited to the end, though its last answer comes meanwhile", async () => {
+  const program = `
+    import { Worker } from "node:worker_threads";
+    import { openThreadCaller } from ${JSON.stringify(new URL("../../runtime/caller.ts", import.meta.url))};
+    const isAnswered = new Int32Array(new SharedArrayBuffer(4));
+    const worker = new Worker(\`
+      const { parentPort, workerData } = require("node:worker_threads");
+      parentPort.on("message", ({ id }) => {
+        parentPort.postMessage({ id, ok: true, value: "the answer" });
+        Atomics.store(workerData, 0, 1);
+        Atomics.notify(workerData, 0);
+      });\`, { eval: true, execArgv: [], workerData: isAnswered });
+    const caller = openThreadCaller(worker, "the thread ended");
+    const answer = caller.ask("a question");
+    Atomics.wait(isAnswered, 0, 0);
+    await caller.end();
+    console.log(await answer);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  expect(stdout).toBe("the answer\n");
 });

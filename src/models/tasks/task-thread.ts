@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type Caller, channelOfWorker, LIMITS, openCaller } from "../../../runtime/index.ts";
+import { LIMITS, openThreadCaller, type ThreadCaller } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import { endInTime, untilAborted } from "../../platform/signals.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
@@ -50,7 +50,7 @@ export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?:
     const ending = current;
     current = undefined;
     clearTimeout(idle);
-    await ending?.worker.terminate();
+    await ending?.caller.end();
   }
 
   async function perform(request: SentTask, signal: AbortSignal): Promise<never> {
@@ -103,9 +103,8 @@ interface SentTask {
 }
 
 interface StartedThread {
-  readonly worker: Worker;
   /** Returns what the task returns, since the thread runs it. */
-  readonly caller: Caller<SentTask, never>;
+  readonly caller: ThreadCaller<SentTask, never>;
   /** Resolves once the thread has loaded its modules. */
   readonly begun: Promise<unknown>;
 }
@@ -116,9 +115,9 @@ function startThread(gone: () => void): StartedThread {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   });
-  const caller = openCaller<SentTask, never>(channelOfWorker(worker, "the thread for tools and schemas ended"));
+  const caller = openThreadCaller<SentTask, never>(worker, "the thread for tools and schemas ended");
   worker.once("exit", gone);
-  return { worker, caller, begun: caller.ask({ name: "begin", args: [] }) };
+  return { caller, begun: caller.ask({ name: "begin", args: [] }) };
 }
 
 function isOutOfMemory(error: unknown): boolean {

@@ -51,11 +51,14 @@ export function serveFile(folder: string | null): Serving {
 
   function ask<T>(isShort: boolean, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const perform = () =>
-        work().then(
-          (value) => () => resolve(value),
-          (error: unknown) => () => reject(error),
-        );
+      const perform = async () => {
+        try {
+          const value = await work();
+          return () => resolve(value);
+        } catch (error) {
+          return () => reject(error);
+        }
+      };
       waiting.push({ isShort, perform, reject });
       if (isServing) return;
       isServing = true;
