@@ -214,21 +214,14 @@ function stored(context: Context): StoredContext {
 }
 
 /** Written by `stored` and verified by the store. */
-const StoredIndex = v.custom<Pick<Context, "documents" | "routes" | "skips" | "stats">>(
-  (index) => isRecord(index) && Array.isArray(index.skips),
-);
+const StoredIndex = v.custom<Pick<Context, "documents" | "routes" | "skips" | "stats">>(isRecord);
 
 async function opened({ key, parts, index }: StoredContext): Promise<Context> {
   const text = await textFromPartsInSlices(
     parts.map(({ bytes }) => bytes),
     () => setImmediate(),
   );
-  const read = v.safeParse(StoredIndex, index);
-  if (!read.success) {
-    const suggestion = "Load its sources in another session.";
-    throw new RlmError("context_lost", `context ${key} was kept by an earlier build of Belay`, { suggestion });
-  }
-  const { documents, routes, skips, stats } = read.output;
+  const { documents, routes, skips, stats } = v.parse(StoredIndex, index);
   return {
     hash: stats.context_hash,
     key,

@@ -83,9 +83,9 @@ export const FUNCTIONS = `
       PERFORM settle_call(s->>'run', (s->>'n')::bigint, s->>'call', (s->>'usd')::bigint, (s->>'tokens')::bigint,
         (s->>'calls')::bigint);
     END LOOP;
-    DELETE FROM parcels WHERE session = p->>'session' AND state IN ('waiting', 'answered')
+    DELETE FROM batch_requests WHERE session = p->>'session' AND state IN ('waiting', 'answered')
       AND call IN (SELECT jsonb_array_elements_text(p->'delivered'));
-    UPDATE parcels SET state = 'unwanted' WHERE session = p->>'session' AND state = 'out'
+    UPDATE batch_requests SET state = 'unwanted' WHERE session = p->>'session' AND state = 'out'
       AND call IN (SELECT jsonb_array_elements_text(p->'delivered'));
   END $$;
 

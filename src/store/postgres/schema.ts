@@ -108,27 +108,27 @@ export const MIGRATIONS: readonly string[] = [
 
   -- Requests that go by batches of providers. A proof is made with the key of an account, so that nothing but what its owner has
   -- asked for is sent with it.
-  CREATE TABLE parcels (
+  CREATE TABLE batch_requests (
     session text COLLATE "C" NOT NULL, call text COLLATE "C" NOT NULL, k int NOT NULL, root text COLLATE "C" NOT NULL,
     run text COLLATE "C", account text COLLATE "C" NOT NULL, model text COLLATE "C" NOT NULL, state text NOT NULL,
     at float8 NOT NULL, bytes bigint NOT NULL, tries int NOT NULL DEFAULT 0, ready_at float8 NOT NULL DEFAULT 0, most bigint,
-    shipment text COLLATE "C", n bigint, status int, body_sum bytea NOT NULL, proof text, sha256 bytea NOT NULL, answer bytea, body bytea,
+    provider_batch text COLLATE "C", n bigint, status int, body_sum bytea NOT NULL, proof text, sha256 bytea NOT NULL, answer bytea, body bytea,
     PRIMARY KEY (session, call, k)
   ) WITH (fillfactor = 70);
-  ALTER TABLE parcels ALTER answer SET STORAGE EXTERNAL, ALTER body SET STORAGE EXTERNAL;
-  CREATE INDEX parcels_waiting ON parcels (account, model, at, session, call, k, ready_at, bytes, most, run)
+  ALTER TABLE batch_requests ALTER answer SET STORAGE EXTERNAL, ALTER body SET STORAGE EXTERNAL;
+  CREATE INDEX batch_requests_waiting ON batch_requests (account, model, at, session, call, k, ready_at, bytes, most, run)
     WHERE state = 'waiting';
-  CREATE INDEX parcels_by_run ON parcels (run, shipment, account, model, at) WHERE state IN ('waiting', 'out');
-  CREATE INDEX parcels_by_root ON parcels (root, state);
-  CREATE INDEX parcels_by_shipment ON parcels (shipment, n, state);
+  CREATE INDEX batch_requests_by_run ON batch_requests (run, provider_batch, account, model, at) WHERE state IN ('waiting', 'out');
+  CREATE INDEX batch_requests_by_root ON batch_requests (root, state);
+  CREATE INDEX batch_requests_by_batch ON batch_requests (provider_batch, n, state);
 
-  CREATE TABLE shipments (
-    id text COLLATE "C" PRIMARY KEY, account text COLLATE "C" NOT NULL, model text COLLATE "C" NOT NULL, parcels bigint NOT NULL,
+  CREATE TABLE provider_batches (
+    id text COLLATE "C" PRIMARY KEY, account text COLLATE "C" NOT NULL, model text COLLATE "C" NOT NULL, requests bigint NOT NULL,
     state text NOT NULL, closed_at float8 NOT NULL, file text, asked_at float8, batch text, made_at float8,
     cancelled int NOT NULL, over_at float8, look_at float8 NOT NULL, done bigint NOT NULL, proof text, sha256 bytea NOT NULL
   ) WITH (fillfactor = 50);
-  CREATE INDEX shipments_open ON shipments (look_at) WHERE state <> 'over';
-  CREATE INDEX shipments_by_account ON shipments (account, over_at);
+  CREATE INDEX provider_batches_open ON provider_batches (look_at) WHERE state <> 'over';
+  CREATE INDEX provider_batches_by_account ON provider_batches (account, over_at);
 
   -- The fence of an account grows with each of its leases.
   CREATE TABLE accounts (id text COLLATE "C" PRIMARY KEY, fence bigint NOT NULL) WITH (fillfactor = 50);

@@ -88,7 +88,7 @@ export interface BatchRow {
   readonly account: string;
   readonly model: string;
   /** The number of its requests. */
-  readonly parcels: number;
+  readonly requests: number;
   readonly state: ProviderBatch["state"] | "over";
   /** Instants, ms since the epoch; null: not yet. */
   readonly closed_at: number;
@@ -105,7 +105,7 @@ export interface BatchRow {
 
 /** Columns of a batch under its seal. The others change with each look. */
 const SEALED = [
-  ...(["id", "account", "model", "parcels", "state", "closed_at", "file", "asked_at", "batch"] as const),
+  ...(["id", "account", "model", "requests", "state", "closed_at", "file", "asked_at", "batch"] as const),
   ...(["made_at", "cancelled", "over_at", "proof"] as const),
 ];
 export const BATCH_COLUMNS = [...SEALED, "look_at", "done"] as const;
@@ -125,7 +125,7 @@ const BATCH = {
   id: text,
   account: text,
   model: text,
-  parcels: number,
+  requests: number,
   closed_at: number,
   file: textOrNull,
   batch: textOrNull,

@@ -235,10 +235,10 @@ const DOCUMENT: Form = {
   "lost?": [{ kind: "text", count: "count", where: ["any"] }],
 };
 
-/** Facts of a context. Those that an earlier build has kept name no skipped files. */
+/** Facts of a context. */
 export const CONTEXT_INDEX: Form = {
   documents: [DOCUMENT],
   routes: [ROUTE],
-  "skips?": [{ source: "text", base: "text", stats: SKIPPED }],
+  skips: [{ source: "text", base: "text", stats: SKIPPED }],
   stats: { length_chars: "count", sources: ["text"], context_hash: "text" },
 };

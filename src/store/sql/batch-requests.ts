@@ -18,12 +18,12 @@ export function* keepRequest(request: NewBatchRequest, now: Part): Plan<BatchReq
   const { sum, sha256 } = sealsOfRequest(request, body);
   const changing = ["root", "run", "account", "model", "bytes", "body_sum", "proof", "sha256", "body"];
   const key = sql`session = ${session} AND call = ${call} AND k = ${k}`;
-  yield* run(sql`UPDATE parcels SET state = 'out' WHERE ${key} AND state = 'unwanted'`);
-  yield* run(sql`INSERT INTO parcels (session, call, k, state, at, ${raw(changing.join(", "))})
+  yield* run(sql`UPDATE batch_requests SET state = 'out' WHERE ${key} AND state = 'unwanted'`);
+  yield* run(sql`INSERT INTO batch_requests (session, call, k, state, at, ${raw(changing.join(", "))})
     VALUES (${list([session, call, k, "waiting", now])},
       ${list([root, of, account, model, Buffer.byteLength(body), sum, proof, sha256, packed(body)])})
     ON CONFLICT (session, call, k) DO UPDATE SET ${raw(changing.map((one) => `${one} = excluded.${one}`).join(", "))}
-    WHERE parcels.state = 'waiting'`);
+    WHERE batch_requests.state = 'waiting'`);
   const [kept] = yield* shownRequests(sql`${key}`);
   if (kept) return kept;
   throw new RlmError("store_failed", `request ${k} of call ${call} was not kept`, { suggestion: "Try again." });
@@ -36,8 +36,8 @@ export function* requestsOfCall(session: string, call: string): Plan<BatchReques
 
 function* shownRequests(which: Statement): Plan<BatchRequest[]> {
   const columns = raw(REQUEST_COLUMNS.replaceAll(/\w+/g, "p.$&"));
-  const rows = yield* all(sql`SELECT ${columns}, p.at, p.answer, s.made_at, s.batch FROM parcels p
-    LEFT JOIN shipments s ON s.id = p.shipment WHERE ${which} ORDER BY k`);
+  const rows = yield* all(sql`SELECT ${columns}, p.at, p.answer, s.made_at, s.batch FROM batch_requests p
+    LEFT JOIN provider_batches s ON s.id = p.provider_batch WHERE ${which} ORDER BY k`);
   return rows.map(decodeRequest);
 }
 
@@ -47,7 +47,7 @@ function* shownRequests(which: Statement): Plan<BatchRequest[]> {
  * @param root its id, as a statement has it
  */
 export const hasOpenRequests = (root: Statement) =>
-  sql`EXISTS (SELECT 1 FROM parcels o WHERE o.root = ${root} AND o.state IN ('waiting', 'out'))`;
+  sql`EXISTS (SELECT 1 FROM batch_requests o WHERE o.root = ${root} AND o.state IN ('waiting', 'out'))`;
 
 /** The records of these calls are kept in the same transaction: their requests go. */
 export function* dropDelivered(session: string, calls: readonly string[]): Plan<void> {
@@ -60,18 +60,18 @@ export function* dropDelivered(session: string, calls: readonly string[]): Plan<
  * @param now the clock of the store
  */
 export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): Plan<void> {
-  const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM parcels WHERE run = ${of.run}`);
+  const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM batch_requests WHERE run = ${of.run}`);
   const roots = "root" in of ? [of.root] : rows.map((row) => text(row, "root"));
   if (which === "all") return yield* giveUp(roots);
   yield* lockJobs(roots);
   yield* releaseHolds(roots, ["waiting"]);
-  yield* run(sql`DELETE FROM parcels WHERE root ${oneOf(roots)} AND state = 'waiting'`);
+  yield* run(sql`DELETE FROM batch_requests WHERE root ${oneOf(roots)} AND state = 'waiting'`);
   yield* wake(roots, now);
 }
 
 /** Nobody needs the requests of these root sessions any more. */
 export function* giveUp(roots: readonly string[]): Plan<void> {
-  const some = yield* get(sql`SELECT k FROM parcels WHERE root ${oneOf(roots)} AND state <> 'unwanted' LIMIT 1`);
+  const some = yield* get(sql`SELECT k FROM batch_requests WHERE root ${oneOf(roots)} AND state <> 'unwanted' LIMIT 1`);
   if (!some) return;
   yield* releaseHolds(roots, ["waiting"]);
   yield* releaseHolds(roots, ["out", "answered"]);
@@ -80,22 +80,22 @@ export function* giveUp(roots: readonly string[]): Plan<void> {
 
 /** In this order: what leaves meanwhile is out afterwards. */
 function* drop(which: Statement): Plan<void> {
-  yield* run(sql`DELETE FROM parcels WHERE ${which} AND state IN ('waiting', 'answered')`);
-  yield* run(sql`UPDATE parcels SET state = 'unwanted' WHERE ${which} AND state = 'out'`);
+  yield* run(sql`DELETE FROM batch_requests WHERE ${which} AND state IN ('waiting', 'answered')`);
+  yield* run(sql`UPDATE batch_requests SET state = 'unwanted' WHERE ${which} AND state = 'out'`);
 }
 
 /**
  * Releases what requests hold. If they have left, it becomes doubtful: it counts in full, permanently.
  */
 function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["state"][]): Plan<void> {
-  const runs = yield* all(sql`SELECT DISTINCT run FROM parcels
+  const runs = yield* all(sql`SELECT DISTINCT run FROM batch_requests
     WHERE root ${oneOf(roots)} AND state ${oneOf(states)} AND run IS NOT NULL`);
   if (runs.length === 0) return;
   const ids = runs.map((row) => text(row, "run"));
   // As when a call is settled, the runs are locked first.
   yield* all(sql`SELECT id FROM runs WHERE id ${oneOf(ids)} ORDER BY id ${spelled(sql``, sql`FOR UPDATE`)}`);
   const gone = yield* all(sql`DELETE FROM holds WHERE (run, n, call, attempt) IN (
-    SELECT j.run, j.n, p.call, -1 - p.k FROM parcels p JOIN jobs j ON j.session = p.root
+    SELECT j.run, j.n, p.call, -1 - p.k FROM batch_requests p JOIN jobs j ON j.session = p.root
     WHERE p.root ${oneOf(roots)} AND p.state ${oneOf(states)}) RETURNING *`);
   for (const id of ids) {
     const held = gone.flatMap((row) => (row.run === id ? heldBy(row) : [])).reduce(plus, NOTHING);
@@ -142,9 +142,9 @@ export function* waitsOf(of: Waiters): Plan<Waits[]> {
   const whose = "run" in of ? sql`run = ${of.run}` : sql`root = ${of.root}`;
   const rows =
     yield* all(sql`SELECT g.*, s.batch, s.state, coalesce(s.done, 0) AS done, coalesce(s.made_at, g.oldest) AS since
-    FROM (SELECT account, model, shipment, count(*) AS calls, min(at) AS oldest FROM parcels
-      WHERE ${whose} AND state IN ('waiting', 'out') GROUP BY account, model, shipment) g
-    LEFT JOIN shipments s ON s.id = g.shipment ORDER BY g.shipment IS NOT NULL, since, g.account, g.model`);
+    FROM (SELECT account, model, provider_batch, count(*) AS calls, min(at) AS oldest FROM batch_requests
+      WHERE ${whose} AND state IN ('waiting', 'out') GROUP BY account, model, provider_batch) g
+    LEFT JOIN provider_batches s ON s.id = g.provider_batch ORDER BY g.provider_batch IS NOT NULL, since, g.account, g.model`);
   const waits: Waits[] = [];
   for (const row of rows) {
     const account = text(row, "account");
@@ -165,7 +165,7 @@ export function* waitsOf(of: Waiters): Plan<Waits[]> {
 
 /** ms that the last batches of an account took. */
 function* tookOf(account: string): Plan<number[]> {
-  const rows = yield* all(sql`SELECT over_at - made_at AS took FROM shipments
+  const rows = yield* all(sql`SELECT over_at - made_at AS took FROM provider_batches
     WHERE account = ${account} AND over_at IS NOT NULL AND made_at IS NOT NULL ORDER BY over_at DESC LIMIT 9`);
   return rows.map((row) => number(row, "took"));
 }
@@ -185,8 +185,8 @@ export function* refuseRun(id: string, name: string): Plan<void> {
 }
 
 function* refuseOut(which: Statement, label: string): Plan<void> {
-  const row = yield* get(sql`SELECT count(*) AS calls, min(s.batch) AS batch FROM parcels p
-    LEFT JOIN shipments s ON s.id = p.shipment WHERE ${which} AND p.state = 'out'`);
+  const row = yield* get(sql`SELECT count(*) AS calls, min(s.batch) AS batch FROM batch_requests p
+    LEFT JOIN provider_batches s ON s.id = p.provider_batch WHERE ${which} AND p.state = 'out'`);
   if (!row || row.calls === 0) return;
   const batch = textOrNull(row, "batch");
   const where = batch === null ? "a batch that is about to be made" : `the batch ${batch}`;
@@ -203,11 +203,11 @@ function* refuseOut(which: Statement, label: string): Plan<void> {
  */
 export function* dropOver(now: number): Plan<void> {
   const before = now - OVER_MS;
-  const open = sql`SELECT id FROM shipments WHERE state <> 'over' AND (closed_at >= ${before}
-    OR EXISTS (SELECT 1 FROM parcels p WHERE p.shipment = shipments.id AND p.state <> 'unwanted'))`;
-  yield* run(sql`DELETE FROM parcels WHERE state = 'unwanted' AND shipment NOT IN (${open})`);
-  yield* run(sql`DELETE FROM shipments WHERE id NOT IN (${open}) AND (state <> 'over' OR over_at < ${before})
-    AND NOT EXISTS (SELECT 1 FROM parcels p WHERE p.shipment = shipments.id)`);
+  const open = sql`SELECT id FROM provider_batches WHERE state <> 'over' AND (closed_at >= ${before}
+    OR EXISTS (SELECT 1 FROM batch_requests p WHERE p.provider_batch = provider_batches.id AND p.state <> 'unwanted'))`;
+  yield* run(sql`DELETE FROM batch_requests WHERE state = 'unwanted' AND provider_batch NOT IN (${open})`);
+  yield* run(sql`DELETE FROM provider_batches WHERE id NOT IN (${open}) AND (state <> 'over' OR over_at < ${before})
+    AND NOT EXISTS (SELECT 1 FROM batch_requests p WHERE p.provider_batch = provider_batches.id)`);
 }
 
 const OVER_MS = 7 * 24 * 3600_000;

@@ -46,7 +46,7 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
     WHERE j.run = r.id AND j.state IN ('waiting', 'running') AND NOT ${hasOpenRequests(sql`j.session`)})`;
   const rows = yield* all(sql`SELECT account, model, count(*) AS requests, CAST(sum(bytes) AS bigint) AS bytes,
       min(at) AS oldest, max(at) AS newest, min(CASE WHEN run IS NULL THEN 0 ELSE 1 END) AS of_runs,
-      max(CASE WHEN run IN (${growing}) THEN 1 ELSE 0 END) AS grows FROM parcels
+      max(CASE WHEN run IN (${growing}) THEN 1 ELSE 0 END) AS grows FROM batch_requests
     WHERE state = 'waiting' AND ready_at <= ${at} GROUP BY account, model ORDER BY account, model`);
   return rows.map((row) => ({
     account: text(row, "account"),
@@ -63,8 +63,8 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
  * True if a request is not of a job that has ended: its request would be paid for, and nobody would
  * take the answer.
  */
-const IS_WAITED_FOR = sql`(run IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.session = parcels.root
-  AND j.run = parcels.run AND j.state NOT IN ('done', 'failed', 'cancelled')))`;
+const IS_WAITED_FOR = sql`(run IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.session = batch_requests.root
+  AND j.run = batch_requests.run AND j.state NOT IN ('done', 'failed', 'cancelled')))`;
 
 export function* closeBatch(
   { account, model }: Pick<Group, "account" | "model">,
@@ -77,21 +77,21 @@ export function* closeBatch(
   const at = yield* clock(now);
   // The update does not go by the state: a server would find the requests by the index of waiting
   // ones, each in all of them.
-  const requests = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM parcels
+  const requests = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM batch_requests
       WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at} AND ${IS_WAITED_FOR}
       ORDER BY at, session, call, k LIMIT ${Math.max(1, most.requests)}),
     placed AS (SELECT session, call, k, row_number() OVER oldest AS place, sum(bytes) OVER oldest AS total,
       min(most) OVER oldest AS least FROM ready WINDOW oldest AS (ORDER BY at, session, call, k))
-    UPDATE parcels SET state = 'out', shipment = ${id}, n = placed.place - 1, tries = tries + 1 FROM placed
-    WHERE parcels.session = placed.session AND parcels.call = placed.call AND parcels.k = placed.k
-      AND parcels.account = ${account} AND parcels.model = ${model}
+    UPDATE batch_requests SET state = 'out', provider_batch = ${id}, n = placed.place - 1, tries = tries + 1 FROM placed
+    WHERE batch_requests.session = placed.session AND batch_requests.call = placed.call AND batch_requests.k = placed.k
+      AND batch_requests.account = ${account} AND batch_requests.model = ${model}
       AND (placed.place = 1 OR (placed.total <= ${most.bytes} AND placed.place <= coalesce(placed.least, placed.place)))`);
   if (requests === 0) return null;
   const closed: BatchRow = {
     id,
     account,
     model,
-    parcels: requests,
+    requests,
     closed_at: at,
     look_at: at,
     done: 0,
@@ -116,8 +116,8 @@ export function* closeBatch(
 export function* openBatches({ now }: Handling): Plan<ProviderBatch[]> {
   const at = yield* clock(now);
   const rows =
-    yield* all(sql`SELECT s.*, (SELECT count(*) FROM parcels p WHERE p.shipment = s.id AND p.state = 'out') AS wanted
-    FROM shipments s WHERE s.state <> 'over' ORDER BY s.closed_at, s.id`);
+    yield* all(sql`SELECT s.*, (SELECT count(*) FROM batch_requests p WHERE p.provider_batch = s.id AND p.state = 'out') AS wanted
+    FROM provider_batches s WHERE s.state <> 'over' ORDER BY s.closed_at, s.id`);
   return rows.flatMap((row) => {
     const wanted = number(row, "wanted");
     return unlessUnwanted(wanted > 0, () => shownBatch(decodeBatch(row), wanted, at)) ?? [];
@@ -135,17 +135,7 @@ function unlessUnwanted<T>(isWanted: boolean, read: () => T): T | null {
 }
 
 function shownBatch(row: BatchRow, wanted: number, now: number): ProviderBatch | null {
-  const {
-    over_at: _over,
-    done: _done,
-    look_at,
-    closed_at,
-    made_at,
-    state,
-    cancelled,
-    parcels: requests,
-    ...rest
-  } = row;
+  const { over_at: _over, done: _done, look_at, closed_at, made_at, state, cancelled, requests, ...rest } = row;
   if (state === "over") return null;
   const since = (at: number | null) => (at === null ? null : now - at);
   return {
@@ -162,7 +152,7 @@ function shownBatch(row: BatchRow, wanted: number, now: number): ProviderBatch |
 }
 
 export function* batchesOf(account: string): Plan<string[]> {
-  const rows = yield* all(sql`SELECT batch FROM shipments WHERE account = ${account} AND batch IS NOT NULL`);
+  const rows = yield* all(sql`SELECT batch FROM provider_batches WHERE account = ${account} AND batch IS NOT NULL`);
   return rows.map((row) => text(row, "batch"));
 }
 
@@ -188,15 +178,15 @@ export function* stepBatch(id: string, fence: number, change: BatchChange, own: 
  * @throws RlmError `store_corrupt` for a damaged one that is needed
  */
 export function* requestsOf(id: string, from: number): Plan<RequestToSend[]> {
-  const which = sql`shipment = ${id} AND state IN ('out', 'unwanted') AND n >= ${from}`;
-  const sizes = yield* all(sql`SELECT n, bytes FROM parcels WHERE ${which} ORDER BY n LIMIT ${PAGE}`);
+  const which = sql`provider_batch = ${id} AND state IN ('out', 'unwanted') AND n >= ${from}`;
+  const sizes = yield* all(sql`SELECT n, bytes FROM batch_requests WHERE ${which} ORDER BY n LIMIT ${PAGE}`);
   let bytes = 0;
   const behind = sizes.find((row, at) => {
     bytes += number(row, "bytes");
     return at > 0 && bytes > PAGE_BYTES;
   });
   const end = behind ? number(behind, "n") : number(sizes.at(-1) ?? { n: 0 }, "n") + 1;
-  const rows = yield* all(sql`SELECT ${COLUMNS}, body FROM parcels WHERE ${which} AND n < ${end} ORDER BY n`);
+  const rows = yield* all(sql`SELECT ${COLUMNS}, body FROM batch_requests WHERE ${which} AND n < ${end} ORDER BY n`);
   return rows.flatMap((row) => unlessUnwanted(row.state === "out", () => requestOf(row)) ?? []);
 }
 
@@ -209,8 +199,10 @@ export function* answerRequests(
   if (!(yield* heldBatch(id, fence, own))) return false;
   // Of repeated rows the first one counts.
   const byNumber = new Map(answers.toReversed().map((answer) => [answer.n, answer]));
-  const open = sql`shipment = ${id} AND state = 'out'`;
-  const rows = yield* all(sql`SELECT ${COLUMNS} FROM parcels WHERE ${open} AND n ${oneOf([...byNumber.keys()])}`);
+  const open = sql`provider_batch = ${id} AND state = 'out'`;
+  const rows = yield* all(
+    sql`SELECT ${COLUMNS} FROM batch_requests WHERE ${open} AND n ${oneOf([...byNumber.keys()])}`,
+  );
   const roots = rootsOf(rows);
   yield* lockJobs(roots);
   const again: number[] = [];
@@ -223,10 +215,10 @@ export function* answerRequests(
       continue;
     }
     const content = JSON.stringify(answer.body);
-    yield* run(sql`UPDATE parcels SET ${answered(answer.status, content)}, sha256 = ${sealOfAnswered(row, answer.status, content)}
+    yield* run(sql`UPDATE batch_requests SET ${answered(answer.status, content)}, sha256 = ${sealOfAnswered(row, answer.status, content)}
       WHERE ${open} AND n = ${n}`);
   }
-  if (again.length > 0) yield* run(sql`UPDATE parcels SET ${WAITING} WHERE ${open} AND n ${oneOf(again)}`);
+  if (again.length > 0) yield* run(sql`UPDATE batch_requests SET ${WAITING} WHERE ${open} AND n ${oneOf(again)}`);
   yield* wake(roots, own.now);
   return true;
 }
@@ -235,17 +227,17 @@ export function* endBatch(id: string, fence: number, rest: Rest, own: Handling):
   const batch = yield* heldBatch(id, fence, own);
   if (!batch) return false;
   // First: one that is wanted again meanwhile is out, and has an answer too.
-  yield* run(sql`DELETE FROM parcels WHERE shipment = ${id} AND state = 'unwanted'`);
-  const open = sql`shipment = ${id} AND state = 'out'`;
-  const roots = rootsOf(yield* all(sql`SELECT DISTINCT root FROM parcels WHERE ${open}`));
+  yield* run(sql`DELETE FROM batch_requests WHERE provider_batch = ${id} AND state = 'unwanted'`);
+  const open = sql`provider_batch = ${id} AND state = 'out'`;
+  const roots = rootsOf(yield* all(sql`SELECT DISTINCT root FROM batch_requests WHERE ${open}`));
   yield* lockJobs(roots);
   const now = yield* clock(own.now);
   if (rest.kind === "refused") {
     // It was not sent: the try does not count.
-    yield* run(sql`UPDATE parcels SET ${WAITING}, tries = tries - 1, ready_at = ${now + rest.afterMs}, most = ${rest.most}
+    yield* run(sql`UPDATE batch_requests SET ${WAITING}, tries = tries - 1, ready_at = ${now + rest.afterMs}, most = ${rest.most}
       WHERE ${open}`);
   } else if (rest.kind === "again") {
-    yield* run(sql`UPDATE parcels SET ${WAITING} WHERE ${open} AND tries < ${REQUEST_TRIES}`);
+    yield* run(sql`UPDATE batch_requests SET ${WAITING} WHERE ${open} AND tries < ${REQUEST_TRIES}`);
     yield* answerAll(id, rest.otherwise);
   } else yield* answerAll(id, rest.answer);
   yield* putBatch({ ...batch, state: "over", over_at: now });
@@ -256,10 +248,10 @@ export function* endBatch(id: string, fence: number, rest: Rest, own: Handling):
 /** Gives all requests of a batch that have no answer this one, page by page. */
 function* answerAll(id: string, { status, body }: BatchAnswer): Plan<void> {
   const content = JSON.stringify(body);
-  const open = sql`shipment = ${id} AND state = 'out'`;
+  const open = sql`provider_batch = ${id} AND state = 'out'`;
   for (let from = 0; ; ) {
     const rows = yield* all(
-      sql`SELECT ${COLUMNS} FROM parcels WHERE ${open} AND n >= ${from} ORDER BY n LIMIT ${PAGE}`,
+      sql`SELECT ${COLUMNS} FROM batch_requests WHERE ${open} AND n >= ${from} ORDER BY n LIMIT ${PAGE}`,
     );
     const end = rows.at(-1);
     if (!end) return;
@@ -271,7 +263,7 @@ function* answerAll(id: string, { status, body }: BatchAnswer): Plan<void> {
       sql`unhex(${seals} ->> CAST(n AS text))`,
       sql`decode(CAST(${seals} AS jsonb) ->> CAST(n AS text), 'hex')`,
     );
-    yield* run(sql`UPDATE parcels SET ${answered(status, content)}, sha256 = ${sealed}
+    yield* run(sql`UPDATE batch_requests SET ${answered(status, content)}, sha256 = ${sealed}
       WHERE ${open} AND n ${oneOf(numbers)}`);
     from = number(end, "n") + 1;
   }
@@ -281,10 +273,10 @@ const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
 export function* pauseRuns(account: string, queues: readonly string[], why: string): Plan<number> {
   return yield* run(sql`UPDATE runs SET state = 'paused', why = ${why} WHERE state = 'open' AND queue ${oneOf(queues)}
-    AND EXISTS (SELECT 1 FROM parcels WHERE run = runs.id AND account = ${account} AND state IN ('waiting', 'out'))`);
+    AND EXISTS (SELECT 1 FROM batch_requests WHERE run = runs.id AND account = ${account} AND state IN ('waiting', 'out'))`);
 }
 
-const WAITING = sql`state = 'waiting', shipment = NULL, n = NULL`;
+const WAITING = sql`state = 'waiting', provider_batch = NULL, n = NULL`;
 
 /** The request is not needed any more. */
 const answered = (status: number, content: string) =>
@@ -294,13 +286,13 @@ const rootsOf = (rows: readonly Row[]) => [...new Set(rows.map((row) => text(row
 
 /** A batch that is not over and whose account this store has. @throws RlmError `store_corrupt` */
 function* heldBatch(id: string, fence: number, { holding }: Handling): Plan<BatchRow | null> {
-  const row = yield* get(sql`SELECT * FROM shipments WHERE id = ${id} AND state <> 'over'`);
+  const row = yield* get(sql`SELECT * FROM provider_batches WHERE id = ${id} AND state <> 'over'`);
   return row && (yield* get(holding(text(row, "account"), fence))) ? decodeBatch(row) : null;
 }
 
 function* putBatch(batch: BatchRow): Plan<void> {
   const changes = [...BATCH_COLUMNS, "sha256"].map((column) => `${column} = excluded.${column}`).join(", ");
-  yield* run(sql`INSERT INTO shipments (${raw(BATCH_COLUMNS.join(", "))}, sha256)
+  yield* run(sql`INSERT INTO provider_batches (${raw(BATCH_COLUMNS.join(", "))}, sha256)
     VALUES (${list(BATCH_COLUMNS.map((column) => batch[column]))}, ${sealOfBatch(batch)})
     ON CONFLICT (id) DO UPDATE SET ${raw(changes)}`);
 }

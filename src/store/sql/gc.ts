@@ -25,7 +25,7 @@ export function* pastSessions(rule: GcRule): Plan<Past[]> {
   for (let behind = sql``; ; ) {
     const rows = yield* all(sql`SELECT s.*, j.run, j.state, j.ended_at FROM sessions s
       LEFT JOIN jobs j ON s.origin = 'batch' AND j.session = s.id
-      WHERE s.origin <> 'child' AND NOT EXISTS (SELECT 1 FROM parcels p WHERE p.root = s.id AND p.state = 'out') ${behind} ORDER BY s.changed_at DESC, s.id DESC LIMIT ${PAGE}`);
+      WHERE s.origin <> 'child' AND NOT EXISTS (SELECT 1 FROM batch_requests p WHERE p.root = s.id AND p.state = 'out') ${behind} ORDER BY s.changed_at DESC, s.id DESC LIMIT ${PAGE}`);
     for (const row of rows) {
       const session = wholeSession(row);
       const isPast =

@@ -21,7 +21,7 @@ export function* wakeHeld(queue: string, now: Part): Plan<void> {
     const id = text(row, "run");
     yield* wake(
       sql`run = ${id} AND ${HELD} AND NOT ${hasOpenRequests(sql`jobs.session`)}
-      AND EXISTS (SELECT 1 FROM parcels a WHERE a.root = jobs.session AND a.state = 'answered')`,
+      AND EXISTS (SELECT 1 FROM batch_requests a WHERE a.root = jobs.session AND a.state = 'answered')`,
       now,
     );
     const count = Math.min(MOST, mayAskAgain(yield* readRun(id), yield* holdsOf(id)));

@@ -16,7 +16,7 @@ export function* copyUses(parent: string, fork: string, hashes: ReadonlySet<stri
 
 /** Contexts that these records name and that the session is not noted to use. */
 export function* unnotedUses(session: string, records: unknown): Plan<readonly string[]> {
-  const missed = yield* all(sql`SELECT hash FROM contexts WHERE hash ${oneOf(contextHashesIn(records))}
+  const missed = yield* all(sql`SELECT hash FROM contexts WHERE hash ${oneOf(contextKeysIn(records))}
     AND hash NOT IN (SELECT hash FROM uses WHERE session = ${session})`);
   return missed.map((row) => text(row, "hash"));
 }
@@ -37,17 +37,15 @@ export function hashesIn(value: unknown, found = new Set<string>()): Set<string>
   return found;
 }
 
-/** Keys that JSON gives as those of contexts, by the names `context_key` and, in records of earlier builds, `context_hash`. */
-function contextHashesIn(value: unknown, found = new Set<string>()): Set<string> {
+/** Keys of contexts in JSON: the texts that are named `context_key`. */
+function contextKeysIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value !== "object" || value === null) return found;
   for (const [name, one] of Object.entries(value)) {
-    if (NAMES.has(name) && typeof one === "string") found.add(one);
-    contextHashesIn(one, found);
+    if (name === "context_key" && typeof one === "string") found.add(one);
+    contextKeysIn(one, found);
   }
   return found;
 }
-
-const NAMES: ReadonlySet<string> = new Set(["context_key", "context_hash"]);
 
 /** The finding of verify about a session whose journal names contexts that gc would drop. */
 export function missedUses(hashes: readonly string[]): string {

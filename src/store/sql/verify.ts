@@ -60,11 +60,11 @@ const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
     },
     check: runAnswer,
   },
-  shipments: { keys: byText("shipments", "id"), check: checkBatch },
-  parcels: {
+  "provider batches": { keys: byText("provider_batches", "id"), check: checkBatch },
+  "batch requests": {
     keys(after) {
       const [k, session, call] = requestKey(after ?? "-1  ");
-      return sql`SELECT k || ' ' || session || ' ' || call AS key FROM parcels
+      return sql`SELECT k || ' ' || session || ' ' || call AS key FROM batch_requests
         WHERE (session, call, k) > (${session}, ${call}, ${k}) ORDER BY session, call, k LIMIT ${PAGE}`;
     },
     check: checkRequest,
@@ -208,14 +208,14 @@ function jobOf(key: string): readonly [run: string, n: number] {
 
 function* checkRequest(key: string, own: Verifying): Findings {
   const [k, session, call] = requestKey(key);
-  const row = yield* get(sql`SELECT p.*, s.id AS known, s.state AS shipped FROM parcels p
-    LEFT JOIN shipments s ON s.id = p.shipment WHERE p.session = ${session} AND p.call = ${call} AND p.k = ${k}`);
+  const row = yield* get(sql`SELECT p.*, s.id AS known, s.state AS shipped FROM batch_requests p
+    LEFT JOIN provider_batches s ON s.id = p.provider_batch WHERE p.session = ${session} AND p.call = ${call} AND p.k = ${k}`);
   if (!row) return [];
   try {
     if (row.state === "answered") answerOfRequest(row);
     else requestOf({ ...row, n: row.n ?? 0 });
     const isShipped = row.known !== null && (row.state === "answered" || row.shipped !== "over");
-    const fits = row.state === "waiting" ? row.shipment === null : isShipped;
+    const fits = row.state === "waiting" ? row.provider_batch === null : isShipped;
     return fits ? [] : [`request ${k} of call ${call} of session ${session} does not fit its batch`];
   } catch (error) {
     return [own.messageOf(error)];
@@ -229,11 +229,11 @@ function requestKey(key: string): readonly [k: number, session: string, call: st
 }
 
 function* checkBatch(id: string, own: Verifying): Findings {
-  const row = yield* get(sql`SELECT * FROM shipments WHERE id = ${id}`);
+  const row = yield* get(sql`SELECT * FROM provider_batches WHERE id = ${id}`);
   if (!row) return [];
   try {
-    const { parcels: requests, state } = decodeBatch(row);
-    const counted = yield* get(sql`SELECT count(*) AS n FROM parcels WHERE shipment = ${id}`);
+    const { requests, state } = decodeBatch(row);
+    const counted = yield* get(sql`SELECT count(*) AS n FROM batch_requests WHERE provider_batch = ${id}`);
     const n = counted ? number(counted, "n") : 0;
     return n > requests ? [`batch ${id}: it is ${state} with ${n} requests, not ${requests}`] : [];
   } catch (error) {

@@ -95,25 +95,25 @@ export const MIGRATIONS: readonly string[] = [
 
   -- Requests that go by batches of providers. The long columns are the last ones: they are not read when states are. A proof is
   -- made with the key of an account, so that nothing but what its owner has asked for is sent with it.
-  CREATE TABLE parcels (
+  CREATE TABLE batch_requests (
     session TEXT NOT NULL, call TEXT NOT NULL, k INTEGER NOT NULL, root TEXT NOT NULL, run TEXT,
     account TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL, at REAL NOT NULL, bytes INTEGER NOT NULL,
-    tries INTEGER NOT NULL DEFAULT 0, ready_at REAL NOT NULL DEFAULT 0, most INTEGER, shipment TEXT, n INTEGER, status INTEGER,
+    tries INTEGER NOT NULL DEFAULT 0, ready_at REAL NOT NULL DEFAULT 0, most INTEGER, provider_batch TEXT, n INTEGER, status INTEGER,
     body_sum BLOB NOT NULL, proof TEXT, sha256 BLOB NOT NULL, answer ANY, body ANY, PRIMARY KEY (session, call, k)
   ) STRICT;
-  CREATE INDEX parcels_waiting ON parcels (account, model, at, session, call, k, ready_at, bytes, most, run)
+  CREATE INDEX batch_requests_waiting ON batch_requests (account, model, at, session, call, k, ready_at, bytes, most, run)
     WHERE state = 'waiting';
-  CREATE INDEX parcels_by_run ON parcels (run, shipment, account, model, at) WHERE state IN ('waiting', 'out');
-  CREATE INDEX parcels_by_root ON parcels (root, state);
-  CREATE INDEX parcels_by_shipment ON parcels (shipment, n, state);
+  CREATE INDEX batch_requests_by_run ON batch_requests (run, provider_batch, account, model, at) WHERE state IN ('waiting', 'out');
+  CREATE INDEX batch_requests_by_root ON batch_requests (root, state);
+  CREATE INDEX batch_requests_by_batch ON batch_requests (provider_batch, n, state);
 
-  CREATE TABLE shipments (
-    id TEXT PRIMARY KEY, account TEXT NOT NULL, model TEXT NOT NULL, parcels INTEGER NOT NULL, state TEXT NOT NULL,
+  CREATE TABLE provider_batches (
+    id TEXT PRIMARY KEY, account TEXT NOT NULL, model TEXT NOT NULL, requests INTEGER NOT NULL, state TEXT NOT NULL,
     closed_at REAL NOT NULL, file TEXT, asked_at REAL, batch TEXT, made_at REAL, cancelled INTEGER NOT NULL, over_at REAL,
     look_at REAL NOT NULL, done INTEGER NOT NULL, proof TEXT, sha256 BLOB NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX shipments_open ON shipments (look_at) WHERE state <> 'over';
-  CREATE INDEX shipments_by_account ON shipments (account, over_at);
+  CREATE INDEX provider_batches_open ON provider_batches (look_at) WHERE state <> 'over';
+  CREATE INDEX provider_batches_by_account ON provider_batches (account, over_at);
 
   -- Answers to calls of jobs, which later runs of the same script or table take over. The origin is the call that was asked.
   CREATE TABLE answers (

@@ -31,7 +31,7 @@ type Cases = Readonly<Record<string, readonly string[]>>;
 const REQUESTS: Cases = {
   ...{ session: ["'X'"], call: ["'X'"], k: ["7"], root: ["'SB'"], run: ["NULL", "'X'"], account: ["'another'"] },
   ...{ model: ["'p/dear'"], state: ["'out'", "'unwanted'", "'answered'"], at: ["0"], bytes: ["0"], tries: ["-5"] },
-  ...{ ready_at: ["-1e9"], most: ["1000000"], shipment: ["'X'"], n: ["-1"], status: ["200"], answer: ["'{}'"] },
+  ...{ ready_at: ["-1e9"], most: ["1000000"], provider_batch: ["'X'"], n: ["-1"], status: ["200"], answer: ["'{}'"] },
   body: [
     `'${DEAR}'`,
     `'{"model":"m","messages":[]}}' || char(10) || '{"custom_id":"evil","method":"POST","body":${DEAR}'`,
@@ -42,7 +42,7 @@ const REQUESTS: Cases = {
 };
 
 const BATCHES: Cases = {
-  ...{ id: ["'X'"], account: ["'another'"], model: ["'p/dear'"], parcels: ["0"], state: ["'closed'", "'doubt'"] },
+  ...{ id: ["'X'"], account: ["'another'"], model: ["'p/dear'"], requests: ["0"], state: ["'closed'", "'doubt'"] },
   file: ["'../models/ft:acme'", "'file-of-another'", "NULL"],
   batch: ["'../fine_tuning/jobs/1'", "'batch-of-another'", "'..'", "NULL"],
   ...{ closed_at: ["0"], asked_at: ["NULL", "0"], made_at: ["NULL"], cancelled: ["1"], over_at: ["0"], look_at: ["0"] },
@@ -70,16 +70,16 @@ async function forgedStore() {
   const database = new DatabaseSync(join(folder, "belay.db"));
   onTestFinished(() => database.close());
   /** Sets a column of the row for which this holds, and makes the seals anew unless it is one. */
-  function forge(table: "parcels" | "shipments" | "answers", column: string, value: string): void {
+  function forge(table: "batch_requests" | "provider_batches" | "answers", column: string, value: string): void {
     database.exec(`UPDATE ${table} SET ${column} = ${value} WHERE rowid = 1`.replace("rowid = 1", WHICH[table]));
     if (column === "body") {
-      const { body } = database.prepare("SELECT body FROM parcels WHERE call = 'A'").get() ?? {};
-      database.prepare("UPDATE parcels SET body_sum = ? WHERE call = 'A'").run(seal([String(body)]));
+      const { body } = database.prepare("SELECT body FROM batch_requests WHERE call = 'A'").get() ?? {};
+      database.prepare("UPDATE batch_requests SET body_sum = ? WHERE call = 'A'").run(seal([String(body)]));
     }
     if (column === "sha256") return;
     for (const row of database.prepare(`SELECT * FROM ${table}`).all()) {
       const sealed = SEALED[table].map((name) => row[name] ?? null);
-      const isAnswered = table === "parcels" && row.state === "answered";
+      const isAnswered = table === "batch_requests" && row.state === "answered";
       const all = isAnswered ? [...sealed, row.status ?? null, row.answer ?? null] : sealed;
       database.prepare(`UPDATE ${table} SET sha256 = ? WHERE sha256 = ?`).run(seal(all), row.sha256 ?? null);
     }
@@ -92,10 +92,10 @@ async function forgedStore() {
   return { store, forge, columns, exec: (text: string) => database.exec(text) };
 }
 
-const WHICH = { parcels: "call = 'A'", shipments: "state <> 'over'", answers: "run = 'R'" };
+const WHICH = { batch_requests: "call = 'A'", provider_batches: "state <> 'over'", answers: "run = 'R'" };
 const SEALED = {
-  parcels: ["session", "call", "k", "root", "run", "account", "model", "body_sum", "proof"],
-  shipments: BATCH_COLUMNS.filter((column) => column !== "look_at" && column !== "done"),
+  batch_requests: ["session", "call", "k", "root", "run", "account", "model", "body_sum", "proof"],
+  provider_batches: BATCH_COLUMNS.filter((column) => column !== "look_at" && column !== "done"),
   answers: ["asked", "run", "n", "k", "origin_run", "origin_n", "origin_k", "model", "usd", "tokens", "at", "value"],
 };
 
@@ -159,14 +159,14 @@ async function collectThrice({ batches }: Store, clientOf: (account: BatchAccoun
 
 test("a forged request gets nothing sent: each column has a case", async () => {
   const { store, forge, columns, exec } = await forgedStore();
-  expect(Object.keys(REQUESTS).toSorted()).toEqual(columns("parcels").toSorted());
+  expect(Object.keys(REQUESTS).toSorted()).toEqual(columns("batch_requests").toSorted());
   const asked = ["A", "B"].map((call) => `m ${JSON.stringify(honest(call).body)}`);
   for (const [column, values] of [["none", [""]] as const, ...Object.entries(REQUESTS)]) {
     for (const value of values) {
-      exec("DELETE FROM parcels; DELETE FROM shipments");
+      exec("DELETE FROM batch_requests; DELETE FROM provider_batches");
       await keepHonest(store);
-      exec("UPDATE parcels SET at = 0");
-      if (column !== "none") forge("parcels", column, value);
+      exec("UPDATE batch_requests SET at = 0");
+      if (column !== "none") forge("batch_requests", column, value);
       const { clientOf, sent } = provider();
       await collectThrice(store, clientOf);
       const others = sent.filter((one) => !asked.includes(one));
@@ -184,17 +184,17 @@ test("a forged request gets nothing sent: each column has a case", async () => {
 
 test("a forged batch has no name asked for that the provider did not give: each column has a case", async () => {
   const { store, forge, columns, exec } = await forgedStore();
-  expect(Object.keys(BATCHES).toSorted()).toEqual(columns("shipments").toSorted());
+  expect(Object.keys(BATCHES).toSorted()).toEqual(columns("provider_batches").toSorted());
   for (const [column, values] of [["none", [""]] as const, ...Object.entries(BATCHES)]) {
     for (const value of values) {
-      exec("DELETE FROM parcels; DELETE FROM shipments");
+      exec("DELETE FROM batch_requests; DELETE FROM provider_batches");
       await keepHonest(store);
-      exec("UPDATE parcels SET at = 0");
+      exec("UPDATE batch_requests SET at = 0");
       const first = provider();
       await collectThrice(store, first.clientOf);
       // How often it is looked at is a matter of time.
       expect([...new Set(first.named)]).toEqual(["file-1", "batch-2"]);
-      if (column !== "none") forge("shipments", column, value);
+      if (column !== "none") forge("provider_batches", column, value);
       await store.batches.giveUp({ run: "R" }, "all");
       const { clientOf, sent, named } = provider();
       await collectThrice(store, clientOf);

@@ -235,7 +235,7 @@ test("a batch whose row is damaged is named, and does not end the work on what i
   const { submit, works, batches, folder } = await scene(ASK, { fate: () => ({ wait: 60_000 }) });
   const { run } = await submit(inputs(1));
   await works({ run, on: stopWhen(() => expect(batches.batches).toHaveLength(1)) });
-  edit(folder, "UPDATE shipments SET batch = 'another'");
+  edit(folder, "UPDATE provider_batches SET batch = 'another'");
   const live = await scene(ASK, {}, { folder, spec: { delivery: "now" } });
   const { run: other } = await live.submit(inputs(2));
   const told = await live.works({ run: other });
@@ -247,7 +247,7 @@ test("a batch whose row is damaged is named, and does not end the work on what i
 test("a request that was changed by hand is not sent: the run is paused, and says which", async () => {
   const { submit, works, states, batches, folder, store } = await scene(ASK);
   const { run } = await submit(inputs(2));
-  edit(folder, "CREATE TRIGGER swap AFTER INSERT ON parcels BEGIN UPDATE parcels SET body = '{}'; END");
+  edit(folder, "CREATE TRIGGER swap AFTER INSERT ON batch_requests BEGIN UPDATE batch_requests SET body = '{}'; END");
   const stopped = works({
     run,
     on(progress, stop) {
@@ -266,8 +266,8 @@ test("an answer that was changed by hand fails its own job, and is not asked for
   const { submit, works, states, batches, folder } = await scene(ASK, { fate: () => ({ wait: answers.promise }) });
   const { run } = await submit(inputs(2));
   // What is kept of the answers is changed before a job reads it.
-  const changes = `CREATE TRIGGER swap AFTER UPDATE OF answer ON parcels WHEN new.n = 0
-    BEGIN UPDATE parcels SET status = 500 WHERE n = 0; END`;
+  const changes = `CREATE TRIGGER swap AFTER UPDATE OF answer ON batch_requests WHEN new.n = 0
+    BEGIN UPDATE batch_requests SET status = 500 WHERE n = 0; END`;
   edit(folder, changes);
   answers.resolve();
   await works({ run });

@@ -520,10 +520,10 @@ describe.each(EDITED)("requests by batch of a store $kind", (of) => {
   });
 
   test.for([
-    ["parcels", "model = 'other'", "request 0 of call call of S of session S is damaged"],
-    ["parcels", "root = 'other'", "request 0 of call call of S of session S is damaged"],
-    ["parcels", "BODY", "request 0 of call call of S of session S is damaged"],
-    ["shipments", "batch = 'other'", "is damaged"],
+    ["batch_requests", "model = 'other'", "request 0 of call call of S of session S is damaged"],
+    ["batch_requests", "root = 'other'", "request 0 of call call of S of session S is damaged"],
+    ["batch_requests", "BODY", "request 0 of call call of S of session S is damaged"],
+    ["provider_batches", "batch = 'other'", "is damaged"],
   ] as const)("a changed row of %s (%s) is refused by name", async ([table, change, problem], { skip }) => {
     skip(of.skipped !== null, of.skipped ?? "");
     const place = await of.place();
@@ -535,7 +535,7 @@ describe.each(EDITED)("requests by batch of a store $kind", (of) => {
     const body = of.kind === "in a folder" ? "body = '{}'" : "body = convert_to('{}', 'UTF8')";
     await of.change(place, `UPDATE STORE.${table} SET ${change === "BODY" ? body : change}`);
     const corrupt = { code: "store_corrupt", message: expect.stringContaining(problem) };
-    if (table === "shipments") {
+    if (table === "provider_batches") {
       await expect(batches.open()).rejects.toMatchObject(corrupt);
       await expect(batches.step(id, fence, { done: 1 })).rejects.toMatchObject(corrupt);
       await expect(batches.answer(id, fence, [answerOf(0)])).rejects.toMatchObject(corrupt);
@@ -549,8 +549,8 @@ describe.each(EDITED)("requests by batch of a store $kind", (of) => {
     }
     expect(await findingsIn(store)).toContainEqual(expect.stringContaining(problem));
     for (const root of ["S", "other"]) await batches.giveUp({ root }, "all");
-    expect(await batches.open()).toHaveLength(table === "shipments" ? 0 : 1);
-    expect(await batches.toSend(id, 0)).toEqual(table === "shipments" ? [expect.anything()] : []);
+    expect(await batches.open()).toHaveLength(table === "provider_batches" ? 0 : 1);
+    expect(await batches.toSend(id, 0)).toEqual(table === "provider_batches" ? [expect.anything()] : []);
   });
 
   edited("an answer that was changed, or is another's, is refused by name", async (store, _other, place) => {
@@ -565,7 +565,7 @@ describe.each(EDITED)("requests by batch of a store $kind", (of) => {
     ]);
     await of.change(
       place,
-      "UPDATE STORE.parcels SET answer = (SELECT answer FROM STORE.parcels WHERE k = 1) WHERE k = 0",
+      "UPDATE STORE.batch_requests SET answer = (SELECT answer FROM STORE.batch_requests WHERE k = 1) WHERE k = 0",
     );
     const corrupt = { code: "store_corrupt", message: expect.stringContaining("request 0 of call call of S") };
     await expect(batches.ofCall("S", "call of S")).rejects.toMatchObject(corrupt);
@@ -575,9 +575,9 @@ describe.each(EDITED)("requests by batch of a store $kind", (of) => {
   edited("rows that do not fit their batch are findings", async (store, _other, place) => {
     await store.batches.keep(requestFor("S"));
     const { id } = await closed(store, await leased(store));
-    await of.change(place, "UPDATE STORE.parcels SET shipment = 'none'");
+    await of.change(place, "UPDATE STORE.batch_requests SET provider_batch = 'none'");
     expect(await findingsIn(store)).toEqual(["request 0 of call call of S of session S does not fit its batch"]);
-    await of.change(place, `UPDATE STORE.parcels SET shipment = '${id}', state = 'waiting'`);
+    await of.change(place, `UPDATE STORE.batch_requests SET provider_batch = '${id}', state = 'waiting'`);
     expect(await findingsIn(store)).toEqual(["request 0 of call call of S of session S does not fit its batch"]);
   });
 });
@@ -588,11 +588,11 @@ const ENDED = { kind: "answered", answer: OK } as const;
 test("10,000 requests take as many statements to be polled and closed as 1,000, and fewer than two each to be answered", async () => {
   const statementsFor = async (count: number) => {
     const database = openDatabase(null);
-    database.exec(`INSERT INTO parcels (session, call, k, root, run, account, model, state, at, bytes, body_sum, sha256, body)
+    database.exec(`INSERT INTO batch_requests (session, call, k, root, run, account, model, state, at, bytes, body_sum, sha256, body)
       WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < ${count})
       SELECT 'S' || n, 'c', 0, 'S' || n, 'R', 'a', 'm', 'waiting', n, 2000, x'00', x'00', '1' FROM c;
       INSERT INTO jobs (run, n, id, state, why, rank, changed_at, session, input, asked)
-        SELECT 'R', at, session, 'parked', 'delivery', 0, 0, session, '1', x'' FROM parcels;
+        SELECT 'R', at, session, 'parked', 'delivery', 0, 0, session, '1', x'' FROM batch_requests;
       INSERT INTO runs (id, name, queue, share, spec, hash, state, created_at, first_rank)
         VALUES ('R', 'R', 'q', 1, '{}', 'h', 'open', 0, 0)`);
     let asked = 0;
@@ -659,8 +659,11 @@ test("no statement on requests reads a table from end to end, or all requests of
   );
   expect(
     [...new Set(scans)].filter((line) => !/^SCAN (CONSTANT ROW|ready|placed|g|\(subquery-\d+\))$/.test(line)),
-  ).toEqual(["SCAN parcels USING COVERING INDEX parcels_waiting", "SCAN s USING INDEX shipments_open"]);
-  const byNumber = [...plans].filter(([text]) => /^UPDATE parcels/.test(text) && / n (=|IN) /.test(text));
+  ).toEqual([
+    "SCAN batch_requests USING COVERING INDEX batch_requests_waiting",
+    "SCAN s USING INDEX provider_batches_open",
+  ]);
+  const byNumber = [...plans].filter(([text]) => /^UPDATE batch_requests/.test(text) && / n (=|IN) /.test(text));
   expect(byNumber.length).toBeGreaterThan(2);
-  for (const [, plan] of byNumber) expect(plan[0]).toContain("parcels_by_shipment (shipment=? AND n=?");
+  for (const [, plan] of byNumber) expect(plan[0]).toContain("batch_requests_by_batch (provider_batch=? AND n=?");
 });

@@ -1,11 +1,9 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeSession } from "../../../../src/history/index.ts";
 import { recordedAnswer } from "../../../../src/session/keyed-calls.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { forkSession } from "../../../../src/session/stored/sessions.ts";
-import { contextKey } from "../../../support/context-key.ts";
 import { openScripted, using } from "../../../support/scripted-session.ts";
 import { folderWith } from "../../../support/tree.ts";
 
@@ -51,28 +49,4 @@ test("files that were not read belong to a context in cells, asks and queries, a
     await again.load({ text: "another", name: "another" });
     expect(await again.exec(SKIPS)).toMatchObject({ result_json: { count: 0, unread: 0, files: [], capped: false } });
   }
-});
-
-test("a context that a build kept which noted no skipped files is loaded again, or refused by name", async () => {
-  const at = folderWith(TREE);
-  const { session, store } = await openScripted(() => "yes", { roots: [at], session: "older skips" });
-  await session.load(join(at, "docs"));
-  await session.close();
-  const key = await contextKey(store, session.id);
-  const { parts, index } = await store.context(key);
-  const { documents, routes, stats } = JSON.parse(JSON.stringify(index));
-  await store.putContext({
-    key,
-    parts,
-    index: { documents, routes, stats: { ...stats, skipped: { count: 2, files: [] } } },
-  });
-  expect(await describeSession(store, "older skips")).toMatchObject({ coverage: null, skipped: null });
-
-  const again = () => openSessionWith({ roots: [at], session: "older skips" }, { store });
-  writeFileSync(join(at, "docs/lease.txt"), "The rent is 200.\n");
-  const message = expect.stringMatching(/\/docs\) is lost: context \w+ was kept by an earlier build of Belay$/);
-  await expect(again()).rejects.toMatchObject({ code: "context_lost", message });
-  writeFileSync(join(at, "docs/lease.txt"), TREE["docs/lease.txt"]);
-  await using opened = await again();
-  expect(await opened.exec(SKIPS)).toMatchObject({ result_json: told });
 });

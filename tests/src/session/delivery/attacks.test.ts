@@ -6,7 +6,7 @@ import { deliveryScene } from "../../../support/delivery.ts";
 const CELL = 'await Promise.all(["a", "b"].map((p) => llm_query(p, { tools: [] })))';
 
 test.each([
-  ["answers of other calls", "answer = (SELECT answer FROM parcels q WHERE q.call <> parcels.call)"],
+  ["answers of other calls", "answer = (SELECT answer FROM batch_requests q WHERE q.call <> batch_requests.call)"],
   ["a failure that no provider sent", `status = 0, answer = '{"code":"answer_lost","message":"","suggestion":""}'`],
   ["another status", "status = 500"],
   ["another account", "account = 'x'"],
@@ -25,7 +25,7 @@ test.each([
   const first = await open({}, { store: { ...store, batches: { ...store.batches, answer } } });
   expect(await first.exec(CELL, { suspend: stop.signal })).toMatchObject({ resumable: true });
   await first.close();
-  rows(`UPDATE parcels SET ${change}`);
+  rows(`UPDATE batch_requests SET ${change}`);
   const steps = server.steps.length;
   const second = await open();
   expect(await second.resume()).toMatchObject({ envelope: { success: false, error_code: "store_corrupt" } });

@@ -32,7 +32,7 @@ test("what is out answers its call, although model and delivery have changed; wh
     ["local/other", undefined],
   ]);
   expect(server.ran.map(({ batch }) => batch)).toEqual(["batch_0", null]);
-  expect(rows("SELECT * FROM parcels")).toEqual([]);
+  expect(rows("SELECT * FROM batch_requests")).toEqual([]);
 });
 
 test.each([
@@ -72,7 +72,7 @@ test.each([
   expect(await second.resume()).toMatchObject({ how: "finished", envelope: { resumable: true, waits, ...failure } });
   await second.close();
   expect(server.steps).toHaveLength(steps);
-  expect(rows("SELECT state FROM parcels")).toEqual([{ state: "out" }]);
+  expect(rows("SELECT state FROM batch_requests")).toEqual([{ state: "out" }]);
   process.env.OPENAI_API_KEY = "key-1";
   answers.resolve();
   const last = await open();
@@ -99,7 +99,7 @@ test("discard gives up what is under way, and its batch is cancelled", async () 
   const session = await open();
   expect(await session.exec(PLAIN, { wait_ms: 0 })).toMatchObject(WAITS);
   await session.discard();
-  expect(rows("SELECT state FROM parcels")).toEqual([{ state: "unwanted" }]);
+  expect(rows("SELECT state FROM batch_requests")).toEqual([{ state: "unwanted" }]);
   expect(await session.exec('await llm_query("again", { tools: [] })')).toMatchObject({ result_json: "ok" });
   expect(server.steps.filter(({ kind }) => kind === "cancel")).toHaveLength(1);
 });
@@ -113,7 +113,7 @@ test("a call that its cell does not await leaves nothing behind", async () => {
   const race = `await Promise.race([llm_query("c", { tools: [] }), llm_query("d", ${now})])`;
   expect(await session.exec(race)).toMatchObject({ result_json: "ok", warnings: ["unawaited_sub_calls: 1"] });
   // What nobody waits for does not leave.
-  expect(rows("SELECT state FROM parcels")).toEqual([]);
+  expect(rows("SELECT state FROM batch_requests")).toEqual([]);
   expect(server.ran.map(({ prompt }) => prompt)).toEqual(["b", "d"]);
 });
 

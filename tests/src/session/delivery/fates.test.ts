@@ -67,7 +67,7 @@ test.each<readonly [string, BatchServerOptions, unknown, number]>([
   const session = await open();
   expect(await session.exec(CELL)).toMatchObject({ success: true, result_json: expected });
   expect(server.batches).toHaveLength(batches);
-  expect(rows("SELECT state FROM parcels")).toEqual([]);
+  expect(rows("SELECT state FROM batch_requests")).toEqual([]);
 });
 
 test("a create whose answer is lost is found, and paid once", async () => {

@@ -91,6 +91,6 @@ test.each<readonly [string, (ids: readonly string[]) => string, unknown]>([
   withVariables({ OPENAI_API_KEY: SECRET });
   const session = await open({ baseUrl: await answering(results) });
   expect(await session.exec(CELL)).toMatchObject({ success: true, result_json: expected });
-  expect(rows("SELECT state FROM parcels")).toEqual([]);
-  expect(JSON.stringify(rows("SELECT * FROM shipments"))).not.toContain(SECRET);
+  expect(rows("SELECT state FROM batch_requests")).toEqual([]);
+  expect(JSON.stringify(rows("SELECT * FROM provider_batches"))).not.toContain(SECRET);
 });

@@ -21,7 +21,7 @@ test("a child whose cells call by batch parks its root, in any process, and turn
   await first.load({ text: "the text of it", name: "n.txt" });
   const left = await first.exec('await llm_query("ask a child", { context: [0, 8] })', { wait_ms: 0 });
   expect(left).toMatchObject(WAITS);
-  const [request] = rows("SELECT session, root FROM parcels");
+  const [request] = rows("SELECT session, root FROM batch_requests");
   expect(request).toMatchObject({ session: expect.not.stringContaining(first.id), root: first.id });
   await first.close();
   answers.resolve();

@@ -10,13 +10,13 @@ test("a cell by batch waits and ends, and its records name the batch", async () 
   const done = await session.exec('await Promise.all(["a", "b"].map((p) => llm_query(p, { tools: [] })))');
   expect(done).toMatchObject({ success: true, result_json: ["A", "B"], warnings: [] });
   expect(server.batches.map(({ rows }) => rows.length)).toEqual([2]);
-  const made = rows("SELECT made_at, over_at FROM shipments")[0];
+  const made = rows("SELECT made_at, over_at FROM provider_batches")[0];
   for (const result of await results(session.id)) {
     expect(result).toMatchObject({ delivery: { by: "batch", batch: "batch_0" }, sent_at: made?.made_at, attempts: [] });
     expect(result.delivery?.waited_ms).toBeGreaterThanOrEqual(0);
     expect(result.delivery?.waited_ms).toBeLessThanOrEqual(result.at - (result.sent_at ?? 0));
   }
-  expect(rows("SELECT count(*) AS n FROM parcels")).toEqual([{ n: 0 }]);
+  expect(rows("SELECT count(*) AS n FROM batch_requests")).toEqual([{ n: 0 }]);
 });
 
 test("with wait 0 a cell is given back with what it waits for, and resume goes on without asking again", async () => {
