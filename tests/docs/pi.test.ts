@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { isErrorCode } from "../../runtime/index.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { completions } from "../../src/pi/view/commands.ts";
-import { readPiConfig } from "../../src/settings/pi.ts";
+import { readPiConfig } from "../../src/settings/index.ts";
 import { TOOLS_BUDGET } from "../../src/tools/index.ts";
 import { PI_LINES } from "../support/pi/process.ts";
 import { folderWith } from "../support/tree.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Context } from "../../src/context/context.ts";
+import type { Context } from "../../src/context/index.ts";
 import { load } from "../../src/context/load/load.ts";
 import type { DocumentOptions } from "../../src/documents/kinds.ts";
 import { folderWith } from "../support/tree.ts";

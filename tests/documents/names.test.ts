@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../src/context/context.ts";
+import type { Context } from "../../src/context/index.ts";
 import { load } from "../../src/context/load/load.ts";
 import { type Member, openParts } from "../../src/documents/archives.ts";
 import { openXml } from "../../src/documents/xml.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../src/context/context.ts";
+import type { Context } from "../../src/context/index.ts";
 import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { zip } from "./packed.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSpec } from "../../src/runs/spec.ts";
 import { readRecord } from "../../src/session/index.ts";
-import { findingsIn } from "../../src/store/verify-store.ts";
+import { findingsIn } from "../../src/store/index.ts";
 import { KILLED_WORKER } from "../support/command.ts";
 import { REUSE_STEP, TRY_STEPS } from "../support/jobs/kill-step.ts";
 import { runScene } from "../support/jobs/run.ts";

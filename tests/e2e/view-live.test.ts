@@ -1,8 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { describeExecs } from "../../src/history/index.ts";
-import { pageSource, traceOfRun } from "../../src/view/index.ts";
-import { type Subject, serveView, sessionSubject } from "../../src/view/serve.ts";
+import { pageSource, type Subject, serveView, sessionSubject, traceOfRun } from "../../src/view/index.ts";
 import { finished, json, startBelay } from "../src/cli/belay.ts";
 import { belayHere } from "../src/cli/in-process.ts";
 import { sessionOf } from "../support/ask/described.ts";

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import * as limits from "../../runtime/limits.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { openTaskThread } from "../../src/models/tasks/task-thread.ts";
-import type { HostedOptions, SessionFunction } from "../../src/session/option-types.ts";
+import type { HostedOptions, SessionFunction } from "../../src/session/index.ts";
 import { openStoreQuota } from "../../src/session/store-quota.ts";
 import { openTime } from "../../src/session/sub-calls/call-time.ts";
 import { newState } from "../support/checkpoints.ts";

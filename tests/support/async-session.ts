@@ -2,12 +2,10 @@ import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { PendingCall, Settlement } from "../../runtime/index.ts";
 import { NO_USAGE } from "../../src/models/index.ts";
-import type { Session } from "../../src/session/api.ts";
+import type { Session, SessionOptions } from "../../src/session/index.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
-import type { SessionOptions } from "../../src/session/option-types.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import { openStore } from "../../src/store/open.ts";
-import type { Store } from "../../src/store/port.ts";
+import { openStore, type Store } from "../../src/store/index.ts";
 import { threadEntry } from "./command.ts";
 import { AT_ONCE } from "./length-answers.ts";
 

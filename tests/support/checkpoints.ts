@@ -3,6 +3,7 @@ import {
   applyPart,
   type Checkpoint,
   type CheckpointRequest,
+  DEFAULT_EXEC_LIMITS,
   type ExecInput,
   type ExecSignals,
   type ExecState,
@@ -20,9 +21,7 @@ import {
   type Settlement,
   systemClock,
 } from "../../runtime/index.ts";
-import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
-import type { Context } from "../../src/context/context.ts";
-import { load } from "../../src/context/load/load.ts";
+import { type Context, load } from "../../src/context/index.ts";
 import { runLoop } from "../../src/session/exec/loop.ts";
 import type { LoopMachine, LoopParts, Replayed } from "../../src/session/exec/ports.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";

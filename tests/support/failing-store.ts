@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
-import type { Store } from "../../src/store/port.ts";
+import type { Store } from "../../src/store/index.ts";
 import { type Operation, storeAround } from "./store-around.ts";
 
 /** How an operation of a store may fail: the disk breaks, is full, or may not be written. */

@@ -1,6 +1,5 @@
 import type { Engine, EngineHost } from "../../runtime/engine.ts";
-import { imageFormat } from "../../runtime/images/image-compat.ts";
-import { type Clock, systemClock } from "../../runtime/index.ts";
+import { type Clock, imageFormat, systemClock } from "../../runtime/index.ts";
 import { type Machine, openMachine } from "../../runtime/machine.ts";
 import { keepWasmCode, quickJsBuild } from "../../runtime/quickjs/build.ts";
 import { openQuickJs } from "../../runtime/quickjs/quickjs.ts";

@@ -1,9 +1,8 @@
 import { onTestFinished } from "vitest";
-import type { Authorization } from "../../src/models/keys/authorize.ts";
+import type { Authorization, Model, ModelAnswer, ModelMessage, ModelRequest } from "../../src/models/index.ts";
 import { openModels } from "../../src/models/models.ts";
 import { loadPiAi } from "../../src/models/pi-ai/load.ts";
 import { piAiModel } from "../../src/models/pi-ai/model.ts";
-import type { Model, ModelAnswer, ModelMessage, ModelRequest } from "../../src/models/port.ts";
 import { type ModelScript, type ModelServer, type ScriptedAnswer, startModelServer } from "./model-server.ts";
 
 /** The key that models of this file send. */

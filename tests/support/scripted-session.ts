@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Json } from "../../runtime/index.ts";
-import type { Model, ModelAnswer, ModelRequest } from "../../src/models/port.ts";
+import type { Model, ModelAnswer, ModelRequest } from "../../src/models/index.ts";
 import type { Host } from "../../src/session/env.ts";
+import type { HostedOptions } from "../../src/session/index.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
-import type { HostedOptions } from "../../src/session/option-types.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import { shareStore } from "../../src/store/shared.ts";
+import { shareStore } from "../../src/store/index.ts";
 
 type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
 

@@ -1,4 +1,4 @@
-import type { Store } from "../../src/store/port.ts";
+import type { Store } from "../../src/store/index.ts";
 
 /** The name of a method of the store's port, such as `commit` or `jobs.begin`. */
 export type Operation = string;

@@ -1,6 +1,6 @@
 import type { Json, PendingCall } from "../../runtime/index.ts";
-import type { Session } from "../../src/session/api.ts";
 import type { Host } from "../../src/session/env.ts";
+import type { Session } from "../../src/session/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Answered } from "../../src/session/sub-calls/port.ts";
 import { FREE } from "../../src/session/sub-calls/refusals.ts";

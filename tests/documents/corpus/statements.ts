@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import type { Context } from "../../../src/context/context.ts";
+import type { Context } from "../../../src/context/index.ts";
 import type { Loss, Place } from "../../../src/documents/growing.ts";
 import { HAND_MADE } from "./hand-made.ts";
 

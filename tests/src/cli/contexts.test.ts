@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkPaths } from "../../../src/cli/input/sources.ts";
 import { openSession } from "../../../src/index.ts";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/index.ts";
 import { ORIGINALS } from "../../documents/originals.ts";
 import { folderWith, grow } from "../../support/tree.ts";
 import { finished, json, startBelay } from "./belay.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { gcOnceADay } from "../../../src/cli/store/gc.ts";
-import type { GcRule } from "../../../src/store/port.ts";
+import type { GcRule } from "../../../src/store/index.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const DAY = 86_400_000;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSigner } from "../../../src/platform/signed-settings.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/index.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { endedAt } from "./belay.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { loadedSince, showLoaded } from "../../../src/cli/render/loaded.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
 import { outputOver } from "../../../src/cli/render/terminal.ts";
-import type { Context } from "../../../src/context/context.ts";
+import type { Context } from "../../../src/context/index.ts";
 import { contextOf, convertedFile, textFile } from "../../support/converted.ts";
 
 const PAGES = Array.from({ length: 5 }, (_, n) => ({ label: `p.${n + 1}`, body: "" }));

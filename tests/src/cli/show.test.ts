@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { skippedLines, skippedSince } from "../../../src/cli/render/skipped.ts";
 import { jsonParts, prettyJson, showValue } from "../../../src/cli/render/value.ts";
-import { skippedStats } from "../../../src/context/skipped.ts";
+import { skippedStats } from "../../../src/context/index.ts";
 import type { Json } from "../../../src/index.ts";
 import { visible } from "../../../src/platform/visible.ts";
 import { recorded } from "./recorded.ts";

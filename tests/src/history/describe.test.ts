@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeSession } from "../../../src/history/index.ts";
-import type { ModelAnswer, ModelRequest } from "../../../src/models/port.ts";
+import type { ModelAnswer, ModelRequest } from "../../../src/models/index.ts";
 import { openScripted, promptOf, using } from "../../support/scripted-session.ts";
 
 const cell = (code: string) => using("rlm_exec", { code });

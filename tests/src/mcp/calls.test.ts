@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { folderSession } from "../../../src/mcp/session-name.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { shareStore } from "../../../src/store/index.ts";
 import { heldClock } from "../../support/held-clock.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { listed } from "../../support/listed.ts";

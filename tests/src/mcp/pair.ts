@@ -5,8 +5,7 @@ import type { AnswerLimits } from "../../../src/mcp/calls.ts";
 import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
-import type { SessionRow } from "../../../src/store/port.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { type SessionRow, shareStore } from "../../../src/store/index.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { folderWith } from "../../support/tree.ts";
 

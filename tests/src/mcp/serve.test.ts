@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { openFree } from "../../../src/mcp/connection.ts";
 import { folderSession } from "../../../src/mcp/session-name.ts";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 import { ERAS, openPair, project } from "./pair.ts";
 
 const CORE = ["rlm_load", "rlm_load_append", "rlm_exec", "rlm_query", "rlm_ask", "rlm_status", "rlm_wait"];

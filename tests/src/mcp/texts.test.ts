@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { expect, test } from "vitest";
-import { ERROR_CODES } from "../../../runtime/errors.ts";
+import { ERROR_CODES } from "../../../runtime/index.ts";
 import { REMEDIES } from "../../../runtime/remedies.ts";
 import { answerOf, pageOf, shownBy } from "../../../src/mcp/answer.ts";
 import { configFor } from "../../../src/mcp/clients.ts";

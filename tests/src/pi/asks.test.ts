@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type FauxResponseStep, fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { mirrored } from "../../../src/pi/branch/mirror.ts";
-import type { Lease, Store } from "../../../src/store/port.ts";
+import type { Lease, Store } from "../../../src/store/index.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, type Life, mirrorOn, never, recovered, resultsOn, until } from "./fake-pi.ts";
 

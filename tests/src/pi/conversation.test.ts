@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { objectId } from "../../../src/context/index.ts";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 import { conversationsOf, readTurns, talk } from "../../support/pi/conversation.ts";
 import { fakePi } from "./fake-pi.ts";
 

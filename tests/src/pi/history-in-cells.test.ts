@@ -1,7 +1,7 @@
 import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { objectId } from "../../../src/context/index.ts";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 import { listed } from "../../support/listed.ts";
 import { type FakePi, fakePi, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
 import { stoppingAt } from "./stopping-store.ts";

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { messagesOf } from "../../../src/pi/externalize/message.ts";
 import { leftRuns } from "../../../src/pi/runs/left.ts";
 import { openSigner } from "../../../src/platform/signed-settings.ts";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";
 import {

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 
 /**
  * A store that keeps so many of such records, without the last of them if it stops before it, and does not answer any

@@ -13,7 +13,7 @@ import { table } from "../../../src/cli/render/table.ts";
 import { type Output, outputOver, type Terminal, writeData } from "../../../src/cli/render/terminal.ts";
 import { showValue } from "../../../src/cli/render/value.ts";
 import { showMemory } from "../../../src/cli/repl/show.ts";
-import { skippedStats } from "../../../src/context/skipped.ts";
+import { skippedStats } from "../../../src/context/index.ts";
 import { answerOf } from "../../../src/mcp/answer.ts";
 import { progressMessage } from "../../../src/mcp/progress.ts";
 import { harmless, oneLine } from "../../../src/pi/view/texts.ts";

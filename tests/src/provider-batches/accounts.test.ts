@@ -4,7 +4,7 @@ import type { BatchAccount } from "../../../src/models/index.ts";
 import { collect } from "../../../src/provider-batches/collector.ts";
 import { clientOf } from "../../../src/provider-batches/providers/index.ts";
 import { type BatchClient, ProviderError } from "../../../src/provider-batches/providers/provider.ts";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/index.ts";
 
 const API = "openai-completions";
 const ACCOUNT = `${API} http://p/v1 00000000`;

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { historyContext } from "../../../src/context/index.ts";
-import type { ModelAnswer, ModelRequest } from "../../../src/models/port.ts";
+import type { ModelAnswer, ModelRequest } from "../../../src/models/index.ts";
 import { type ObjectToRead, type ReadingOptions, readingEstimate } from "../../../src/query/index.ts";
-import type { QueryEnvelope } from "../../../src/session/journal/envelope.ts";
+import type { QueryEnvelope } from "../../../src/session/index.ts";
 import { openScripted, promptOf, USAGE } from "../../support/scripted-session.ts";
 
 const TERMS = { inlineTokens: 12_000, maxTokens: 4096 };

@@ -3,7 +3,7 @@ import { builtins, isReserved } from "../../../builtins/index.ts";
 import { inFlags } from "../../../src/cli/render/wording.ts";
 import { inPi } from "../../../src/pi/wording.ts";
 import { SEARCH_STRATEGIES } from "../../../src/query/index.ts";
-import type { QueryEnvelope } from "../../../src/session/journal/envelope.ts";
+import type { QueryEnvelope } from "../../../src/session/index.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { sleep } from "../../../src/platform/sleep.ts";
 import { type MoneyParts, openMoney, openRates } from "../../../src/runs/run-money.ts";
-import { openSuspension, type SuspensionReason } from "../../../src/session/suspension.ts";
+import { openSuspension, type SuspensionReason } from "../../../src/session/index.ts";
 import type { Amount, Held, Rate } from "../../../src/store/index.ts";
 
 const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 0.001 };

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import type { ImageFormat } from "../../../runtime/images/image.ts";
-import { imageFormat } from "../../../runtime/images/image-compat.ts";
+import { imageFormat } from "../../../runtime/index.ts";
 import type { Session } from "../../../src/session/api.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { openStore } from "../../../src/store/open.ts";
-import type { Store } from "../../../src/store/port.ts";
+import { openStore, type Store } from "../../../src/store/index.ts";
 import { threadEntry } from "../../support/command.ts";
 import {
   FINISHED,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Host } from "../../../src/session/env.ts";
 import type { SessionOptions } from "../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/index.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 
 // A call can have a budget of its own; a host says which calls belong to one question of a person.

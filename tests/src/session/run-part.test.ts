@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
-import { failure } from "../../../src/models/failure.ts";
+import { failure } from "../../../src/models/index.ts";
 import type { RunPart } from "../../../src/session/sub-calls/run-part.ts";
 import { nanodollars, spentOn } from "../../../src/session/sub-calls/run-part.ts";
 import { openSuspension, type Suspension } from "../../../src/session/suspension.ts";

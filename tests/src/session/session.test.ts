@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../../src/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { shareStore } from "../../../src/store/index.ts";
 import { openAsyncSession } from "../../support/async-session.ts";
 import { folderWith } from "../../support/tree.ts";
 

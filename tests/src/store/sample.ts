@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
-import { countPages, openChanges } from "../../../runtime/images/changes.ts";
-import { applyPart, type ImageMeta, type ImagePages, PAGE_BYTES } from "../../../runtime/index.ts";
+import {
+  applyPart,
+  countPages,
+  type ImageMeta,
+  type ImagePages,
+  openChanges,
+  PAGE_BYTES,
+} from "../../../runtime/index.ts";
 import type { NewCheckpoint, NewSession, StoredContext, StoredRecord } from "../../../src/store/port.ts";
 import { unpacked } from "../../support/unpacked.ts";
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { builtins } from "../../../builtins/index.ts";
 import { roundedIn } from "../../../runtime/index.ts";
 import { openSession } from "../../../src/index.ts";
-import type { Session } from "../../../src/session/api.ts";
+import type { Session } from "../../../src/session/index.ts";
 import { type RecordedCall, TOOLS_BUDGET, type ToolEnvelope, toolTokens } from "../../../src/tools/index.ts";
 import { tools } from "../../../src/tools/pi-tools.ts";
 import { cellDescription } from "../../../src/tools/rlm_exec.ts";

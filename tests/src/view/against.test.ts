@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSessionWith } from "../../../src/session/session.ts";
+import { openSessionWith } from "../../../src/session/index.ts";
 import { lookAt } from "../../../src/view/session-trace.ts";
 import { openScripted } from "../../support/scripted-session.ts";
 import { folderWith, grow } from "../../support/tree.ts";

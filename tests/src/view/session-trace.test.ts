@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { textFromString } from "../../../src/context/index.ts";
-import type { ModelAnswer } from "../../../src/models/port.ts";
+import type { ModelAnswer } from "../../../src/models/index.ts";
 import { lookAt, surroundings } from "../../../src/view/session-trace.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";

@@ -1,7 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Models } from "../../../src/models/index.ts";
-import { openSessionWith } from "../../../src/session/index.ts";
-import type { HostedOptions } from "../../../src/session/option-types.ts";
+import { type HostedOptions, openSessionWith } from "../../../src/session/index.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
 import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../model-server.ts";
 import { type Around, storeAround } from "../store-around.ts";

@@ -1,4 +1,4 @@
-import type { BatchAccount } from "../../../src/models/port.ts";
+import type { BatchAccount } from "../../../src/models/index.ts";
 import type { BatchApi } from "../../../src/provider-batches/providers/index.ts";
 import type { BatchClient, RowRequest } from "../../../src/provider-batches/providers/provider.ts";
 import type { BatchServer } from "./index.ts";

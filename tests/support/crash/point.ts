@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 import { storeAround, WRITES } from "../store-around.ts";
 
 /** Where a process kills itself: at the n-th operation that writes, counted over the life of the process. */

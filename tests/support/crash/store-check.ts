@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 import { findingsIn } from "../../../src/store/verify-store.ts";
 
 /** What SQLite and the store itself find wrong in this folder: a line each. That a session is interrupted is not wrong. */

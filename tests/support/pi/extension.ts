@@ -1,7 +1,7 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { belayExtension } from "../../../src/pi/extension.ts";
 import { openView } from "../../../src/pi/view/index.ts";
-import { openStore } from "../../../src/store/open.ts";
+import { openStore } from "../../../src/store/index.ts";
 import { FAULT_VARIABLE, faultsFrom } from "./fault.ts";
 
 // Belay's extension over a store and a session of Pi that kill the process where a test asked for it, and commands for

@@ -1,5 +1,5 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
-import type { Store } from "../../../src/store/port.ts";
+import type { Store } from "../../../src/store/index.ts";
 
 /** Where a Pi process kills itself: beside the n-th write of such a record, counted from when this was asked. */
 export interface PiFault {

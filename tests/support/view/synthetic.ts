@@ -1,6 +1,6 @@
 import { describeExecs } from "../../../src/history/index.ts";
 import type { SessionDescription } from "../../../src/index.ts";
-import type { JournalRecord, ToolResult } from "../../../src/session/journal/records.ts";
+import type { JournalRecord, ToolResult } from "../../../src/session/index.ts";
 import { sessionOf } from "../ask/described.ts";
 import { openJournal } from "../ask/journal.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SessionDescription } from "../../../../src/history/index.ts";
 import { NO_USAGE } from "../../../../src/models/index.ts";
-import type { JournalRecord } from "../../../../src/session/journal/records.ts";
+import type { JournalRecord } from "../../../../src/session/index.ts";
 import { askJournal, childJournal, openJournal, printed } from "../../../support/ask/journal.ts";
 import { journals } from "../../../support/journals.ts";
 import { described, exportedLines, type JudgedSpan, judgedWhole, valuesOf } from "../../../support/otlp.ts";

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
-import { matchGlob } from "../../../../src/context/load/glob.ts";
+import { matchGlob } from "../../../../src/context/index.ts";
 import { readOnlyTools } from "../../../../src/models/agent-tools/index.ts";
 import { ORIGINALS } from "../../../documents/originals.ts";
 import { zip } from "../../../documents/packed.ts";

@@ -1,7 +1,7 @@
 import { type Api, fauxAssistantMessage, type Model, registerFauxProvider, streamSimple } from "@mariozechner/pi-ai";
 import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../src/index.ts";
-import type { ModelAnswer } from "../../../../src/models/port.ts";
+import type { ModelAnswer } from "../../../../src/models/index.ts";
 import { openPiModels, type PiRegistry } from "../../../../src/pi/opened/models.ts";
 
 function provider() {

@@ -6,7 +6,7 @@ import { openStateBoard, type State } from "../../../../src/pi/runs/board.ts";
 import { completions, runCommand } from "../../../../src/pi/view/commands.ts";
 import type { Control } from "../../../../src/pi/view/control.ts";
 import type { BranchReport } from "../../../../src/pi/view/report.ts";
-import type { ReadableSessions } from "../../../../src/session/stored/sessions.ts";
+import type { ReadableSessions } from "../../../../src/session/index.ts";
 
 const SUMMARY = {
   id: "01SESSION",

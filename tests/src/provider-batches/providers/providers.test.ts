@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import type { BatchAccount } from "../../../../src/models/port.ts";
+import type { BatchAccount } from "../../../../src/models/index.ts";
 import { BATCH_APIS, type BatchApi, clientOf } from "../../../../src/provider-batches/providers/index.ts";
 import {
   type BatchClient,

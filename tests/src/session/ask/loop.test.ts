@@ -1,5 +1,5 @@
 import { expect, onTestFailed, test, vi } from "vitest";
-import type { Model, ModelAnswer, ModelTurn } from "../../../../src/models/port.ts";
+import type { Model, ModelAnswer, ModelTurn } from "../../../../src/models/index.ts";
 import { openSessionWith, type Session } from "../../../../src/session/index.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import { openStore } from "../../../../src/store/index.ts";

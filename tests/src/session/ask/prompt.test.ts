@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { builtins, cellReference } from "../../../../builtins/index.ts";
-import { NOTHING_SKIPPED } from "../../../../src/context/skipped.ts";
+import { NOTHING_SKIPPED } from "../../../../src/context/index.ts";
 import { footerOf, observationOf } from "../../../../src/session/ask/observe.ts";
 import { firstMessage, systemPrompt } from "../../../../src/session/ask/prompt.ts";
 import type { ExecEnvelope } from "../../../../src/session/index.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../../../runtime/clock.ts";
+import { systemClock } from "../../../../runtime/index.ts";
 import { type Machines, openMachines } from "../../../../runtime/threads/machines.ts";
 import type { Json } from "../../../../src/index.ts";
-import type { ModelRequest } from "../../../../src/models/port.ts";
+import type { ModelRequest } from "../../../../src/models/index.ts";
 import { heldClock } from "../../../support/held-clock.ts";
 import { meeting, openScripted, USAGE, using } from "../../../support/scripted-session.ts";
 

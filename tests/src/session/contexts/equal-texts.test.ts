@@ -8,8 +8,7 @@ import { loadIntoStore } from "../../../../src/session/exec/load.ts";
 import { contextParts } from "../../../../src/session/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { forkSession, listReadableSessions } from "../../../../src/session/stored/sessions.ts";
-import { openStore } from "../../../../src/store/open.ts";
-import type { Store } from "../../../../src/store/port.ts";
+import { openStore, type Store } from "../../../../src/store/index.ts";
 import { contextKey } from "../../../support/context-key.ts";
 import { folderWith } from "../../../support/tree.ts";
 

@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
-import type { Context } from "../../../../src/context/context.ts";
+import type { Context } from "../../../../src/context/index.ts";
 import { storedContext } from "../../../../src/session/contexts/contexts.ts";
 import { type ExcerptInput, excerptInput, rangesInParent } from "../../../../src/session/contexts/excerpts.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import { openStore } from "../../../../src/store/open.ts";
-import type { Store } from "../../../../src/store/port.ts";
+import { openStore, type Store } from "../../../../src/store/index.ts";
 import { contextKey } from "../../../support/context-key.ts";
 import { folderWith } from "../../../support/tree.ts";
 

@@ -10,7 +10,7 @@ import {
 import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.ts";
 import type { ExecRecords } from "../../../../src/session/journal/exec-records.ts";
 import { hashOf, type JournalRecord, type ToolCall } from "../../../../src/session/journal/records.ts";
-import type { CheckpointRow } from "../../../../src/store/port.ts";
+import type { CheckpointRow } from "../../../../src/store/index.ts";
 import { newState } from "../../../support/checkpoints.ts";
 import { resultOf, startOf } from "../../../support/journals.ts";
 

@@ -4,7 +4,7 @@ import type { HostedOptions } from "../../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";
 import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
-import { shareStore } from "../../../../src/store/shared.ts";
+import { shareStore } from "../../../../src/store/index.ts";
 
 /** A session whose machine is given up as soon as its calls are out, and whose calls are answered by hand. */
 async function scene(options: HostedOptions = {}) {

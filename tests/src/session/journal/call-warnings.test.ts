@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { warningText } from "../../../../src/cli/render/warnings.ts";
 import { describeExecs } from "../../../../src/history/index.ts";
-import type { ModelAnswer, ModelRequest } from "../../../../src/models/port.ts";
+import type { ModelAnswer, ModelRequest } from "../../../../src/models/index.ts";
 import { warningForModel } from "../../../../src/session/ask/observe.ts";
 import { mendedBy, repliesTold } from "../../../../src/session/journal/call-warnings.ts";
 import { openScripted, promptOf, USAGE, using } from "../../../support/scripted-session.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Checkpoint, CheckpointRequest } from "../../../../runtime/index.ts";
 import { type Captured, openImageChain } from "../../../../src/session/machine/image-chain.ts";
-import type { CheckpointRow } from "../../../../src/store/port.ts";
+import type { CheckpointRow } from "../../../../src/store/index.ts";
 
 const PAGES = 4;
 const BASELINE = "baseline";

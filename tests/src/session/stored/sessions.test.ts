@@ -8,8 +8,7 @@ import {
   removeSession,
   sessionNamed,
 } from "../../../../src/session/stored/sessions.ts";
-import { openStore } from "../../../../src/store/open.ts";
-import type { Store } from "../../../../src/store/port.ts";
+import { openStore, type Store } from "../../../../src/store/index.ts";
 
 async function emptyStore(): Promise<Store> {
   const store = await openStore(null);

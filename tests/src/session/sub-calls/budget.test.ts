@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Reservation, SubCallError, Usage } from "../../../../src/models/port.ts";
-import { NO_USAGE } from "../../../../src/models/usage.ts";
+import { NO_USAGE, type Reservation, type SubCallError, type Usage } from "../../../../src/models/index.ts";
 import { leftForNext, leftOfBoth } from "../../../../src/session/journal/budgets.ts";
 import { spend } from "../../../../src/session/journal/ledger.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger, readRecord } from "../../../../src/session/journal/records.ts";

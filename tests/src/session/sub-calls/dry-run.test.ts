@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openSession } from "../../../../src/index.ts";
-import type { AgentTool } from "../../../../src/models/agent-tools/index.ts";
+import type { AgentTool } from "../../../../src/models/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";
 import { FREE } from "../../../../src/session/sub-calls/refusals.ts";

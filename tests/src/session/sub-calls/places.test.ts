@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import type { Model, ModelAnswer, RequestBudget } from "../../../../src/models/port.ts";
+import { type Model, type ModelAnswer, NO_USAGE, type RequestBudget } from "../../../../src/models/index.ts";
 import { openRequests } from "../../../../src/models/sub-call/requests.ts";
-import { NO_USAGE } from "../../../../src/models/usage.ts";
 import { openLimiter, openTreePlaces, withPlaces } from "../../../../src/session/sub-calls/concurrency.ts";
 
 const live = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ModelAnswer } from "../../../../src/models/port.ts";
+import type { ModelAnswer } from "../../../../src/models/index.ts";
 import { openScripted, USAGE, using } from "../../../support/scripted-session.ts";
 
 /** An answer of a model that does not take some parameters. */

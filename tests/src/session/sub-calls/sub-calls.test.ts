@@ -1,8 +1,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import type { AgentTool } from "../../../../src/models/agent-tools/index.ts";
-import type { ModelAnswer } from "../../../../src/models/port.ts";
+import type { AgentTool, ModelAnswer } from "../../../../src/models/index.ts";
 import { meeting, openScripted, promptOf, USAGE } from "../../../support/scripted-session.ts";
 
 const failure = (code: "rate_limited" | "provider_error", retryAfterMs?: number): ModelAnswer => ({

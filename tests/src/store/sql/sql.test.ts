@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { RlmError } from "../../../../runtime/errors.ts";
+import { RlmError } from "../../../../runtime/index.ts";
 import { FailedStatement, storeError } from "../../../../src/store/failure.ts";
 import { connect } from "../../../../src/store/postgres/connection.ts";
 import { list, oneOf, POSTGRES, packed, rendered, SQLITE, spelled, sql } from "../../../../src/store/sql/sql.ts";
