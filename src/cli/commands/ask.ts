@@ -2,7 +2,7 @@ import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAIT, withTurns } from "../flags/declared.ts";
 import { choice, count, optionalPath, path, text, under } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const MOST_TURNS = 100;
 
@@ -33,7 +33,7 @@ const OWN = {
 
 export type AskFlags = Given<typeof OWN>;
 
-export const ask = defineCommand({
+export const ask = {
   name: "ask",
   summary: "answer a question about a context: a model explores it by writing cells",
   details: [
@@ -52,5 +52,4 @@ export const ask = defineCommand({
     { ...JSON_OUTPUT, help: "print one JSON object with answer, citations, usage, ..." },
   ],
   example: 'belay ask "What is this project for?" -c .',
-  run: async () => (await import("../running/ask.ts")).askCommand,
-});
+} satisfies CommandWords;

@@ -15,7 +15,7 @@ import {
 } from "../flags/declared.ts";
 import { choice, count, one, path, paths, text, texts, toggle, under } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = {
   ...under("input", {
@@ -160,7 +160,7 @@ export type BatchFlags = Given<typeof OWN>;
 /** The flags of a command that makes its jobs itself. */
 export const { name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait } = OWN;
 
-export const batch = defineCommand({
+export const batch = {
   name: "batch",
   summary: "run a script over many inputs, and continue after an interruption",
   details: [
@@ -188,5 +188,4 @@ export const batch = defineCommand({
     { ...JSON_OUTPUT, help: "print one JSON object with the state of the run; progress on stderr is JSON lines" },
   ],
   example: `echo 'job.n * 2' > twice.js && echo '{"n":21}' | belay batch twice.js --jobs - -o -`,
-  run: async () => (await import("../batch/batch.ts")).batchCommand,
-});
+} satisfies CommandWords;

@@ -1,9 +1,9 @@
 import { STORE } from "../flags/declared.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const SHELLS = ["bash", "zsh", "fish"];
 
-export const completion = defineCommand({
+export const completion = {
   name: "completion",
   summary: "print what makes a shell complete commands, options and names of sessions",
   details: [
@@ -14,5 +14,4 @@ export const completion = defineCommand({
   own: {},
   shared: [STORE],
   example: "belay completion bash",
-  run: async () => (await import("../completion/completion.ts")).completionCommand,
-});
+} satisfies CommandWords;

@@ -2,8 +2,15 @@ import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
 import type { Completion, Flag } from "../flags/flag.ts";
 import type { Host } from "../host.ts";
 
-/** A command of `belay`, declared in the file of its name. Help, usage errors, completion and dispatch follow from it. */
-export interface Command {
+/** A command of `belay`. Help, usage errors, completion and dispatch follow from it. */
+export interface Command extends Words {
+  readonly options: readonly Flag[];
+  /** Gives the exit code. @param commands all that there are */
+  run(args: Arguments, host: Host, commands: readonly Command[]): Promise<number>;
+}
+
+/** What people read about a command. */
+interface Words {
   /** The word that is typed. */
   readonly name: string;
   readonly summary: string;
@@ -15,30 +22,35 @@ export interface Command {
     readonly usage: string;
     readonly completes: Completion;
   };
-  readonly options: readonly Flag[];
   /** A line that runs unchanged, in any folder. */
   readonly example: string;
-  /** Gives the exit code. @param commands all that there are */
-  run(args: Arguments, host: Host, commands: readonly Command[]): Promise<number>;
 }
 
 type FlagGroup = Readonly<Record<string, Flag>>;
 
-interface Declared<Own extends FlagGroup> extends Omit<Command, "options" | "run"> {
+/** The words and flags of a command, declared in the file of its name. */
+export interface CommandWords<Own extends FlagGroup = FlagGroup> extends Words {
   /** Flags of this command alone. Its code gets their values by these names. */
   readonly own: Own;
   /** Flags that other commands have too. */
   readonly shared: readonly Flag[];
-  /** Imports the code of the command only when it runs: help and usage errors do not wait for the engine. */
-  readonly run: () => Promise<
-    (args: Arguments, host: Host, own: Given<Own>, commands: readonly Command[]) => Promise<number>
-  >;
 }
 
-export function defineCommand<Own extends FlagGroup>({ own, shared, run, ...told }: Declared<Own>): Command {
+/** The code of a command. Gives the exit code. */
+type Code<Own> = (args: Arguments, host: Host, own: Given<Own>, commands: readonly Command[]) => Promise<number>;
+
+/**
+ * A command from its words and its code.
+ *
+ * @param load imports the code when the command runs: help and usage errors do not wait for the engine
+ */
+export function withCode<Own extends FlagGroup>(
+  { own, shared, ...words }: CommandWords<Own>,
+  load: () => Promise<Code<Own>>,
+): Command {
   return {
-    ...told,
+    ...words,
     options: [...Object.values(own), ...shared],
-    run: async (args, host, commands) => (await run())(args, host, givenIn(args, own), commands),
+    run: async (args, host, commands) => (await load())(args, host, givenIn(args, own), commands),
   };
 }

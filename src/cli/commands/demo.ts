@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { toggle, under } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = under("output", {
   ask: { type: toggle, help: "watch a scripted model answer a question by writing cells, instead" },
@@ -9,7 +9,7 @@ const OWN = under("output", {
 
 export type DemoFlags = Given<typeof OWN>;
 
-export const demo = defineCommand({
+export const demo = {
   name: "demo",
   summary: "watch it explore, ask, be killed with kill -9 and resume, in a few seconds and without a key",
   details: [
@@ -18,5 +18,4 @@ export const demo = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was counted" }],
   example: "belay demo",
-  run: async () => (await import("../demo/play.ts")).demoCommand,
-});
+} satisfies CommandWords;

@@ -4,7 +4,7 @@ import { CONTEXT, JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
 import { count, path, paths, toggle, under, words } from "../flags/flag.ts";
 import { OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { concurrency, failFast, first, isNew, name, rate, retryChanged, retryFailed, wait } from "./batch.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = {
   ...under("input", {
@@ -62,7 +62,7 @@ export type EvalFlags = Given<typeof OWN>;
 
 const ABOUT = Object.entries(SUITES).map(([suite, { about }]) => `${suite} (${about})`);
 
-export const evaluate = defineCommand({
+export const evaluate = {
   name: "eval",
   summary: "measure how good answers are, what they cost, and where other methods are better",
   details: [
@@ -85,5 +85,4 @@ export const evaluate = defineCommand({
     },
   ],
   example: "belay help eval",
-  run: async () => (await import("../eval/eval.ts")).evalCommand,
-});
+} satisfies CommandWords;

@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS, WAIT } from "../flags/declared.ts";
 import { texts, toggle, under } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = {
   ...under("input", { eval: { short: "e", type: texts("CODE"), help: "run CODE as a cell" } }),
@@ -15,7 +15,7 @@ const OWN = {
 
 export type ExecFlags = Given<typeof OWN>;
 
-export const exec = defineCommand({
+export const exec = {
   name: "exec",
   summary: "run cells (files, -e CODE, stdin) over a context and print their result",
   details: [
@@ -36,5 +36,4 @@ export const exec = defineCommand({
     { ...JSON_OUTPUT, help: "print one JSON object per cell, with success, result_json, warnings, budget, ..." },
   ],
   example: `belay exec -e 'list_docs().map(({ id }) => id).slice(0, 5)' -c .`,
-  run: async () => (await import("../running/exec.ts")).execCommand,
-});
+} satisfies CommandWords;

@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
 import { count, flags, toggle } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const lines = count(10_000, 0);
 
@@ -32,7 +32,7 @@ const OWN = flags({
 
 export type FindFlags = Given<typeof OWN>;
 
-export const find = defineCommand({
+export const find = {
   name: "find",
   summary: "print the lines of files that match a pattern, as path:line:column: text",
   details: [
@@ -54,5 +54,4 @@ export const find = defineCommand({
     VERBOSE,
   ],
   example: "belay find 'TODO|FIXME' .",
-  run: async () => (await import("../running/find.ts")).findCommand,
-});
+} satisfies CommandWords;

@@ -1,13 +1,13 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { flags, text } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({ name: { type: text("NAME"), help: "what the new session is called" } });
 
 export type ForkFlags = Given<typeof OWN>;
 
-export const fork = defineCommand({
+export const fork = {
   name: "fork",
   summary: "create a session from any checkpoint of another one, which does not change",
   details: [
@@ -17,5 +17,4 @@ export const fork = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the new session" }, STORE],
   example: "belay exec -e 'let n = 42' --session demo && belay fork demo",
-  run: async () => (await import("../store/sessions.ts")).forkCommand,
-});
+} satisfies CommandWords;

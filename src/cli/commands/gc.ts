@@ -2,7 +2,7 @@ import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { flags, one, toggle } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({
   /** ms. */
@@ -16,7 +16,7 @@ const OWN = flags({
 
 export type GcFlags = Given<typeof OWN>;
 
-export const gc = defineCommand({
+export const gc = {
   name: "gc",
   summary: "drop what no session needs, and free the space",
   details: [
@@ -25,5 +25,4 @@ export const gc = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was dropped" }, STORE],
   example: "belay gc --dry-run",
-  run: async () => (await import("../store/gc.ts")).gcCommand,
-});
+} satisfies CommandWords;

@@ -2,7 +2,7 @@ import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
 import { choice, toggle, under } from "../flags/flag.ts";
 import { OUT, RUN_LIMITS } from "../flags/runs.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const STATES = ["waiting", "running", "parked", "cancelling", "done", "failed", "cancelled"] as const;
 
@@ -28,7 +28,7 @@ const OWN = {
 
 export type JobsFlags = Given<typeof OWN>;
 
-export const jobs = defineCommand({
+export const jobs = {
   name: "jobs",
   summary: "list runs and their jobs, and cancel, pause, retry or write them out",
   details: [
@@ -50,5 +50,4 @@ export const jobs = defineCommand({
     STORE,
   ],
   example: "belay jobs",
-  run: async () => (await import("../jobs/jobs.ts")).jobsCommand,
-});
+} satisfies CommandWords;

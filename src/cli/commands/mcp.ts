@@ -2,7 +2,7 @@ import type { Client } from "../../mcp/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { SERVER_FLAGS, sessionFlagsBut, withHelps } from "../flags/declared.ts";
 import { choice, count, toggle, under } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
 const MOST_BYTES = 400_000;
@@ -64,7 +64,7 @@ const OWN_WORDS = {
     "continue this session, or make it; default: BELAY_SESSION, else the session of the project's folder, which is kept",
 };
 
-export const mcp = defineCommand({
+export const mcp = {
   name: "mcp",
   summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code and others) on stdin and stdout",
   details: [
@@ -76,5 +76,4 @@ export const mcp = defineCommand({
   own: OWN,
   shared: withHelps([...SHARED, ...SERVER_FLAGS], OWN_WORDS),
   example: "belay mcp --print-config claude",
-  run: async () => (await import("../mcp/mcp.ts")).mcpCommand,
-});
+} satisfies CommandWords;

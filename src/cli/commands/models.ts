@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, MODEL_SERVER } from "../flags/declared.ts";
 import { flags, text, toggle } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({
   all: { type: toggle, help: "also list those of providers without a key" },
@@ -14,7 +14,7 @@ const OWN = flags({
 
 export type ModelsFlags = Given<typeof OWN>;
 
-export const models = defineCommand({
+export const models = {
   name: "models",
   summary: "list models with their windows and prices, and whether there is a key",
   details: [
@@ -24,5 +24,4 @@ export const models = defineCommand({
   own: OWN,
   shared: [...MODEL_SERVER, { ...JSON_OUTPUT, help: "print one JSON object with all models that fit" }],
   example: "belay models sonnet",
-  run: async () => (await import("../models/models.ts")).modelsCommand,
-});
+} satisfies CommandWords;

@@ -2,7 +2,7 @@ import { SEARCH_STRATEGIES } from "../../query/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { FORMAT, JSON_OUTPUT, OUTPUT, sessionFlagsBut } from "../flags/declared.ts";
 import { choice, count, under } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const MOST_SECTIONS = 50;
 
@@ -24,7 +24,7 @@ const OWN = {
 
 export type QueryFlags = Given<typeof OWN>;
 
-export const query = defineCommand({
+export const query = {
   name: "query",
   summary: "answer a question about a context: a model reads the sections that matter",
   details: [
@@ -41,5 +41,4 @@ export const query = defineCommand({
     { ...JSON_OUTPUT, help: "print one JSON object with answer, sections, warnings, budget, ..." },
   ],
   example: 'belay query "What is TODO here?" -c .',
-  run: async () => (await import("../running/exec.ts")).queryCommand,
-});
+} satisfies CommandWords;

@@ -1,7 +1,7 @@
 import { SESSION_FLAGS } from "../flags/declared.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
-export const repl = defineCommand({
+export const repl = {
   name: "repl",
   summary: "explore a context cell by cell; variables stay from one to the next",
   details: [
@@ -11,5 +11,4 @@ export const repl = defineCommand({
   own: {},
   shared: SESSION_FLAGS,
   example: "echo 'find(\"TODO\").matches.length' | belay repl -c .",
-  run: async () => (await import("../repl/repl.ts")).replCommand,
-});
+} satisfies CommandWords;

@@ -1,5 +1,5 @@
 import { FORMAT, JSON_OUTPUT, OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAITING } from "../flags/declared.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 /** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
 const SHARED = sessionFlagsBut(
@@ -18,7 +18,7 @@ const SHARED = sessionFlagsBut(
   ],
 );
 
-export const resume = defineCommand({
+export const resume = {
   name: "resume",
   summary: "finish interrupted work, then run the cells that follow it",
   details: [
@@ -37,5 +37,4 @@ export const resume = defineCommand({
     { ...JSON_OUTPUT, help: "print one JSON object per cell, as exec does" },
   ],
   example: "belay resume",
-  run: async () => (await import("../running/resume.ts")).resumeCommand,
-});
+} satisfies CommandWords;

@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { STORE } from "../flags/declared.ts";
 import { flags, toggle } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({
   discard: {
@@ -12,7 +12,7 @@ const OWN = flags({
 
 export type RmFlags = Given<typeof OWN>;
 
-export const rm = defineCommand({
+export const rm = {
   name: "rm",
   summary: "drop sessions with their checkpoints",
   details: [
@@ -22,5 +22,4 @@ export const rm = defineCommand({
   own: OWN,
   shared: [STORE],
   example: "belay exec -e 'let n = 42' --session scratch && belay rm scratch",
-  run: async () => (await import("../store/sessions.ts")).rmCommand,
-});
+} satisfies CommandWords;

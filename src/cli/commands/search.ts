@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
 import { count, flags } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const MOST_HITS = 100;
 
@@ -11,7 +11,7 @@ const OWN = flags({
 
 export type SearchFlags = Given<typeof OWN>;
 
-export const search = defineCommand({
+export const search = {
   name: "search",
   summary: "print the lines of files that best match some words, as path:line: text",
   details: [
@@ -33,5 +33,4 @@ export const search = defineCommand({
     VERBOSE,
   ],
   example: 'belay search "TODO" .',
-  run: async () => (await import("../running/search.ts")).searchCommand,
-});
+} satisfies CommandWords;

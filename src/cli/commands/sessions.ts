@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { flags, toggle } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({
   all: { type: toggle, help: "list all sessions, not only 20, including those of jobs" },
@@ -11,7 +11,7 @@ const OWN = flags({
 
 export type SessionsFlags = Given<typeof OWN>;
 
-export const sessions = defineCommand({
+export const sessions = {
   name: "sessions",
   summary: "list sessions with their state, calls, cost and size",
   details: [
@@ -20,5 +20,4 @@ export const sessions = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all sessions that fit" }, STORE],
   example: "belay sessions",
-  run: async () => (await import("../store/sessions.ts")).sessionsCommand,
-});
+} satisfies CommandWords;

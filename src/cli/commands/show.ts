@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { count, flags, path, session, toggle } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({
   exec: { type: count(), excludes: ["last"], help: "show this exec whole" },
@@ -32,7 +32,7 @@ const OWN = flags({
 
 export type ShowFlags = Given<typeof OWN>;
 
-export const show = defineCommand({
+export const show = {
   name: "show",
   summary: "show the execs, sub-calls and checkpoints of a session, also after a crash",
   details: [
@@ -44,5 +44,4 @@ export const show = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with everything, or with the named exec or call" }, STORE],
   example: "belay exec -e 'let n = 42' --session demo && belay show demo",
-  run: async () => (await import("../store/show.ts")).showCommand,
-});
+} satisfies CommandWords;

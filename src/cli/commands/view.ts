@@ -1,7 +1,7 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { count, flags, path, toggle } from "../flags/flag.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({
   output: {
@@ -25,7 +25,7 @@ const OWN = flags({
 
 export type ViewFlags = Given<typeof OWN>;
 
-export const view = defineCommand({
+export const view = {
   name: "view",
   summary: "show a session or a run in a browser: its calls or jobs over time, their costs, and every text",
   details: [
@@ -39,5 +39,4 @@ export const view = defineCommand({
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the figures of the page, without its texts" }, STORE],
   example: "belay exec -e 'let n = 42' --session demo && belay view demo -o - | wc -c",
-  run: async () => (await import("../store/view.ts")).viewCommand,
-});
+} satisfies CommandWords;

@@ -2,7 +2,7 @@ import type { Given } from "../flags/arguments.ts";
 import { QUIET, STORE, WAIT } from "../flags/declared.ts";
 import { count, flags, toggle, words } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_WORKER, queueIn } from "../flags/runs.ts";
-import { defineCommand } from "./define.ts";
+import type { CommandWords } from "./define.ts";
 
 const OWN = flags({
   queue: {
@@ -27,7 +27,7 @@ const OWN = flags({
 
 export type WorkerFlags = Given<typeof OWN>;
 
-export const worker = defineCommand({
+export const worker = {
   name: "worker",
   summary: "run jobs of a server's store, together with any number of other workers",
   details: [
@@ -38,5 +38,4 @@ export const worker = defineCommand({
   own: OWN,
   shared: [...OF_WORKER, STORE, QUIET],
   example: "belay help worker",
-  run: async () => (await import("../batch/worker.ts")).workerCommand,
-});
+} satisfies CommandWords;
