@@ -10,6 +10,7 @@ import {
   type RunAsked,
   type RunSpec,
   type SharedContext,
+  type Spool,
   usualConcurrency,
   type WorkerSession,
 } from "../../runs/index.ts";
@@ -21,9 +22,12 @@ import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts"
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn, settingsIn } from "../flags/values.ts";
+import type { Host } from "../host.ts";
 import { type Cell, readCells } from "../input/cells.ts";
 import { contextSource } from "../input/sources.ts";
+import type { Terminal } from "../render/terminal.ts";
 import { checkPrice, documentOptions, modelsOf, readSettings, sessionOptions, withModel } from "../session/settings.ts";
+import type { Stop } from "../stop.ts";
 import { type OutPlace, outPlace } from "./results.ts";
 import { type RunStore, runStore } from "./run-command.ts";
 import { checkRunPrice, ratesIn } from "./run-limits.ts";
@@ -49,6 +53,16 @@ export interface AskedRun extends RunAsked, RunLines {
   readonly out: OutPlace;
   /** The part of this process in the sessions of jobs. */
   readonly session: WorkerSession;
+}
+
+/** A run whose jobs have been read and found right. */
+export interface ReadyRun {
+  readonly asked: AskedRun;
+  readonly spec: RunSpec;
+  readonly spooled: Spool;
+  readonly host: Host;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
 }
 
 /** Lines to type that continue a run. */

@@ -14,12 +14,10 @@ import {
   openReadableJobs,
   openTopReason,
   overIn,
-  type RunSpec,
   readJobs,
   runStateJson,
   runsIn,
   runToEnd,
-  type Spool,
   type StoreRuns,
   type SubmittedRun,
   stateOf,
@@ -30,14 +28,12 @@ import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/status-line.ts";
-import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
-import type { Stop } from "../stop.ts";
 import { openStoreIn } from "../store/opened-store.ts";
-import { type AskedRun, askedRun, batchRun, begunAs, readScript, specOf } from "./asked.ts";
+import { type AskedRun, askedRun, batchRun, begunAs, type ReadyRun, readScript, specOf } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { initScript } from "./init.ts";
 import { openResults, type Results } from "./results.ts";
@@ -46,16 +42,6 @@ import { type Among, endLines, stoppedLine, warningLines, workLine } from "./run
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress, type RunProgress } from "./run-progress.ts";
 import { hashLines, tellOfInputs } from "./told-inputs.ts";
-
-/** A run whose jobs have been read and found right. */
-export interface ReadyRun {
-  readonly asked: AskedRun;
-  readonly spec: RunSpec;
-  readonly spooled: Spool;
-  readonly host: Host;
-  readonly terminal: Terminal;
-  readonly stop: Stop;
-}
 
 /** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {

@@ -7,7 +7,7 @@ import type { Amount, Store } from "../../store/index.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import { openStoreIn } from "../store/opened-store.ts";
-import type { ReadyRun } from "./batch.ts";
+import type { ReadyRun } from "./asked.ts";
 import { batchShare, heldByAllText } from "./run-limits.ts";
 
 /** The number of jobs that are tried in place of all. */

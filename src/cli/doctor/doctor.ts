@@ -16,8 +16,8 @@ import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { processTerminal, type Style, type Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
-import { checkMcp, checkQueue, checkServer } from "./servers.ts";
-import { checkFolder, checkKey, checkSessions } from "./store.ts";
+import { checkMcp } from "./mcp.ts";
+import { checkFolder, checkKey, checkQueue, checkServer, checkSessions, type Found } from "./store.ts";
 
 /** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */
 export async function doctorCommand(args: Arguments, host: Host): Promise<number> {
@@ -54,18 +54,10 @@ function toldOnce({ name, state, detail: found, ...rest }: Check, earlier: reado
 
 const STYLES: Record<Check["state"], Style> = { ok: "green", warning: "yellow", failed: "red" };
 
-/** One thing that Belay needs. `detail` is what was found; `cure` says what to do if it is not ok. */
-export interface Check {
+/** The result of one check, by the name of what Belay needs. */
+interface Check extends Found {
   readonly name: string;
-  readonly state: "ok" | "warning" | "failed";
-  readonly detail: string;
-  readonly cure?: string;
-  /** The sessions that take most, of the check of sessions. */
-  readonly biggest?: readonly { readonly session: string; readonly mb: number }[];
 }
-
-/** The result of a check. */
-export type Found = Omit<Check, "name">;
 
 /** All checks, in the order in which a failure explains the next one. None of them throws. */
 function checkInstallation(place: string, host: Host, terminal: Terminal): (() => Promise<Check>)[] {

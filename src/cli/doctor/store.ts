@@ -1,6 +1,7 @@
 import { existsSync, rmdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { folderProblem } from "../../platform/home.ts";
@@ -9,13 +10,23 @@ import { makeFolder } from "../../platform/make-folder.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { isServer, shownPlace } from "../../platform/store-place.ts";
 import { inLine } from "../../platform/visible.ts";
+import { queueFigures, type TicketCounts } from "../../runs/index.ts";
 import { listReadableSessions, type SessionSummary } from "../../session/index.ts";
-import { lookAtServer, type Store, type Verified, verifyStore } from "../../store/index.ts";
+import { lookAtServer, type ServerFacts, type Store, type Verified, verifyStore } from "../../store/index.ts";
 import type { Host } from "../host.ts";
 import { openStatusLine, processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { inFlags } from "../render/wording.ts";
 import { withStore } from "../store/opened-store.ts";
-import type { Found } from "./doctor.ts";
+
+/** What a check found. `detail` says it; `cure` says what to do if it is not ok. */
+export interface Found {
+  readonly state: "ok" | "warning" | "failed";
+  readonly detail: string;
+  readonly cure?: string;
+  /** The sessions that take most, of the check of sessions. */
+  readonly biggest?: readonly { readonly session: string; readonly mb: number }[];
+}
 
 /** Checks that the folder can be written, and by the user alone. */
 export async function checkFolder(folder: string): Promise<Found> {
@@ -162,3 +173,54 @@ function countOf(sessions: readonly SessionSummary[]): string {
   });
   return amount(sessions.length, "session") + (parts.length > 0 ? ` (${parts.join(", ")})` : "");
 }
+
+/** Checks the queue beside the store, and the tickets in it. A store without runs needs none. */
+export async function checkQueue(url: string): Promise<Found> {
+  try {
+    const figures = await queueFigures(url);
+    if (!figures) return { state: "ok", detail: "it will be made by the first run" };
+    const queues = figures.queues.map(ticketsText);
+    const age = queues.length > 0 ? "; its counts may be a minute old" : "";
+    return { state: "ok", detail: [`pg-boss's schema ${figures.schemaVersion}${age}`, ...queues].join("\n") };
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return { state: "warning", detail: error.message, cure: inFlags(error.suggestion) };
+  }
+}
+
+const ticketsText = ({ queue, waiting, active, dead }: TicketCounts) =>
+  `queue ${queue}: ${amount(waiting, "ticket waits", "tickets wait")}, ${active} active, ${dead} dead`;
+
+/** Checks that the server of a store can be used, and that its data is safe there. */
+export async function checkServer(url: string): Promise<Found> {
+  const facts = await lookAtServer(url);
+  const { name, schema, version, server } = facts;
+  const store = version === 0 ? `the schema ${schema} will be made when it is needed` : `schema ${schema} ${version}`;
+  const detail = `${name}, PostgreSQL ${server}, ${store}`;
+  if (Number.parseInt(server, 10) < OLDEST_SERVER) {
+    return { state: "failed", detail, cure: `use PostgreSQL ${OLDEST_SERVER} or newer` };
+  }
+  if (!facts.mayWrite) {
+    const wanted = version === 0 ? "CREATE ON DATABASE …" : `USAGE ON SCHEMA ${schema}`;
+    return { state: "failed", detail: `${detail}: the user may not use it`, cure: `GRANT ${wanted} TO the user` };
+  }
+  const worries = WORRIES.filter(({ isMeant }) => isMeant(facts));
+  if (worries.length === 0) return { state: "ok", detail };
+  const told = [detail, ...worries.map(({ what }) => what)].join("\n");
+  return { state: "warning", detail: told, cure: worries.map(({ cure }) => cure).join("; ") };
+}
+
+const OLDEST_SERVER = 14;
+
+const WORRIES = [
+  {
+    isMeant: ({ fsync }: ServerFacts) => !fsync,
+    what: "fsync=off: a power cut can take what was committed, and damage the rest",
+    cure: "set fsync = on in postgresql.conf",
+  },
+  {
+    isMeant: ({ isOpenToOthers }: ServerFacts) => isOpenToOthers,
+    what: "the connection leaves this machine without TLS: others on the way can read what is kept",
+    cure: "add sslmode=verify-full to the URL",
+  },
+] as const;

@@ -1,9 +1,20 @@
 import type { CallDescription, CallProgress } from "../../index.ts";
 import { addUsage, NO_USAGE } from "../../models/index.ts";
 import { amount, bar, compact, duration, elapsed, priced, roughly } from "../../platform/figures.ts";
-import type { CallTotals } from "./progress.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
+
+/** The sub-calls of a cell or query. */
+export interface CallTotals {
+  /** Calls that were done. */
+  readonly done: number;
+  /** Calls that were in flight and are given up. */
+  readonly unfinished: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** Since the cell began, ms. */
+  readonly elapsed: number;
+}
 
 /** `███████░░░ calls 12 of 17, ~10 s left · 33 more allowed · 48k tokens (~9k held) · $0.021 · 14 s`: of those that the cell has made so far. */
 export function callLine(progress: CallProgress, ms: number): string {

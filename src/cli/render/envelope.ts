@@ -3,17 +3,21 @@ import { type ExecEnvelope, type ExecLimits, type Json, type QueryEnvelope, RlmE
 import { amount, size } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Format } from "../flags/declared.ts";
-import type { Written } from "../running/delivery.ts";
-import { takenLine } from "./calls.ts";
+import { type CallTotals, takenLine } from "./calls.ts";
 import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
-import type { CallTotals } from "./progress.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { prettyJson, showValue } from "./value.ts";
 import { isResultLeftOut, isToldByLoad, warningText } from "./warnings.ts";
 
 /** The outcome of an exec or of a query. */
 export type Outcome = ExecEnvelope | QueryEnvelope;
+
+/** A file that a result was written to. */
+export interface Written {
+  readonly path: string;
+  readonly bytes: number;
+}
 
 /** The way in which the result of an exec is delivered. */
 export interface Showing {

@@ -4,7 +4,7 @@ import { amount } from "../../platform/figures.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { cutText, inLine, jsonText } from "../../platform/visible.ts";
 import { emptyEnvelope } from "../../session/empty-envelope.ts";
-import type { CallTotals } from "./progress.ts";
+import type { CallTotals } from "./calls.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";
 

@@ -3,7 +3,7 @@ import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { heldBackText, type Wait, waitText } from "../../session/index.ts";
 import { type TurnProgress, turnLine, turnOverLine, waitingLine } from "./ask.ts";
-import { callLine } from "./calls.ts";
+import { type CallTotals, callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
 import { waitsInShort } from "./waits.ts";
@@ -159,18 +159,6 @@ function openWaitWords() {
       return null;
     },
   };
-}
-
-/** The sub-calls of a cell or query. */
-export interface CallTotals {
-  /** Calls that were done. */
-  readonly done: number;
-  /** Calls that were in flight and are given up. */
-  readonly unfinished: number;
-  readonly tokens: number;
-  readonly cost_usd: number;
-  /** Since the cell began, ms. */
-  readonly elapsed: number;
 }
 
 /** Takes the difference between what the session had spent before and has spent now. */

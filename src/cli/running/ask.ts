@@ -17,7 +17,8 @@ import { envelopeInFlags } from "../render/wording.ts";
 import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import type { AskPage } from "./ask-page.ts";
-import { failedCode, INCOMPLETE, isToGoOn, signalsOf } from "./run-cells.ts";
+import { isToGoOn } from "./reports.ts";
+import { failedCode, INCOMPLETE, signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {

@@ -1,14 +1,9 @@
 import { RlmError } from "../../index.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
-import type { Outcome } from "../render/envelope.ts";
+import type { Outcome, Written } from "../render/envelope.ts";
 import { formatOfFile, formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
-
-export interface Written {
-  readonly path: string;
-  readonly bytes: number;
-}
 
 /**
  * The file of a result, written before the end of its exec is recorded.

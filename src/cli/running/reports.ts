@@ -3,14 +3,13 @@ import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { heldBackText } from "../../session/index.ts";
 import type { Cell } from "../input/cells.ts";
+import type { CallTotals } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import { type Outcome, type Showing, showOutcome } from "../render/envelope.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
-import type { CallTotals } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags, inFlags } from "../render/wording.ts";
-import { isToGoOn } from "./run-cells.ts";
 
 /** The form in which the outcome of cells and queries is printed. */
 export interface Report {
@@ -67,3 +66,7 @@ const textReport = (terminal: Terminal): Report => ({
     terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${inLine(cell.name)})${rest}\n`);
   },
 });
+
+/** True if an exec was stopped or waits, and has no error to tell of. */
+export const isToGoOn = ({ error_code }: Pick<ExecFailure, "error_code">) =>
+  error_code === "cancelled" || error_code === "waits_for_provider";

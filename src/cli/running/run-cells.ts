@@ -1,11 +1,11 @@
 import type { ExecFailure, Resumed } from "../../index.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
-import type { Outcome } from "../render/envelope.ts";
-import type { CallTotals } from "../render/progress.ts";
+import type { CallTotals } from "../render/calls.ts";
+import type { Outcome, Written } from "../render/envelope.ts";
 import { hasLoss } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
 import type { Stop } from "../stop.ts";
-import { openDelivery, type Written } from "./delivery.ts";
+import { openDelivery } from "./delivery.ts";
 import type { Report } from "./reports.ts";
 
 /** The cells of a command, in one session until one fails. */
@@ -44,10 +44,6 @@ export async function runCells({ cells, opened, report, stop, isBegun }: CellRun
 export function envelopeIn(resumed: Resumed | null): Outcome | null {
   return resumed && resumed.kind !== "ask" ? resumed.envelope : null;
 }
-
-/** True if an exec was stopped or waits, and has no error to tell of. */
-export const isToGoOn = ({ error_code }: Pick<ExecFailure, "error_code">) =>
-  error_code === "cancelled" || error_code === "waits_for_provider";
 
 /** Handles the outcome of an exec. */
 export interface Ending extends Pick<CellRun, "opened" | "report" | "stop"> {

@@ -6,7 +6,7 @@ import { askServer } from "../../support/postgres/sql.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
 
-vi.mock("../../../src/cli/doctor/servers.ts", async (original) => ({
+vi.mock("../../../src/cli/doctor/mcp.ts", async (original) => ({
   ...(await original<object>()),
   checkMcp: async () => ({ state: "ok", detail: "not started" }),
 }));

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
-import { checkMcp } from "../../../src/cli/doctor/servers.ts";
+import { checkMcp } from "../../../src/cli/doctor/mcp.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { canMount, isRoot, smallDisk } from "../../support/small-disk.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -10,8 +10,8 @@ import { finished, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 // A server is a process that loads all modules: it is started only where the check of it is looked at.
-vi.mock("../../../src/cli/doctor/servers.ts", async (original) => {
-  const module = await original<typeof import("../../../src/cli/doctor/servers.ts")>();
+vi.mock("../../../src/cli/doctor/mcp.ts", async (original) => {
+  const module = await original<typeof import("../../../src/cli/doctor/mcp.ts")>();
   return { ...module, checkMcp: vi.fn(module.checkMcp) };
 });
 
