@@ -9,7 +9,7 @@ export interface Command extends Words {
   run(args: Arguments, host: Host, commands: readonly Command[]): Promise<number>;
 }
 
-/** What people read about a command. */
+/** The texts about a command, for people. */
 interface Words {
   /** The word that is typed. */
   readonly name: string;

@@ -54,7 +54,7 @@ function toldOnce({ name, state, detail: found, ...rest }: Check, earlier: reado
 
 const STYLES: Record<Check["state"], Style> = { ok: "green", warning: "yellow", failed: "red" };
 
-/** The result of one check, by the name of what Belay needs. */
+/** A result with the name of what Belay needs. */
 interface Check extends Found {
   readonly name: string;
 }

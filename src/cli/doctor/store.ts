@@ -19,7 +19,7 @@ import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { withStore } from "../store/opened-store.ts";
 
-/** What a check found. `detail` says it; `cure` says what to do if it is not ok. */
+/** The result of a check. `detail` is what was found; `cure` says what to do if it is not ok. */
 export interface Found {
   readonly state: "ok" | "warning" | "failed";
   readonly detail: string;
