@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type Context, type Document, pauses } from "../context/index.ts";
+import { binarySearch } from "../platform/binary-search.ts";
 import { nullIf } from "../platform/errors.ts";
-import { firstWhere } from "../platform/first-where.ts";
 import { openPassages, PLACE_UNITS, type Range, storedContext } from "../session/index.ts";
 import { coveredContext } from "../session/journal/coverage.ts";
 import type { Store } from "../store/index.ts";
@@ -163,7 +163,7 @@ function openNamed({ text }: Context, parts: readonly Part[]): Named {
     const ids = new Set<string>();
     for (const [start, end] of passages.in(prompt)) {
       // A part may be empty: something was taken out there.
-      const first = firstWhere(sorted.length, (at) => (sorted[at]?.range[1] ?? 0) > start);
+      const first = binarySearch(sorted.length, (at) => (sorted[at]?.range[1] ?? 0) > start);
       for (let at = first; (sorted[at]?.range[0] ?? end) < end; at++) {
         ids.add(sorted[at]?.document.id ?? "");
         if (ids.size >= NAMED) return [...ids];

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import { canonical } from "../context/index.ts";
 import { nullIf } from "../platform/errors.ts";
-import { openedOnce } from "../platform/opened-once.ts";
+import { lazy } from "../platform/lazy.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
 import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
@@ -58,7 +58,7 @@ interface Opened extends FreeSession {
 export function openConnection(parts: ConnectionParts): Connection {
   const { source, clock, onProgress, askRoots } = parts;
   const roots = openServerRoots(source, askRoots);
-  const { opened: store, begun } = openedOnce(() => source.openStore());
+  const { opened: store, begun } = lazy(() => source.openStore());
   let opened: Opened | null = null;
   let opening: Promise<Opened> | null = null;
 

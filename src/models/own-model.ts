@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Json, RlmError, type Sampling, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
-import { given, isRecord } from "../platform/json.ts";
+import { isRecord, withoutUndefined } from "../platform/json.ts";
 import { isClientTimeout, untimed } from "../platform/outbound.ts";
 import { failure, isFailureCode, nothingSaid } from "./failure.ts";
 import { type Fetching, fetchingBy } from "./pi-ai/fetching.ts";
@@ -125,7 +125,7 @@ const patiently: Fetching = (plain, input, init) => plain(input, { ...untimed(),
 function requestOf(model: string, request: ModelRequest): CompletionRequest {
   const { system, tools, maxTokens, thinking = "off", schema, sampling } = request;
   const asked = { model, system, messages: sentMessages(request).map(said), tools, maxTokens, thinking };
-  return { ...asked, ...given({ schema, sampling }) };
+  return { ...asked, ...withoutUndefined({ schema, sampling }) };
 }
 
 function said(message: ModelMessage): CompletionMessage {

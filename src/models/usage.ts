@@ -1,4 +1,4 @@
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import type { Usage } from "./port.ts";
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
@@ -15,7 +15,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
     cache_read: one.cache_read + other.cache_read,
     cache_write: one.cache_write + other.cache_write,
     cost_usd: one.cost_usd + other.cost_usd,
-    ...given({
+    ...withoutUndefined({
       reasoning: sumOf(one.reasoning, other.reasoning),
       saved_usd: sumOf(one.saved_usd, other.saved_usd),
     }),

@@ -1,7 +1,7 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { type Context, growingHistory, historyContext, type ObjectSource, pauses } from "../context/index.ts";
-import { given } from "../platform/json.ts";
-import { remembered } from "../platform/remembered.ts";
+import { withoutUndefined } from "../platform/json.ts";
+import { memoize } from "../platform/memoize.ts";
 import { storedContext } from "../session/index.ts";
 import type { PiSettings } from "../settings/index.ts";
 import type { Store } from "../store/index.ts";
@@ -90,7 +90,7 @@ export function openConversations(parts: ConversationParts): Conversations {
           documents: P.documents,
           chars: P.chars,
           tokens_estimate: P.tokens_estimate,
-          ...given({ unread: P.unread }),
+          ...withoutUndefined({ unread: P.unread }),
         },
         request: { tokens: usage?.tokens ?? next.tokens, window: usage?.contextWindow ?? next.window },
         budget: budget && { ...budget },
@@ -108,7 +108,7 @@ export function openConversations(parts: ConversationParts): Conversations {
   };
 }
 
-const saidIn = remembered((message: PiMessage) => historyMessage(message));
+const saidIn = memoize((message: PiMessage) => historyMessage(message));
 
 /** The branch's P, from the store. What cannot be read is a problem, and not a failure: history is there without it. */
 function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" | "view">) {

@@ -3,7 +3,7 @@ import { unreadSentence } from "../context/index.ts";
 import { agentDirOf } from "../models/index.ts";
 import { nullIfFailed } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
-import { openedOnce } from "../platform/opened-once.ts";
+import { lazy } from "../platform/lazy.ts";
 import { type LoadResult, type Session, summaryOf } from "../session/index.ts";
 import { PI_DEFAULTS, type PiSettings } from "../settings/index.ts";
 import type { Store } from "../store/index.ts";
@@ -55,7 +55,7 @@ export function openBranch(parts: OpenedParts, actions: PiActions): OnBranch {
     throw new Error("Pi is not on a session");
   }
   const settings = (cwd: string) => settingsAt(cwd, env);
-  const { opened, begun } = openedOnce(() => openForSession(parts, context, actions, runs));
+  const { opened, begun } = lazy(() => openForSession(parts, context, actions, runs));
   const outside = openOutside({
     context,
     actions,

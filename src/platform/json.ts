@@ -22,7 +22,7 @@ export function jsonOf(data: unknown): Json {
 }
 
 /** The fields that have a value. */
-export function given<T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> };
-export function given(fields: object): object {
+export function withoutUndefined<T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> };
+export function withoutUndefined(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

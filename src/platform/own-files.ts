@@ -8,7 +8,7 @@ const own = new Set<string>();
  * Notes that this process has a store in the folder. From then on nobody else here opens its files: closing one would free the
  * locks that this process has on it, as POSIX has it.
  */
-export function keepStoreFiles(folder: string): void {
+export function rememberStoreFiles(folder: string): void {
   const place = realPath(folder);
   for (const name of ["belay.db", "belay.db-shm", "belay.db-wal", "locks"]) own.add(join(place, name));
 }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import { type ExecLimits, type Json, RlmError, type Sampling, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { isRunName } from "../platform/session-name.ts";
 import { isServer, placeOf } from "../platform/store-place.ts";
 import { readJson } from "../platform/written-json.ts";
@@ -192,7 +192,7 @@ async function submitRun({ place, own, store }: OpenRuns, options: RunOptions): 
   checkOptions("submit()", RUN_OPTIONS, options);
   const { cwd = process.cwd(), roots = [cwd], models: also, ...session } = own;
   const { script, contextField, runLimits = {}, retry = [], signal = NEVER } = options;
-  const worker: WorkerSession = { ...given({ ...session, also }), cwd, models: null };
+  const worker: WorkerSession = { ...withoutUndefined({ ...session, also }), cwd, models: null };
   const { name, source } = typeof script === "string" ? { name: "script", source: script } : script;
   const { max_cost_usd, max_tokens = null, max_sub_calls = null } = runLimits;
   const asked: RunAsked = {
@@ -348,9 +348,9 @@ function specOf(options: RunOptions, script: RunSpec["script"], context: RunSpec
     script,
     model,
     context,
-    limits: given({ ...limits }),
-    budget: given({ ...budget }),
-    ...given({ thinking, sampling, delivery }),
+    limits: withoutUndefined({ ...limits }),
+    budget: withoutUndefined({ ...budget }),
+    ...withoutUndefined({ thinking, sampling, delivery }),
   });
 }
 

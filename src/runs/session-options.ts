@@ -1,6 +1,6 @@
 import { DEFAULT_JOB_MS, LIMITS, RlmError } from "../../runtime/index.ts";
 import type { Models } from "../models/index.ts";
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import type { HostedOptions } from "../session/index.ts";
 import { optionsOfJob } from "../settings/options.ts";
 import type { WorkerSession } from "./api.ts";
@@ -18,7 +18,7 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
     roots: [],
     waitForServerMs: LIMITS.jobServerWaitMs,
     ...optionsOfJob({ ...spec, budget }, own),
-    ...given({ cwd, indexDir }),
+    ...withoutUndefined({ cwd, indexDir }),
     model: spec.model ?? undefined,
     onRestart: spec.on_restart,
     cache: spec.cache,

@@ -1,7 +1,7 @@
 import { callsOf, readSubCall } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../models/index.ts";
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun } from "./api.ts";
@@ -32,8 +32,14 @@ export async function dryRun(
   try {
     const space = openStoreQuota(setup.row, null, setup.options.maxSessionMb);
     const scratch: SessionParts = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
-    const request = { kind: "cell", source, limits: given(limits), sites: true, ...given({ name }) } as const;
-    const asked = given({ signal, history });
+    const request = {
+      kind: "cell",
+      source,
+      limits: withoutUndefined(limits),
+      sites: true,
+      ...withoutUndefined({ name }),
+    } as const;
+    const asked = withoutUndefined({ signal, history });
     const envelope = await beginCell(scratch, request, asked);
     return { envelope, estimate: answers.estimate(!envelope.success) };
   } finally {

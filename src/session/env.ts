@@ -12,7 +12,7 @@ import {
 import type { Context } from "../context/index.ts";
 import { isLocalServer, type Models, openModels, ownModels, priceOf } from "../models/index.ts";
 import { messageOf } from "../platform/errors.ts";
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
@@ -147,12 +147,12 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
 export function rulesOf(options: HostedOptions, above: ParentCall | undefined, questions?: Questions): Rules {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
   const { onceWaitMs = LIMITS.onceWaitMs } = options;
-  const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };
+  const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...withoutUndefined(options.limits ?? {}) };
   const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
   const { baseUrl, model = "" } = options;
   const isLocal = isLocalServer(model.slice(0, Math.max(0, model.indexOf("/"))), baseUrl);
   const usual = isLocal ? { ...DEFAULT_BUDGET, max_time_ms: DEFAULT_ASK_MS } : DEFAULT_BUDGET;
-  const own: BudgetLimits = { ...usual, ...lent, ...given(options.budget ?? {}) };
+  const own: BudgetLimits = { ...usual, ...lent, ...withoutUndefined(options.budget ?? {}) };
   return {
     limits,
     ...(above ? { budget: above.limits, question: null } : budgetsOf(own, options, questions)),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { firstly, hasCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { displayName } from "../platform/ids.ts";
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { objectsCell, queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadResult, Session } from "./api.ts";
@@ -79,14 +79,14 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     async changedFiles({ signal } = {}) {
       const { account, context } = state();
       if (!context) return [];
-      return changedFiles(context, account.loads, setup.granted, { ...setup.loading, ...given({ signal }) });
+      return changedFiles(context, account.loads, setup.granted, { ...setup.loading, ...withoutUndefined({ signal }) });
     },
     async exec(source, options = {}) {
       checkSource(source);
       checkOptions("exec()", EXEC_OPTIONS, options);
       const { limits = {}, rest = [], name, budget, ...asked } = options;
-      const own = { ...given({ name }), ...ownBudget(budget) };
-      const request = { kind: "cell", source, limits: given(limits), rest, ...own } as const;
+      const own = { ...withoutUndefined({ name }), ...ownBudget(budget) };
+      const request = { kind: "cell", source, limits: withoutUndefined(limits), rest, ...own } as const;
       const begin = (signals: ExecAsked) => beginCell(setup, request, signals);
       return whenFree(() => runExecToEnd(setup, asked, begin));
     },

@@ -1,4 +1,4 @@
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
 import { findProjectFile, readProjectObject, readUserFile } from "./files.ts";
 import { limitsOfProject, projectSettings } from "./project.ts";
@@ -28,7 +28,7 @@ export function readConfig(flags: AskedSettings, { cwd, env, userFile }: ConfigP
   const project =
     projectFile === undefined ? {} : projectSettings(readProjectObject(projectFile), { path: projectFile, userFile });
   const limits = limitsOfProject(user, project, asked, { projectFile, userFile });
-  return given({ ...user, ...project, ...limits, ...asked });
+  return withoutUndefined({ ...user, ...project, ...limits, ...asked });
 }
 
 /** Settings of `BELAY_*` variables. @throws RlmError `invalid_config` */

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { given, isRecord } from "../platform/json.ts";
+import { isRecord, withoutUndefined } from "../platform/json.ts";
 import { type ConfigPlaces, readVariables } from "./config.ts";
 import { readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { KEYS_OF_PI, PI_DEFAULTS, PI_ROWS, type PiKeys, PiSchema } from "./pi-table.ts";
@@ -66,7 +66,7 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
 /** The settings among these that Pi has: it has models of its own, for example. */
 function ofPi(settings: AskedSettings): Settings {
   const known = Object.entries(settings).filter(([key]) => ALL_KEYS.includes(key));
-  return given(Object.fromEntries(known));
+  return withoutUndefined(Object.fromEntries(known));
 }
 
 /** The settings of the project's file, unchecked. @throws RlmError `invalid_config` */

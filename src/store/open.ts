@@ -1,6 +1,6 @@
 import { RlmError } from "../../runtime/errors.ts";
 import { remedy } from "../../runtime/remedies.ts";
-import { keepStoreFiles } from "../platform/own-files.ts";
+import { rememberStoreFiles } from "../platform/own-files.ts";
 import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
 import { isServer } from "../platform/store-place.ts";
 import { type BareLease, portOf, type Serving, wrapEach } from "./methods.ts";
@@ -49,7 +49,7 @@ async function serve(place: string | null, lost: (session: string, error: RlmErr
     const { serveServer } = await import("./postgres/requests.ts");
     return serveServer(place, (session) => lost(session, leaseLost(session)));
   }
-  if (place !== null) keepStoreFiles(place);
+  if (place !== null) rememberStoreFiles(place);
   const { serveFile } = await loadSqlite();
   return serveFile(place);
 }

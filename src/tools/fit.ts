@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import { firstWhere } from "../platform/first-where.ts";
+import { binarySearch } from "../platform/binary-search.ts";
 import { jsonText } from "../platform/visible.ts";
 import type { ToolEnvelope } from "./define.ts";
 
@@ -60,7 +60,7 @@ function shareOf(sizes: readonly number[], room: number): number {
 /** The longest beginning of a text that has at most so many bytes as JSON. A surrogate pair is not split. */
 export function beginning(text: string, maxBytes: number): string {
   const most = Math.min(text.length, maxBytes);
-  const length = firstWhere(most, (at) => bytesOf(text.slice(0, at + 1)) > maxBytes);
+  const length = binarySearch(most, (at) => bytesOf(text.slice(0, at + 1)) > maxBytes);
   const isSplit = /[\ud800-\udbff]/.test(text.charAt(length - 1));
   return text.slice(0, isSplit ? length - 1 : length);
 }

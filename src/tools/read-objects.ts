@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
-import { given } from "../platform/json.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { checkObjects, checkText, type FoundObject, isFound, type ObjectToRead } from "../query/index.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
 import { type ConversationObjects, objectNamed } from "./conversation.ts";
@@ -50,7 +50,7 @@ export async function readObjects(
     together,
     signal,
     suspend,
-    ...given({ model, history }),
+    ...withoutUndefined({ model, history }),
   });
 }
 

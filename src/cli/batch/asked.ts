@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import { isHandedOver } from "../../platform/bounded-file.ts";
 import { indexFolder } from "../../platform/home.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { targetOf } from "../../platform/result-file.ts";
 import {
   newSpec,
@@ -249,7 +249,7 @@ function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }
 export function workerSession(settings: Settings, models: readonly string[] | null): WorkerSession {
   const { model: _, models: also, ...own } = sessionOptions(settings);
   const indexDir = indexFolder(process.env);
-  return { ...own, cwd: process.cwd(), models, also, ...given({ indexDir }) };
+  return { ...own, cwd: process.cwd(), models, also, ...withoutUndefined({ indexDir }) };
 }
 
 /**
@@ -276,8 +276,8 @@ export function specOf(
     ...runFieldsOf(settings),
     context,
     rates: [...rates],
-    ...(isUsual ? {} : { decoding: given({ encoding, lossy: lossy || undefined }) }),
-    ...given({
+    ...(isUsual ? {} : { decoding: withoutUndefined({ encoding, lossy: lossy || undefined }) }),
+    ...withoutUndefined({
       retries: own.retries,
       on_budget: own.onBudget,
       on_restart: options.onRestart,

@@ -9,7 +9,7 @@ import {
 } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { coveredContext } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
@@ -103,7 +103,10 @@ export async function contextNow(
   const found = known && store && (await loadKnown(sources, (path) => ({ ...options(path), known })));
   const kept = found && store && (await coveredContext(store, found.key));
   if (kept) return { hash: found.hash, skipped: kept.skipped };
-  const all = sources.map(({ path, source }) => ({ source, options: { ...options(path), ...given({ known }) } }));
+  const all = sources.map(({ path, source }) => ({
+    source,
+    options: { ...options(path), ...withoutUndefined({ known }) },
+  }));
   const context = await contextOf(all);
   return { hash: context?.hash ?? "", skipped: context?.stats.skipped ?? NOTHING_SKIPPED };
 }

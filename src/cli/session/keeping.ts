@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Json } from "../../index.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
 import { keepSettings, type RemarkOptions, remarksOf } from "../../session/index.ts";
@@ -68,7 +68,7 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
     signed: (session: string): Json => (row ? null : signed(session)),
     /** The row keeps the settings of a command that nothing refuses any more. That of a new session has them. */
     async accept(session: string): Promise<void> {
-      if (row) await keep(session, given({ label: flags.options.label }));
+      if (row) await keep(session, withoutUndefined({ label: flags.options.label }));
     },
     /** Takes back what the row keeps of a command that failed before it ran anything. */
     async takeBack(session: string): Promise<void> {

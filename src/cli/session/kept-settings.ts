@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import type { Json, SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
-import { given, jsonOf } from "../../platform/json.ts";
+import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import { RecordedSchema, recordedOf, type Settings } from "../../settings/index.ts";
 import { FORMATS } from "../flags/declared.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
@@ -52,7 +52,7 @@ export function keptSettings(row: Json): RecordedSettings | null {
 function settingsOf(read: v.InferOutput<typeof OfCommand>): KeptSettings {
   const { settings, cwd, output, model_chosen: isModelChosen, ...fields } = read;
   const { on_restart: onRestart, cache, keep_steps: keepSteps } = fields;
-  return { settings, cwd, output, options: given({ onRestart, cache, keepSteps }), isModelChosen };
+  return { settings, cwd, output, options: withoutUndefined({ onRestart, cache, keepSteps }), isModelChosen };
 }
 
 /** The settings as a row keeps them. */
@@ -110,6 +110,6 @@ export function optionsOf({ settings, cwd, options, isModelChosen }: KeptSetting
     modelChosen: isModelChosen,
     roots: settings.roots ?? [],
     cwd,
-    ...given({ indexDir, convert: documentOptions().convert }),
+    ...withoutUndefined({ indexDir, convert: documentOptions().convert }),
   };
 }

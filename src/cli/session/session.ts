@@ -6,7 +6,7 @@ import { describeWhole } from "../../history/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isStoreToRead } from "../../platform/home.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { typedName } from "../../platform/shell-word.ts";
@@ -191,7 +191,7 @@ async function openIn(
     progress,
     output,
     waiting: flags.waiting,
-    limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
+    limits: { ...DEFAULT_EXEC_LIMITS, ...withoutUndefined(options.limits ?? {}) },
     resumeCommand,
     lineAbout,
     storeWords: commandLine(stored).slice("belay".length),
@@ -230,7 +230,7 @@ function hostedOptions(
   const name = row?.id ?? flags.session;
   return {
     ...others,
-    ...(row ? {} : given({ label })),
+    ...(row ? {} : withoutUndefined({ label })),
     ...(name === null || !kept ? {} : { session: name }),
     onProgress(told) {
       if (told.kind === "turn") {

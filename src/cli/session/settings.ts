@@ -6,7 +6,7 @@ import { RlmError } from "../../index.ts";
 import { defaultModels, listModels, type ModelFacts, type Models, modelsAt, openModels } from "../../models/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
 import { type ConfigPlaces, optionsOf, readConfig, readUserFile, type Settings } from "../../settings/index.ts";
 import type { Store } from "../../store/index.ts";
@@ -76,7 +76,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
 export function documentOptions(): DocumentOptions {
   const { convert } = readSettings({ settings: {} });
   const keptIn = indexFolder(process.env);
-  return given({ convert, keptIn });
+  return withoutUndefined({ convert, keptIn });
 }
 
 /** The models that sub-calls will ask. */

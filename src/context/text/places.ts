@@ -1,5 +1,5 @@
 import type { Place } from "../../documents/growing.ts";
-import { firstWhere } from "../../platform/first-where.ts";
+import { binarySearch } from "../../platform/binary-search.ts";
 import type { Document } from "../context.ts";
 import type { Text } from "./text.ts";
 
@@ -51,7 +51,7 @@ export function openPlaces(text: Text, documents: readonly Document[]) {
 /** The first document that does not end before the offset. */
 function documentAt(documents: readonly Document[], offset: number): Document | undefined {
   if (offset < 0) return undefined;
-  return documents[firstWhere(documents.length, (at) => (documents[at]?.end ?? 0) >= offset)];
+  return documents[binarySearch(documents.length, (at) => (documents[at]?.end ?? 0) >= offset)];
 }
 
 /**
@@ -76,7 +76,7 @@ export function partsOf(documents: readonly Document[]): Pick<Document, "start" 
 
 /** The number of places that begin before a unit. */
 export function placesBefore(places: readonly Place[], unit: number): number {
-  return firstWhere(places.length, (at) => (places[at]?.[0] ?? 0) >= unit);
+  return binarySearch(places.length, (at) => (places[at]?.[0] ?? 0) >= unit);
 }
 
 /** Bytes of a block: counting within one takes a few microseconds, and 100 MB take 200 KB of index. */

@@ -1,5 +1,5 @@
 import { isAscii } from "node:buffer";
-import { firstWhere } from "../../platform/first-where.ts";
+import { binarySearch } from "../../platform/binary-search.ts";
 
 /** Structured-cloneable form of P: backed by SharedArrayBuffer, so it crosses threads without a copy. */
 export interface TextData {
@@ -148,7 +148,7 @@ function unitReader({ bytes, anchors, length }: TextData): (byte: number) => num
 /** The character that contains `unit`: its first byte and its first unit. Past the end: the end. */
 function locate({ bytes, anchors, length }: TextData, unit: number): { byte: number; unit: number } {
   if (unit >= length) return { byte: bytes.length, unit: length };
-  const block = Math.max(0, firstWhere(anchors.length, (at) => (anchors[at] ?? 0) > unit) - 1);
+  const block = Math.max(0, binarySearch(anchors.length, (at) => (anchors[at] ?? 0) > unit) - 1);
   let byte = block * BLOCK;
   let at = anchors[block] ?? 0;
   for (;;) {

@@ -1,6 +1,6 @@
 import type { AssistantMessage, Context, Message } from "belay-pi-ai";
 import type { Json } from "../../../runtime/index.ts";
-import { given, isRecord } from "../../platform/json.ts";
+import { isRecord, withoutUndefined } from "../../platform/json.ts";
 import type { ModelAnswer, ModelRequest } from "../port.ts";
 import { type AskedModel, type FormPart, formOf } from "./answer-form.ts";
 import { type ParameterPart, placedParameters, refusedParameter } from "./parameters.ts";
@@ -80,7 +80,7 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
       return isTogether ? context : { ...context, messages: oneByOne(context.messages) };
     },
     shape,
-    sent: () => given({ isConstrained, ignored: ignored.length > 0 ? ignored : undefined }),
+    sent: () => withoutUndefined({ isConstrained, ignored: ignored.length > 0 ? ignored : undefined }),
     adapt(said, status) {
       // An error in a stream may come without a status.
       if (status !== null && !REFUSING.includes(status)) return false;

@@ -1,6 +1,6 @@
 import type { Api, KnownProvider, Model as PiModel } from "belay-pi-ai";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { given, isRecord } from "../../platform/json.ts";
+import { isRecord, withoutUndefined } from "../../platform/json.ts";
 import type { PiFiles, PiModelEntry, PiModelFields, PiProvider } from "../keys/pi-files.ts";
 import { PROVIDERS } from "../keys/variables.ts";
 import { nearestNames } from "../meant-models.ts";
@@ -172,8 +172,8 @@ function changed(model: PiModel<Api>, entry: PiModelFields): PiModel<Api> {
   const { reasoning, contextWindow, maxTokens, cost, compat, thinkingLevelMap, samplingParams } = entry;
   return {
     ...model,
-    ...given({ reasoning, contextWindow, maxTokens }),
-    ...(cost ? { cost: { ...model.cost, ...given(cost) } } : {}),
+    ...withoutUndefined({ reasoning, contextWindow, maxTokens }),
+    ...(cost ? { cost: { ...model.cost, ...withoutUndefined(cost) } } : {}),
     ...(samplingParams ? { samplingParams } : {}),
     ...(compat ? compatOf({ ...model.compat, ...compat }) : {}),
     ...(thinkingLevelMap ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),

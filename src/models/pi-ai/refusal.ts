@@ -1,6 +1,6 @@
 import { isContextOverflow } from "belay-pi-ai/utils/overflow";
 import { remedy } from "../../../runtime/index.ts";
-import { given, isRecord, parseJson } from "../../platform/json.ts";
+import { isRecord, parseJson, withoutUndefined } from "../../platform/json.ts";
 import { UNCONNECTED } from "../../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../../platform/redact.ts";
 import { type Cure, failure } from "../failure.ts";
@@ -92,7 +92,7 @@ const UNREAD = "the server could not read the model's reply: ";
 const PASSES: ReadonlySet<RefusalKind> = new Set<RefusalKind>(["rate", "overload", "failed"]);
 
 function ownCure(kind: RefusalKind, place: Place, trouble: Trouble | null): Cure {
-  if (trouble) return given({ suggestion: trouble.suggestion, retriable: trouble.retriable });
+  if (trouble) return withoutUndefined({ suggestion: trouble.suggestion, retriable: trouble.retriable });
   return kind === "model" ? { suggestion: notFound(place) } : {};
 }
 

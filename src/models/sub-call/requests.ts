@@ -1,4 +1,4 @@
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { failure, unsent } from "../failure.ts";
 import type {
   Model,
@@ -170,10 +170,10 @@ export function openRequests(
       if (answer.ok) await budget.answered?.(null);
       // Rows of a batch are sent again by who collects them, and are given up then.
       else if (answer.ends === "run" || (!post && answer.ends === "job")) await budget.answered?.(answer.error);
-      const asked = given({ isConstrained: answer.isConstrained });
+      const asked = withoutUndefined({ isConstrained: answer.isConstrained });
       if (!answer.ok) {
         const { error, isTooLong, unread } = answer;
-        return { ...asked, ok: false, error, ...given({ isTooLong, unread }) };
+        return { ...asked, ok: false, error, ...withoutUndefined({ isTooLong, unread }) };
       }
       const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
       const turns = [...spent.turns, turnOf(answer.turn, took, before, spent.usage)];

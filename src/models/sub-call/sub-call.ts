@@ -1,6 +1,6 @@
 import { hasCode, type Json, LIMITS, RlmError, type Sampling, type Thinking } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { type AgentTool, readOnlyTools } from "../agent-tools/index.ts";
 import { cutAnswer, failure, refusesTools } from "../failure.ts";
@@ -84,7 +84,7 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   const { max_tokens, thinking, sampling } = call;
   // A plain completion is one request: a cache of it would be written for nothing.
   const { shared, begun } = parts;
-  const asked = { max_tokens, thinking, ...given({ sampling, shared, begun }) };
+  const asked = { max_tokens, thinking, ...withoutUndefined({ sampling, shared, begun }) };
   const asking = tools.length === 0 ? asked : { ...asked, conversation: parts.conversation };
   const requests = openRequests(model, asking, parts, { deadline, signal: stop });
   const answer = await converse(

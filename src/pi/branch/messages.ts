@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { HistoryMessage } from "../../context/index.ts";
-import { remembered } from "../../platform/remembered.ts";
+import { memoize } from "../../platform/memoize.ts";
 import type { BranchEntry } from "./entries.ts";
 
 /** A message as Pi has it, as far as it is looked at. */
@@ -19,7 +19,7 @@ export function messagesOn(entries: readonly BranchEntry[]) {
 }
 
 /** The message of an entry, raw: the same object each time. */
-export const messageOn = remembered((entry: BranchEntry): Readonly<v.InferOutput<typeof RawSchema>> | null => {
+export const messageOn = memoize((entry: BranchEntry): Readonly<v.InferOutput<typeof RawSchema>> | null => {
   switch (entry.type) {
     case "message":
       return v.is(RawSchema, entry.message) ? entry.message : null;

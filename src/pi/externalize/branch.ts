@@ -1,4 +1,4 @@
-import { firstWhere } from "../../platform/first-where.ts";
+import { binarySearch } from "../../platform/binary-search.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
@@ -126,7 +126,7 @@ function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] 
         const named = keeps.get(epoch.epoch)?.get(key)?.length ?? 0;
         const places = of.get(key) ?? [];
         // A key that comes again is named as often as messages of it stay: the newest.
-        return named > 0 && n >= firstWhere(places.length, (one) => (places[one] ?? 0) > end) - named;
+        return named > 0 && n >= binarySearch(places.length, (one) => (places[one] ?? 0) > end) - named;
       },
       results: new Map(epoch.results?.map((key) => [key, newestResults(of.get(key) ?? [], key, at)])),
     };
@@ -136,7 +136,7 @@ function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] 
 /** Which results of a key an entry at this place names: those of the newest answer, whose calls may have one id. */
 function newestResults(places: readonly number[], key: string, at: number): readonly number[] {
   // A prompt or an answer is never out by itself, whatever an entry says.
-  const end = isResultKey(key) ? firstWhere(places.length, (n) => (places[n] ?? 0) >= at) : 0;
-  const first = firstWhere(end, (n) => places[n] === places[end - 1]);
+  const end = isResultKey(key) ? binarySearch(places.length, (n) => (places[n] ?? 0) >= at) : 0;
+  const first = binarySearch(end, (n) => places[n] === places[end - 1]);
   return Array.from({ length: end - first }, (_, n) => first + n);
 }

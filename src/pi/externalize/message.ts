@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { remembered } from "../../platform/remembered.ts";
+import { memoize } from "../../platform/memoize.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { once } from "./copies.ts";
 
@@ -90,7 +90,7 @@ export function openCalls() {
 }
 
 /** A message that an entry of Pi's branch holds; null for entries of other kinds. */
-export const messageOf = remembered((entry: BranchEntry): PiMessage | null => {
+export const messageOf = memoize((entry: BranchEntry): PiMessage | null => {
   if (entry.type === "custom_message") {
     const { customType = "", content } = entry;
     return { role: "custom", customType, content };

@@ -1,4 +1,4 @@
-import { firstWhere } from "../../platform/first-where.ts";
+import { binarySearch } from "../../platform/binary-search.ts";
 import type { EpochEntry } from "./entries.ts";
 
 /** The bounds of an entry within which a message may become a stub. */
@@ -33,7 +33,7 @@ export function marksBy(covers: readonly Cover[]) {
   );
   const mins = covers.map(({ epoch }) => epoch.min);
   const least = chosenUpTo(mins.toReversed(), Math.min).reverse();
-  const firstReaching = (at: number) => firstWhere(reach.length, (order) => (reach[order] ?? 0) >= at);
+  const firstReaching = (at: number) => binarySearch(reach.length, (order) => (reach[order] ?? 0) >= at);
   const results = resultsIn(covers);
   return (key: string, n: number, at: number): readonly Mark[] => {
     const result = results.get(key)?.find((one) => one.n === n);

@@ -3,7 +3,7 @@ import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts
 import type { Models } from "../../models/index.ts";
 import { agentDirOf } from "../../models/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
-import { given, jsonOf } from "../../platform/json.ts";
+import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import type { Session } from "../../session/index.ts";
 import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 import { optionsOf, type PiSettings, readPiConfig, recordedOf } from "../../settings/index.ts";
@@ -70,7 +70,7 @@ export async function openForSession(
   const models = openPiModels(context, settings.sub_model);
   const options = sessionOptionsOf(settings, {
     cwd,
-    ...given({ indexDir: indexFolder(env) }),
+    ...withoutUndefined({ indexDir: indexFolder(env) }),
     subAgents: { tools: parts.lent(cwd), approve: (request) => approve(context(), request, runs) },
     onProgress: runs.progress,
   });
@@ -146,14 +146,14 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
     ...own,
     ...options,
     roots: [own.cwd, ...(settings.roots ?? [])],
-    subAgents: { ...own.subAgents, ...subAgents, ...given({ allowed_tool_overrides, require_approval }) },
-    ...given({ convert }),
+    subAgents: { ...own.subAgents, ...subAgents, ...withoutUndefined({ allowed_tool_overrides, require_approval }) },
+    ...withoutUndefined({ convert }),
   };
 }
 
 /** The settings that are kept with the session, so that the command can continue it. */
 function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
   const { delivery: _, roots = [], ...recorded } = recordedOf(settings);
-  const kept = { ...recorded, ...given({ model: model ?? undefined }), roots: [cwd, ...roots] };
+  const kept = { ...recorded, ...withoutUndefined({ model: model ?? undefined }), roots: [cwd, ...roots] };
   return jsonOf({ settings: kept, cwd });
 }

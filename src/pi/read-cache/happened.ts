@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { remembered } from "../../platform/remembered.ts";
+import { memoize } from "../../platform/memoize.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { type Call, callsOf, messageOf, onlyText, type PiMessage } from "../externalize/message.ts";
 import { digest } from "./digest.ts";
@@ -111,7 +111,7 @@ export function answersOn(branch: readonly BranchEntry[]) {
 }
 
 /** The details of a result. */
-const metaOf = remembered((message: PiMessage) => metaIn(Reflect.get(message, "details")));
+const metaOf = memoize((message: PiMessage) => metaIn(Reflect.get(message, "details")));
 
 const CHANGING = ["edit", "write"];
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { amount } from "../../platform/figures.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { oneLine } from "./texts.ts";
 
 const maybeText = v.fallback(v.optional(v.string()), undefined);
@@ -40,7 +40,7 @@ export function readArguments(args: unknown): ShownArguments {
   const { question, instructions, paths, ...others } = v.parse(ArgumentsSchema, args);
   const prompt = others.prompt ?? question ?? instructions;
   const path = others.path ?? paths?.join(", ");
-  return { ...others, ...given({ prompt, path }) };
+  return { ...others, ...withoutUndefined({ prompt, path }) };
 }
 
 /** The subject of a call, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */

@@ -1,5 +1,5 @@
 import type { Component } from "@mariozechner/pi-tui";
-import { remembered } from "../../platform/remembered.ts";
+import { memoize } from "../../platform/memoize.ts";
 import { isStopped } from "../externalize/message.ts";
 import { fromHost } from "../host-functions.ts";
 import type { RunningState } from "../runs/board.ts";
@@ -89,4 +89,4 @@ function lateResult({ running, result }: KnownCalls, toolCallId: string): Shown 
 }
 
 /** A result is read once: a terminal is drawn often. */
-const shownLate = remembered(shownResult);
+const shownLate = memoize(shownResult);

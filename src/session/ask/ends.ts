@@ -1,5 +1,5 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
 import { loadWarnings } from "../contexts/load-warnings.ts";
 import { openRecorder } from "../exec/recorder.ts";
@@ -62,7 +62,7 @@ export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } &
 export function endingOf({ answers, state }: SessionParts, { settings }: AskInput, ending: Ending): AskEnding {
   if (!ending.ok) {
     const { code, message, ended_by, limits: limits_met } = ending;
-    return { ...FAILED, error_code: code, error_message: message, ...given({ ended_by, limits_met }) };
+    return { ...FAILED, error_code: code, error_message: message, ...withoutUndefined({ ended_by, limits_met }) };
   }
   const { answer, answered_by, warnings } = ending;
   const { context } = state();
@@ -70,7 +70,10 @@ export function endingOf({ answers, state }: SessionParts, { settings }: AskInpu
   const models = [settings.model, settings.sub_model];
   const toCaller = () => [...(answers.noticesOf?.(models, true) ?? []), ...loadWarnings(state())];
   const ask = askIn(state());
-  const told = repliesTold([...ask.execs.flatMap(({ results }) => results), given({ mended: ending.mended })]);
+  const told = repliesTold([
+    ...ask.execs.flatMap(({ results }) => results),
+    withoutUndefined({ mended: ending.mended }),
+  ]);
   const all = [...warnings, ...citationsCapped(answer.cite), ...told, ...(settings.depth === 0 ? toCaller() : [])];
   const { turns, cells, depth_reached } = countsOf(ask);
   const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
 import { type BudgetLimit, type GivenUse, toolUses } from "../../models/index.ts";
 import { isRecord } from "../../platform/json.ts";
-import { remembered } from "../../platform/remembered.ts";
+import { memoize } from "../../platform/memoize.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
@@ -144,7 +144,7 @@ export function readAsk({ start }: AskRecords): AskInput {
   return inputOf(start);
 }
 
-const inputOf = remembered(({ input }: Start): AskInput => parsed(AskInput, input, "start of an ask"));
+const inputOf = memoize(({ input }: Start): AskInput => parsed(AskInput, input, "start of an ask"));
 
 /** The input of a turn. @throws RlmError `store_corrupt` for a record that no build has written */
 export function readTurn(input: Json): TurnInput {
@@ -161,7 +161,7 @@ export function roundsOf({ execs }: AskRecords): readonly Round[] {
   return rounds;
 }
 
-const roundOf = remembered(({ start, results, complete }: ExecRecords): Omit<Round, "cells"> => {
+const roundOf = memoize(({ start, results, complete }: ExecRecords): Omit<Round, "cells"> => {
   const input = readTurn(start.input);
   const [result] = results;
   if (result?.success) return { ...input, outcome: { ok: true, reply: replyOf(result.value) } };
@@ -171,7 +171,7 @@ const roundOf = remembered(({ start, results, complete }: ExecRecords): Omit<Rou
 
 const replyOf = (value: Json): RecordedReply => parsed(ReplySchema, value, "reply of a turn");
 
-const cellOf = remembered(({ start, complete }: ExecRecords): RanCell => {
+const cellOf = memoize(({ start, complete }: ExecRecords): RanCell => {
   const cell = complete && cellIn(complete);
   return {
     source: start.cell ?? "",

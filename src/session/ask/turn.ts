@@ -1,5 +1,5 @@
 import type { Model } from "../../models/index.ts";
-import { given, jsonOf } from "../../platform/json.ts";
+import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import { inFlight } from "../exec/interrupted.ts";
@@ -32,7 +32,7 @@ export async function keepTurn(
     const sending: Work = { ...work, setup: { ...setup, rules: { ...setup.rules, onRestart: "send" } } };
     await work.recorder.commit([resumeOf(sending, null, [], inFlight(interrupted))]);
   } else {
-    const input = { turn, closing, protocol, elide, messages, ...given({ limits }) };
+    const input = { turn, closing, protocol, elide, messages, ...withoutUndefined({ limits }) };
     const request = { kind: "turn", ask: askIn(setup.state()).start.exec_id, input } as const;
     const call: ToolCall = {
       record: "rlm_tool_call",

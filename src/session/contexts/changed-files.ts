@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { type Context, isWithin, load } from "../../context/index.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { Loading } from "../exec/request.ts";
 import type { Start } from "../journal/records.ts";
@@ -30,7 +30,7 @@ export async function changedFiles(
     const documents = { ...loading.documents, ...waysIn(source) };
     const roots = granted.among(source.roots);
     allowed.push(...roots);
-    const options = { ...loading, roots, documents, onProgress() {}, ...given({ known }) };
+    const options = { ...loading, roots, documents, onProgress() {}, ...withoutUndefined({ known }) };
     // An append takes what is new or has changed.
     const after = await load(sourceIn(source), options, context).catch((error: unknown) => {
       if (error instanceof RlmError && error.code !== "cancelled") return context;

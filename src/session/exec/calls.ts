@@ -1,7 +1,7 @@
 import type { PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { duration } from "../../platform/figures.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { callIn } from "../journal/exec-records.ts";
 import { functionOf } from "../journal/ledger.ts";
 import type { Suspend } from "../journal/records.ts";
@@ -74,7 +74,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       const effects = setup.answers.effectsOf?.(call);
       const { thinking = "off" } = setup.answers;
       const { sampling } = setup.options;
-      return { ...(thinking === "off" ? {} : { thinking }), ...given({ sampling, effects }) };
+      return { ...(thinking === "off" ? {} : { thinking }), ...withoutUndefined({ sampling, effects }) };
     },
     facts: () => ({
       ...setup.answers.facts,
@@ -120,7 +120,7 @@ function openReusedAnswers({ setup, recorder }: ExecCallsOptions): (call: Pendin
     const { value, model, mended } = answer;
     // Another model may be the reason why the cell is run again.
     if (model && (setup.answers.modelOf?.(call) ?? model) !== model) return undefined;
-    const record = { ...FREE, model, cached: true, ...given({ mended }) };
+    const record = { ...FREE, model, cached: true, ...withoutUndefined({ mended }) };
     return { settlement: { ok: true, value }, record, cacheKey: null };
   };
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import { type Context, type LoadOptions, load, type PathsSource, pathsName, type Source } from "../../context/index.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import type { Store } from "../../store/index.ts";
 import { keepContext, type LoadInput, readLoadInput, recordedWays, sourceIn, waysIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
@@ -34,7 +34,7 @@ export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options
 
 function sourceOf({ paths, maxFiles, maxBytes }: LoadPaths, cwd: string): PathsSource {
   const absolute = paths.map((path) => (path === "" ? path : resolve(cwd, path)));
-  const most = given({ files: maxFiles, bytes: maxBytes });
+  const most = withoutUndefined({ files: maxFiles, bytes: maxBytes });
   return { kind: "paths", paths: absolute, folder: resolve(cwd), most };
 }
 

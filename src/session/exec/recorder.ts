@@ -1,7 +1,7 @@
 import { hasCode, PAGE_BYTES } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { tokensOf } from "../../models/index.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import { factsAfter, follow } from "../journal/account.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
@@ -146,7 +146,7 @@ function keptBy(
   if (JSON.stringify(value).length > MOST_KEPT_UNITS) return {};
   const spent = { tokens: tokensOf(usage), nanodollars: nanodollars(usage.cost_usd) };
   return {
-    ...(cache === null ? {} : { cache: [{ key: cache, value: { value, ...given({ mended }) }, at }] }),
+    ...(cache === null ? {} : { cache: [{ key: cache, value: { value, ...withoutUndefined({ mended }) }, at }] }),
     ...(answer === null ? {} : { answers: [{ ...answer, value, model, ...spent, at }] }),
   };
 }

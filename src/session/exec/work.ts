@@ -1,7 +1,7 @@
 import { type Checkpoint, type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../models/index.ts";
-import { given, jsonOf } from "../../platform/json.ts";
+import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import type { Account } from "../journal/account.ts";
 import { type ExecRecords, replayedIn } from "../journal/exec-records.ts";
@@ -77,7 +77,7 @@ type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory:
 
 /** The limits of a caller for one call, as its request has them. */
 export function ownBudget(budget: ExecOptions["budget"]): { readonly budget?: Partial<BudgetLimits> } {
-  const limits = given(budget ?? {});
+  const limits = withoutUndefined(budget ?? {});
   return Object.keys(limits).length === 0 ? {} : { budget: limits };
 }
 
@@ -133,7 +133,8 @@ function questionOf(
   // Cells of an ask are of its question.
   if ("ask" in request && request.ask !== undefined) return {};
   const { budget } = request;
-  if (questions) return { question: { id: questions.id(state().account.question?.id ?? null), ...given({ budget }) } };
+  if (questions)
+    return { question: { id: questions.id(state().account.question?.id ?? null), ...withoutUndefined({ budget }) } };
   return budget === undefined ? {} : { question: { id: exec_id, budget } };
 }
 

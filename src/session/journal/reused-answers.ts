@@ -1,5 +1,5 @@
 import { OF_HISTORY } from "../../../builtins/index.ts";
-import { given, isRecord } from "../../platform/json.ts";
+import { isRecord, withoutUndefined } from "../../platform/json.ts";
 import type { ExecRecords } from "./exec-records.ts";
 import type { Start, ToolCall, ToolResult } from "./records.ts";
 
@@ -70,7 +70,7 @@ function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => b
     const result = answered.get(call.call_id);
     if (!result) return [];
     const { value, model, mended } = result;
-    return [{ asked: askedBy(call), value, model, ...given({ mended }) }];
+    return [{ asked: askedBy(call), value, model, ...withoutUndefined({ mended }) }];
   });
   return Map.groupBy(answers, ({ asked }) => asked);
 }

@@ -20,7 +20,7 @@ import {
   type SubCallTurn,
   type ToolOverrideEvent,
 } from "../../models/index.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import type { CellSettings } from "../ask/api.ts";
@@ -224,7 +224,7 @@ async function ask(
       tools: [...threadedTools(readableBy(session), taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       conversation: id,
-      ...(led ? given({ shared: led.shared(), begun: led.begun }) : {}),
+      ...(led ? withoutUndefined({ shared: led.shared(), begun: led.begun }) : {}),
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock: time,
       random: session.env.random,
@@ -258,7 +258,7 @@ async function knownAnswer(
   const known = keys === null ? null : await cache?.find(keys, isUnderWay);
   if (!known) return null;
   const { value, model, reused, mended } = known;
-  const record = { ...FREE, model, cached: true, ...given({ reused, mended }) };
+  const record = { ...FREE, model, cached: true, ...withoutUndefined({ reused, mended }) };
   return { settlement: { ok: true, value }, record, cacheKey: null };
 }
 
@@ -351,7 +351,7 @@ export async function planSubCall(
     thinking,
     timeout_ms: request.timeout_ms ?? (isLocal ? LIMITS.localCallTimeoutMs : LIMITS.subCallTimeoutMs),
     model: request.model ?? null,
-    ...given({ sampling: samplingIn(request) }),
+    ...withoutUndefined({ sampling: samplingIn(request) }),
   };
   return { call, event };
 }

@@ -2,7 +2,7 @@ import { OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
 import { DEFAULT_ASK_MS, type Json, LIMITS } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { failure, isFailureCode, knownModel } from "../../models/index.ts";
-import { given } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { Session } from "../api.ts";
 import type { CellSettings, Citation } from "../ask/api.ts";
@@ -114,7 +114,7 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   context.begun();
   const { settlement, mended } = await settled(parts, name, { ...asked, time, stop });
   const answered = answeredBy(settlement, await spentBy(env.store, name, depth));
-  return { ...answered, record: { ...answered.record, ...given({ mended }) } };
+  return { ...answered, record: { ...answered.record, ...withoutUndefined({ mended }) } };
 }
 
 type Settlement = Answered["settlement"];

@@ -1,4 +1,4 @@
-import { firstWhere } from "../../platform/first-where.ts";
+import { binarySearch } from "../../platform/binary-search.ts";
 import type { Head, Texts } from "../format.ts";
 import type { View } from "./view.ts";
 
@@ -74,7 +74,7 @@ export function openTexts(source: Source, head: () => Head): View["texts"] {
 
   function placeOf(text: number): { chunk: number; key: string; within: number } {
     const { chunks, hashes } = head();
-    const chunk = Math.max(0, firstWhere(chunks.length, (at) => (chunks[at]?.[0] ?? 0) > text) - 1);
+    const chunk = Math.max(0, binarySearch(chunks.length, (at) => (chunks[at]?.[0] ?? 0) > text) - 1);
     return { chunk, key: hashes?.[chunk] ?? String(chunk), within: text - (chunks[chunk]?.[0] ?? 0) };
   }
 

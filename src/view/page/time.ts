@@ -1,4 +1,4 @@
-import { firstWhere } from "../../platform/first-where.ts";
+import { binarySearch } from "../../platform/binary-search.ts";
 
 /** A stretch of time in which a process ran an exec, ms. */
 export type Span = readonly [from: number, to: number];
@@ -71,7 +71,7 @@ export function clockOf(spans: readonly Span[]): Clock {
  * beyond them that of the last one.
  */
 function between(keys: readonly number[], values: readonly number[], key: number): number {
-  const above = firstWhere(keys.length, (at) => (keys[at] ?? 0) > key);
+  const above = binarySearch(keys.length, (at) => (keys[at] ?? 0) > key);
   const from = keys[above - 1] ?? keys[above] ?? 0;
   const to = keys[above] ?? from;
   const low = values[above - 1] ?? values[above] ?? 0;
