@@ -11,12 +11,12 @@ import { explain } from "../../src/models/pi-ai/refusal.ts";
 import { withoutThinking } from "../../src/models/replies/thinking.ts";
 import { readValue } from "../../src/models/replies/value-in-text.ts";
 import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform/redact.ts";
-import { withoutPasswords } from "../../src/platform/store-place.ts";
 import { inLine } from "../../src/platform/visible.ts";
 import { readJson } from "../../src/platform/written-json.ts";
 import { csvLine } from "../../src/runs/result-table.ts";
 import { endOfFirstCell, literalAnswer, proseIn, reading } from "../../src/session/ask/reply.ts";
 import { openLines } from "../../src/session/machine/lines.ts";
+import { withoutPasswords } from "../../src/store/store-place.ts";
 import { LISTED } from "./patterns.ts";
 
 // What reads a text that a file, a model, a provider or a row gives, with texts that take a backtracking matcher long.

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { nearest } from "../platform/nearest.ts";
-import { hasSecret, isServer, withoutPasswords } from "../platform/store-place.ts";
 import { version } from "../platform/version.ts";
 import { inLine, visible } from "../platform/visible.ts";
+import { hasSecret, isServer, withoutPasswords } from "../store/store-place.ts";
 import type { Command } from "./commands/define.ts";
 import type { Arguments } from "./flags/arguments.ts";
 import { commandLine, UsageError } from "./flags/usage.ts";

@@ -1,7 +1,5 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
-import { openSigner } from "../platform/signed-settings.ts";
-import { placeOf } from "../platform/store-place.ts";
 import {
   COLLECT_OPTIONS,
   type CollectOptions,
@@ -16,7 +14,9 @@ import {
   type SessionSummary,
   TEXT,
 } from "../session/index.ts";
+import { openSigner } from "../settings/signed-settings.ts";
 import { type Collected, type DamagedRow, findingsIn, shareStore } from "../store/index.ts";
+import { placeOf } from "../store/store-place.ts";
 import type { SessionDescription } from "./api.ts";
 import { describeSession } from "./describe.ts";
 

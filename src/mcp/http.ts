@@ -6,7 +6,7 @@ import { boundedBytes } from "../platform/bounded-json.ts";
 import { errorName } from "../platform/errors.ts";
 import { parseJson } from "../platform/json.ts";
 import { bears, foreignHeader, listenOnLoopback } from "../platform/loopback.ts";
-import { isName } from "../platform/session-name.ts";
+import { isName } from "../session/session-name.ts";
 import { openClients } from "./http-clients.ts";
 import { refusalsOf } from "./malformed.ts";
 import type { OwnClientParts } from "./own-client.ts";

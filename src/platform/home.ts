@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { errorCode } from "./errors.ts";
 
 /** The user's home folder; `/` for one who has none, such as the user of a container without an entry and without HOME. */
@@ -20,6 +20,19 @@ export function withHome(path: string, home = userHome()): string {
 /** The folder of sessions, search indexes and the REPL's history: BELAY_HOME, or `~/.belay`. Made (0700) when needed. */
 export function homeFolder(env: NodeJS.ProcessEnv): string {
   return resolve(env.BELAY_HOME || join(userHome(), ".belay"));
+}
+
+/**
+ * The file of the user's key: `$XDG_CONFIG_HOME/belay/key` or `~/.config/belay/key`. It is not with the stores, which may
+ * come from another user.
+ *
+ * @param name of another key
+ */
+export function keyPath(env: NodeJS.ProcessEnv, name = "key"): string {
+  const { XDG_CONFIG_HOME: named = "", HOME: home = "" } = env;
+  // The specification of these folders wants relative paths to be ignored.
+  const folder = isAbsolute(named) ? named : join(isAbsolute(home) ? home : userHome(), ".config");
+  return join(folder, "belay", name);
 }
 
 /** The folder of the search indexes, or undefined if it cannot be written: a session then uses a temporary one. */

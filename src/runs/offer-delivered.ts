@@ -1,8 +1,8 @@
 import { RlmError, systemClock } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { aborted } from "../platform/signals.ts";
-import { isServer } from "../platform/store-place.ts";
 import { collectUntil } from "../provider-batches/index.ts";
+import { isServer } from "../store/store-place.ts";
 import type { WorkOptions } from "./api.ts";
 import { modelsBy } from "./job-session.ts";
 import { onlyThese } from "./session-options.ts";

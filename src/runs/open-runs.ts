@@ -3,8 +3,6 @@ import * as v from "valibot";
 import { type ExecLimits, type Json, RlmError, type Sampling, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { withoutUndefined } from "../platform/json.ts";
-import { isRunName } from "../platform/session-name.ts";
-import { isServer, placeOf } from "../platform/store-place.ts";
 import { readJson } from "../platform/written-json.ts";
 import {
   type BudgetLimits,
@@ -15,7 +13,9 @@ import {
   SESSION_OPTIONS,
   type SessionOptions,
 } from "../session/index.ts";
+import { isRunName } from "../session/session-name.ts";
 import { type Store, shareStore } from "../store/index.ts";
+import { isServer, placeOf } from "../store/store-place.ts";
 import type { WorkerSession } from "./api.ts";
 import { checkModel } from "./check-model.ts";
 import { countedRun } from "./follow.ts";

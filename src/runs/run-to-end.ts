@@ -1,8 +1,8 @@
 import { availableParallelism, totalmem } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { joinSignals } from "../platform/signals.ts";
-import { isServer } from "../platform/store-place.ts";
 import type { Jobs, RunRow } from "../store/index.ts";
+import { isServer } from "../store/store-place.ts";
 import type { WorkOptions } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { countedRun, type Following, followRun, openPoke } from "./follow.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../runtime/index.ts";
 import { nullIf } from "../platform/errors.ts";
 import { amount, thousands } from "../platform/figures.ts";
-import { nextName } from "../platform/session-name.ts";
+import { nextName } from "../session/session-name.ts";
 import type { Asked, Jobs, KnownJob, RunLimits, RunRow, Store } from "../store/index.ts";
 import type { Submitted } from "./api.ts";
 import { choiceText, hasChoice } from "./inputs/chosen.ts";

@@ -13,7 +13,7 @@ import type { Context } from "../context/index.ts";
 import { isLocalServer, type Models, openModels, ownModels, priceOf } from "../models/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { withoutUndefined } from "../platform/json.ts";
-import type { Signer } from "../platform/signed-settings.ts";
+import type { Signer } from "../settings/signed-settings.ts";
 import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { SessionEvent } from "./events.ts";

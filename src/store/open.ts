@@ -2,9 +2,9 @@ import { RlmError } from "../../runtime/errors.ts";
 import { remedy } from "../../runtime/remedies.ts";
 import { rememberStoreFiles } from "../platform/own-files.ts";
 import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
-import { isServer } from "../platform/store-place.ts";
 import { type BareLease, portOf, type Serving, wrapEach } from "./methods.ts";
 import type { Lease, Store } from "./port.ts";
+import { isServer } from "./store-place.ts";
 
 /**
  * Opens the store in a folder, made if it is missing, or on a server; null: in memory, for this process alone. It works in the

@@ -47,7 +47,7 @@ const ALLOWED = new Map([
   ["soffice --headless --convert-to ", "src/documents/errors.ts: one of three extensions"],
   ["sqlite3 X .recover | sqlite3 ", "src/documents/errors.ts: a name of its own"],
   ["the line of belay batch that began ", "src/cli/jobs/change-run.ts: a sentence"],
-  ["Run `npm install -g ", "src/platform/server-packages.ts: names of its own"],
+  ["Run `npm install -g ", "src/store/server-packages.ts: names of its own"],
   ["ssh -N -L ", "src/cli/store/browser.ts: its port and host, and the address by which the user came"],
 ]);
 

@@ -1,7 +1,7 @@
 import { RlmError } from "../../index.ts";
-import { isServer, shownPlace } from "../../platform/store-place.ts";
 import { BadInput, type CountedRun, isLeftToProviders, jobsIn, overIn } from "../../runs/index.ts";
 import type { RunRow } from "../../store/index.ts";
+import { isServer, shownPlace } from "../../store/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

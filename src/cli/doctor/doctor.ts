@@ -4,10 +4,10 @@ import { defaultModels, endSentence, fetchedProblem } from "../../models/index.t
 import { messageOf } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { proxyFor, shownAddress } from "../../platform/outbound.ts";
-import { isServer, withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { findProjectFile, readConfig } from "../../settings/index.ts";
+import { isServer, withoutPasswords } from "../../store/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";

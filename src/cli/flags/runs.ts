@@ -1,6 +1,6 @@
 import { extname } from "node:path";
-import { isRunName, type RUN_VERBS } from "../../platform/session-name.ts";
 import { statsOf } from "../../platform/stats.ts";
+import { isRunName, type RUN_VERBS } from "../../session/session-name.ts";
 import { ROWS } from "../../settings/index.ts";
 import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, one, path, text, toggle, under } from "./flag.ts";

@@ -1,6 +1,6 @@
 import { extname, resolve } from "node:path";
-import { LAST_SESSION } from "../../platform/session-name.ts";
 import { optionProblem, type WaitOptions } from "../../session/index.ts";
+import { LAST_SESSION } from "../../session/session-name.ts";
 import type { AskedSettings } from "../../settings/index.ts";
 import { type Arguments, type Given, givenIn, valuesIn } from "./arguments.ts";
 import { type Format, INPUT, NO_STORE, OF_OUTPUT, OF_SESSION, OPTION_FLAGS, WAITING } from "./declared.ts";

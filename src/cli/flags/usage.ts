@@ -1,5 +1,5 @@
 import { shellWord } from "../../platform/shell-word.ts";
-import { hasSecret, withoutPasswords } from "../../platform/store-place.ts";
+import { hasSecret, withoutPasswords } from "../../store/store-place.ts";
 
 /** A typed line that cannot be run. */
 export class UsageError extends Error {

@@ -1,8 +1,8 @@
 import { RlmError } from "../../../runtime/index.ts";
 import { homeFolder } from "../../platform/home.ts";
-import { checkSessionName } from "../../platform/session-name.ts";
-import { placeOf } from "../../platform/store-place.ts";
+import { checkSessionName } from "../../session/session-name.ts";
 import { type AskedSettings, settingsFromTexts } from "../../settings/index.ts";
+import { placeOf } from "../../store/store-place.ts";
 import type { Arguments } from "./arguments.ts";
 import { ENCODING, INCLUDE_SECRETS, LOSSY, RAW, ROOT, SERVER_FLAGS, SESSION_FLAGS, STORE } from "./declared.ts";
 import type { Flag } from "./flag.ts";

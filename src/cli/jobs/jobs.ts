@@ -1,6 +1,6 @@
 import { amount } from "../../platform/figures.ts";
-import { RUN_VERBS } from "../../platform/session-name.ts";
 import { jobsIn, openReadableJobs, overIn } from "../../runs/index.ts";
+import { RUN_VERBS } from "../../session/session-name.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
 import { runStore, withRun } from "../batch/run-command.ts";

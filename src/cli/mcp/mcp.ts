@@ -1,11 +1,11 @@
 import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp, TOKEN_VARIABLE } from "../../mcp/index.ts";
-import { userHome } from "../../platform/home.ts";
+import { keyPath, userHome } from "../../platform/home.ts";
 import { newToken } from "../../platform/loopback.ts";
-import { LAST_SESSION } from "../../platform/session-name.ts";
-import { openSigner } from "../../platform/signed-settings.ts";
-import { keyPath, makeUserKey } from "../../platform/user-key.ts";
 import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
+import { LAST_SESSION } from "../../session/session-name.ts";
+import { openSigner } from "../../settings/signed-settings.ts";
+import { makeUserKey } from "../../settings/user-key.ts";
 import type { SessionRow } from "../../store/index.ts";
 import type { McpFlags } from "../commands/mcp.ts";
 import type { Arguments } from "../flags/arguments.ts";

@@ -1,10 +1,10 @@
 import { ulid } from "ulid";
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
-import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
 import { openSessionWith } from "../../session/index.ts";
 import { SETTINGS } from "../../settings/index.ts";
+import { openSigner } from "../../settings/signed-settings.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { UsageError } from "../flags/usage.ts";

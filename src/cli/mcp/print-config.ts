@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { canonical } from "../../context/index.ts";
 import { addressOf, type Client, configFor, entrySession, TOKEN_VARIABLE, WHERE } from "../../mcp/index.ts";
 import { endSentence, keyVariable } from "../../models/index.ts";
-import { hasSecret, placeOf } from "../../platform/store-place.ts";
+import { hasSecret, placeOf } from "../../store/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ROOT, SESSION, SESSION_FLAGS, STORE } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";

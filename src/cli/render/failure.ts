@@ -1,9 +1,9 @@
 import { remedy } from "../../../runtime/index.ts";
 import { type ExecFailure, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
-import { withoutPasswords } from "../../platform/store-place.ts";
 import { cutText, inLine, jsonText } from "../../platform/visible.ts";
 import { emptyEnvelope } from "../../session/empty-envelope.ts";
+import { withoutPasswords } from "../../store/store-place.ts";
 import type { CallTotals } from "./calls.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";

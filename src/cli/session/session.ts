@@ -8,9 +8,7 @@ import { amount } from "../../platform/figures.ts";
 import { isStoreToRead } from "../../platform/home.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
-import { LAST_SESSION } from "../../platform/session-name.ts";
 import { typedName } from "../../platform/shell-word.ts";
-import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
 import {
   contextParts,
@@ -22,7 +20,9 @@ import {
   type WaitOptions,
   warmMachine,
 } from "../../session/index.ts";
+import { LAST_SESSION } from "../../session/session-name.ts";
 import type { Settings } from "../../settings/index.ts";
+import { openSigner } from "../../settings/signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";

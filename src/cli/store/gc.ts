@@ -1,9 +1,9 @@
 import { statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { amount, DAY, size } from "../../platform/figures.ts";
-import { isServer } from "../../platform/store-place.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { Collected, Store } from "../../store/index.ts";
+import { isServer } from "../../store/store-place.ts";
 import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

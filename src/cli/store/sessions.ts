@@ -2,7 +2,6 @@ import { ulid } from "ulid";
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
 import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
-import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import {
   forkSession,
@@ -13,6 +12,7 @@ import {
   sessionNamed,
   sessionToRemove,
 } from "../../session/index.ts";
+import { openSigner } from "../../settings/signed-settings.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { ForkFlags } from "../commands/fork.ts";
 import type { RmFlags } from "../commands/rm.ts";

@@ -1,10 +1,10 @@
 import { hasCode } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
-import { withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { jobsIn, jobsOf, openReadableJobs, stateOf } from "../../runs/index.ts";
 import type { RunRow, Store } from "../../store/index.ts";
+import { withoutPasswords } from "../../store/store-place.ts";
 import {
   type ListedJob,
   listedJob,

@@ -16,10 +16,9 @@ import { RlmError, remedy } from "../../../runtime/index.ts";
 import type { Reason } from "../../documents/growing.ts";
 import type { FileKind } from "../../documents/kinds.ts";
 import { kindOf, readAtMost } from "../../platform/bounded-file.ts";
-import { homeFolder } from "../../platform/home.ts";
+import { homeFolder, keyPath } from "../../platform/home.ts";
 import { isStoreFile } from "../../platform/own-files.ts";
 import { isWithin } from "../../platform/real-path.ts";
-import { keyPath } from "../../platform/user-key.ts";
 import { recent } from "../find/recent.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */

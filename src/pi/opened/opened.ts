@@ -12,7 +12,7 @@ import type { MirroredStore } from "../branch/mirror.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../models/index.ts";
-import { openSigner } from "../../platform/signed-settings.ts";
+import { openSigner } from "../../settings/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
 import { promptOn } from "../branch/entries.ts";
 import { mirrored } from "../branch/mirror.ts";

@@ -1,6 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
-import type { Signer } from "../../platform/signed-settings.ts";
+import type { Signer } from "../../settings/signed-settings.ts";
 import type { HostedOptions } from "../option-types.ts";
 
 /** The models of an ask: those of its turns and of its plain sub-calls, `provider/id`. */

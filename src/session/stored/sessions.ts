@@ -2,12 +2,12 @@ import * as v from "valibot";
 import { firstly, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { nearest } from "../../platform/nearest.ts";
-import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
 import { shellWord, typedName } from "../../platform/shell-word.ts";
 import { type DamagedRow, everySession, readablePart, type SessionRow, type Store } from "../../store/index.ts";
 import { askEnd, GIVEN_UP } from "../ask/ends.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
 import { EXEC_KINDS, type JournalRecord, readJournal, type SessionFacts } from "../journal/records.ts";
+import { checkSessionName, LAST_SESSION } from "../session-name.ts";
 import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 

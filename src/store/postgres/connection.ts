@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
-import { serverPackagesCure } from "../../platform/server-packages.ts";
-import { shownPlace } from "../../platform/store-place.ts";
 import { thrownBy } from "../failure.ts";
 import type { Row } from "../rows/seal.ts";
+import { serverPackagesCure } from "../server-packages.ts";
 import { type Answer, type Asked, NO_ROWS, type Plan, POSTGRES, rendered } from "../sql/sql.ts";
+import { shownPlace } from "../store-place.ts";
 import { codeOf, serverError } from "./failure.ts";
 import { readServerUrl } from "./url.ts";
 

@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { isServer } from "../../platform/store-place.ts";
+import { isServer } from "../store-place.ts";
 
 /** The URL for the client, and the schema that its `?schema=` names. @throws RlmError `store_failed` for an invalid URL */
 export function readServerUrl(given: string): { readonly connectionString: string; readonly schema: string } {

@@ -1,8 +1,8 @@
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSigner } from "../../../src/platform/signed-settings.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
+import { openSigner } from "../../../src/settings/signed-settings.ts";
 import { openStore } from "../../../src/store/index.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";

@@ -10,7 +10,7 @@ import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts
 import { namesOf } from "../../../src/mcp/session-name.ts";
 import { failure, isFailureCode } from "../../../src/models/failure.ts";
 import { noModelCure, refusalOf } from "../../../src/models/models.ts";
-import { checkSessionName } from "../../../src/platform/session-name.ts";
+import { checkSessionName } from "../../../src/session/session-name.ts";
 import { readArguments } from "../../../src/tools/rlm_load.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";
 

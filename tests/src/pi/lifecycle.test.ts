@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { messagesOf } from "../../../src/pi/externalize/message.ts";
 import { leftRuns } from "../../../src/pi/runs/left.ts";
-import { openSigner } from "../../../src/platform/signed-settings.ts";
+import { openSigner } from "../../../src/settings/signed-settings.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";

@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { hashLines } from "../../../../src/cli/batch/told-inputs.ts";
 import type { Json } from "../../../../src/index.ts";
 import { canonicalJson } from "../../../../src/platform/canonical-json.ts";
-import { nextName } from "../../../../src/platform/session-name.ts";
 import { openIds, spool } from "../../../../src/runs/inputs/spool.ts";
 import { runName } from "../../../../src/runs/spec.ts";
+import { nextName } from "../../../../src/session/session-name.ts";
 import { collected } from "../../../support/collected.ts";
 
 function idsOf(values: readonly Json[], named: string | null = null, usual: "id" | "path" = "id"): string[] {

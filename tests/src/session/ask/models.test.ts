@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSigner } from "../../../../src/platform/signed-settings.ts";
 import { openAskModels } from "../../../../src/session/ask/models.ts";
+import { openSigner } from "../../../../src/settings/signed-settings.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 const ASKED = { model: "openai/dear", sub_model: "openai/small" };

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { openSession, openStore } from "../../../../src/index.ts";
-import { openSigner } from "../../../../src/platform/signed-settings.ts";
 import { optionProblem } from "../../../../src/session/options.ts";
 import { remarksOf, withRemarks } from "../../../../src/session/stored/remarks.ts";
+import { openSigner } from "../../../../src/settings/signed-settings.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 test("a label is kept with its session, changed, inherited by a fork and taken away", async () => {

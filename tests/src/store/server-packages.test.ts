@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { PG_BOSS_VERSION, serverPackagesCure } from "../../../src/platform/server-packages.ts";
+import { PG_BOSS_VERSION, serverPackagesCure } from "../../../src/store/server-packages.ts";
 
 const FILE = "node_modules/belay-rlm/dist/src/store/postgres/connection.js";
 const BOTH = `pg pg-boss@${PG_BOSS_VERSION}`;

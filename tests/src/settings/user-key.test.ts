@@ -1,7 +1,8 @@
 import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { keyPath, makeUserKey, readUserKey } from "../../../src/platform/user-key.ts";
+import { keyPath } from "../../../src/platform/home.ts";
+import { makeUserKey, readUserKey } from "../../../src/settings/user-key.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const HEX = "ab".repeat(32);

@@ -1,10 +1,11 @@
 import { dirname, resolve } from "node:path";
 import type { Json } from "../../runtime/index.ts";
-import { isRecord } from "./json.ts";
-import { isWithin, realPath } from "./real-path.ts";
-import { isSame, macOf } from "./sealed.ts";
-import { isServer, shownPlace } from "./store-place.ts";
-import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
+import { keyPath } from "../platform/home.ts";
+import { isRecord } from "../platform/json.ts";
+import { isWithin, realPath } from "../platform/real-path.ts";
+import { isSame, macOf } from "../platform/sealed.ts";
+import { isServer, shownPlace } from "../store/store-place.ts";
+import { makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
 
 /**
  * Signs the settings that sessions of one store keep, and tells whether this user has kept them. A

@@ -1,24 +1,15 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, linkSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
-import { readBoundedFile } from "./bounded-file.ts";
-import { errorCode } from "./errors.ts";
-import { userHome } from "./home.ts";
-import { makeFolder } from "./make-folder.ts";
+import { dirname } from "node:path";
+import { readBoundedFile } from "../platform/bounded-file.ts";
+import { errorCode } from "../platform/errors.ts";
+import { makeFolder } from "../platform/make-folder.ts";
 
 /** The key with which this user signs what a store keeps; or why there is none, as a clause about its file. */
 export type UserKey = { readonly key: Buffer } | { readonly problem: string };
 
 const BYTES = 32;
 const DIGITS = 2 * BYTES;
-
-/** `$XDG_CONFIG_HOME/belay/key` or `~/.config/belay/key`: not with the stores, which may come from another user. @param name of another key */
-export function keyPath(env: NodeJS.ProcessEnv, name = "key"): string {
-  const { XDG_CONFIG_HOME: named = "", HOME: home = "" } = env;
-  // The specification of these folders wants relative paths to be ignored.
-  const folder = isAbsolute(named) ? named : join(isAbsolute(home) ? home : userHome(), ".config");
-  return join(folder, "belay", name);
-}
 
 /** The key, made if there is none. Two processes that make one at once both get the same. */
 export function makeUserKey(path: string): UserKey {

@@ -2,7 +2,7 @@ import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Json } from "../../../runtime/index.ts";
-import { openSigner } from "../../../src/platform/signed-settings.ts";
+import { openSigner } from "../../../src/settings/signed-settings.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const SETTINGS: Json = { settings: { model: "a/b", roots: ["/data"] }, cwd: "/here" };
