@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { load } from "../src/context/load/load.ts";
-import { pdf, zip } from "../tests/documents/packed.ts";
+import { pdf, zip } from "../tests/src/documents/packed.ts";
 import type { Corpus } from "./corpus.ts";
 import { type Contestant, median, takeTurns, timed } from "./measure.ts";
 import type { Aim, Case, Report } from "./report.ts";

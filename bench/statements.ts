@@ -11,7 +11,7 @@ import {
   type Statement,
   statements,
   wrongIn,
-} from "../tests/documents/corpus/statements.ts";
+} from "../tests/src/documents/corpus/statements.ts";
 import type { Corpus } from "./corpus.ts";
 import type { Report } from "./report.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { pdf } from "../tests/documents/packed.ts";
+import { pdf } from "../tests/src/documents/packed.ts";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { launch } from "../tests/support/view/chromium.ts";
 import { mustRun } from "./process.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, renameSync, symlinkSync, truncateSync, writeFil
 import { join } from "node:path";
 import type { ErrorCode, Session } from "../../src/index.ts";
 import { RlmError } from "../../src/index.ts";
-import { REFUSED } from "../../tests/documents/hostile.ts";
+import { REFUSED } from "../../tests/src/documents/hostile.ts";
 import type { SetUp } from "./attack.ts";
 import type { Stage } from "./stage.ts";
 

@@ -5,7 +5,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
 import { LETTERS, QUESTION, scriptedReply } from "../../src/cli/demo/text.ts";
 import { openSession } from "../../src/index.ts";
-import { pdf } from "../documents/packed.ts";
+import { pdf } from "../src/documents/packed.ts";
 import { startBatchServer } from "../support/batch-server/index.ts";
 import { BUNDLED } from "../support/command.ts";
 import { type SeenRequest, startModelServer } from "../support/model-server.ts";

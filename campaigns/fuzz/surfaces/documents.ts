@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "../../../src/context/index.ts";
-import { ORIGINALS } from "../../../tests/documents/originals.ts";
+import { ORIGINALS } from "../../../tests/src/documents/originals.ts";
 import { mutated, pick } from "../mutate.ts";
 import { named, type OpenSurface } from "../surface.ts";
 

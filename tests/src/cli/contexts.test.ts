@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { checkPaths } from "../../../src/cli/input/sources.ts";
 import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/index.ts";
-import { ORIGINALS } from "../../documents/originals.ts";
 import { folderWith, grow } from "../../support/tree.ts";
+import { ORIGINALS } from "../documents/originals.ts";
 import { finished, json, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 

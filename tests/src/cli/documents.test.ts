@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { mustRun, ROOT } from "../../../scripts/process.ts";
-import { html, ORIGINALS, scan } from "../../documents/originals.ts";
-import { pdfWith, streamOf, zip } from "../../documents/packed.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
+import { html, ORIGINALS, scan } from "../documents/originals.ts";
+import { pdfWith, streamOf, zip } from "../documents/packed.ts";
 import { belay, endedAt, json, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
 import { load } from "../../../../src/context/load/load.ts";
-import { zip } from "../../../documents/packed.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
+import { zip } from "../../documents/packed.ts";
 
 const source = (path: string) => ({ kind: "path", path }) as const;
 const told = ({ documents, text }: Context) =>

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { load } from "../../../../src/context/load/load.ts";
 import { mayBeSecret } from "../../../../src/context/load/secrets.ts";
 import { filesIn, placeOf } from "../../../../src/models/agent-tools/allowed-paths.ts";
-import { zip } from "../../../documents/packed.ts";
 import { commandHere } from "../../../support/command-here.ts";
 import { folderWith } from "../../../support/tree.ts";
+import { zip } from "../../documents/packed.ts";
 
 test("files that hold keys or passwords are known by their names, and others are not taken for such", () => {
   const secret = [

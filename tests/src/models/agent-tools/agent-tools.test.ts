@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { matchGlob } from "../../../../src/context/index.ts";
 import { readOnlyTools } from "../../../../src/models/agent-tools/index.ts";
-import { ORIGINALS } from "../../../documents/originals.ts";
-import { zip } from "../../../documents/packed.ts";
 import { refusal, text } from "../../../support/agent-tools.ts";
 import { folderWith } from "../../../support/tree.ts";
+import { ORIGINALS } from "../../documents/originals.ts";
+import { zip } from "../../documents/packed.ts";
 
 const MAX_BYTES = 51_200;
 

@@ -5,12 +5,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { inputsOf } from "../../../../src/runs/inputs/inputs.ts";
 import { tableDecoding } from "../../../../src/runs/inputs/lines.ts";
 import type { TableShape } from "../../../../src/runs/inputs/table-rows.ts";
-import { ORIGINALS } from "../../../documents/originals.ts";
-import { zip } from "../../../documents/packed.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 import { scene } from "../../cli/batch/scene.ts";
 import { said } from "../../cli/belay.ts";
+import { ORIGINALS } from "../../documents/originals.ts";
+import { zip } from "../../documents/packed.ts";
 
 // Jobs of sheets and tables that a reader of documents gives.
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { growing } from "../../src/documents/growing.ts";
-import { readHtml } from "../../src/documents/html/html.ts";
+import { growing } from "../../../../src/documents/growing.ts";
+import { readHtml } from "../../../../src/documents/html/html.ts";
 
 /** The text of a page without empty lines, and the kinds of its losses. */
 function read(source: string) {

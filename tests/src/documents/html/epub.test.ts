@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { openParts } from "../../src/documents/archives.ts";
-import { growing } from "../../src/documents/growing.ts";
-import { readEpub } from "../../src/documents/html/epub.ts";
-import { zip } from "./packed.ts";
+import { openParts } from "../../../../src/documents/archives.ts";
+import { growing } from "../../../../src/documents/growing.ts";
+import { readEpub } from "../../../../src/documents/html/epub.ts";
+import { zip } from "../packed.ts";
 
 const XHTML = "application/xhtml+xml";
 const CONTAINER =

@@ -1,14 +1,14 @@
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Context } from "../../src/context/index.ts";
-import { load } from "../../src/context/load/load.ts";
-import type { DocumentOptions } from "../../src/documents/kinds.ts";
-import { folderWith } from "../support/tree.ts";
+import type { Context } from "../../../src/context/index.ts";
+import { load } from "../../../src/context/load/load.ts";
+import type { DocumentOptions } from "../../../src/documents/kinds.ts";
+import { folderWith } from "../../support/tree.ts";
 import { ORIGINALS, scan } from "./originals.ts";
 import { tar, zip } from "./packed.ts";
 
-// The text of each kind of document, with its places and losses: the files in texts/. `npx vitest run tests/documents -u` writes them.
+// The text of each kind of document, with its places and losses: the files in texts/. `npx vitest run tests/src/documents -u` writes them.
 
 async function loaded(
   tree: Readonly<Record<string, Uint8Array>>,

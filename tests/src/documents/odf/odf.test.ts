@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../src/context/index.ts";
-import { load } from "../../src/context/load/load.ts";
-import { folderWith } from "../support/tree.ts";
-import { zip } from "./packed.ts";
+import type { Context } from "../../../../src/context/index.ts";
+import { load } from "../../../../src/context/load/load.ts";
+import { folderWith } from "../../../support/tree.ts";
+import { zip } from "../packed.ts";
 
 // Texts, presentations and drawings of OpenDocument: what people see of lists, notes, boxes, tables, forms and objects. LibreOffice 24 printed the labels.
 

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openKnownLoads } from "../../src/context/load/known-loads.ts";
-import { load } from "../../src/context/load/load.ts";
-import type { DocumentOptions } from "../../src/documents/kinds.ts";
-import { openKeptTexts, textKey } from "../../src/documents/read.ts";
-import { canMount, fillBut, smallDisk } from "../support/small-disk.ts";
-import { folderWith } from "../support/tree.ts";
+import { openKnownLoads } from "../../../src/context/load/known-loads.ts";
+import { load } from "../../../src/context/load/load.ts";
+import type { DocumentOptions } from "../../../src/documents/kinds.ts";
+import { openKeptTexts, textKey } from "../../../src/documents/read.ts";
+import { canMount, fillBut, smallDisk } from "../../support/small-disk.ts";
+import { folderWith } from "../../support/tree.ts";
 import { ORIGINALS, scan } from "./originals.ts";
 import { useReader } from "./reader.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cell, growing } from "../../src/documents/growing.ts";
-import { anyCharacter } from "../support/any-character.ts";
+import { cell, growing } from "../../../src/documents/growing.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 /** Any units, also halves of pairs, and more often what readers write themselves. */
 const anyText = fc.oneof(

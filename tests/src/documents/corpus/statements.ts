@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import type { Context } from "../../../src/context/index.ts";
-import type { Loss, Place } from "../../../src/documents/growing.ts";
+import type { Context } from "../../../../src/context/index.ts";
+import type { Loss, Place } from "../../../../src/documents/growing.ts";
 import { HAND_MADE } from "./hand-made.ts";
 
 /** A statement about the text of an input. All its fields must hold. */

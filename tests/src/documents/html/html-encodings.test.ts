@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { decodedHtml } from "../../src/documents/decoded.ts";
-import { growing } from "../../src/documents/growing.ts";
-import { readHtml } from "../../src/documents/html/html.ts";
+import { decodedHtml } from "../../../../src/documents/decoded.ts";
+import { growing } from "../../../../src/documents/growing.ts";
+import { readHtml } from "../../../../src/documents/html/html.ts";
 
 /** Texts in encodings that Node does not write, as Python's codecs write them. */
 const BYTES = {

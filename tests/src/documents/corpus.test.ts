@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../src/context/index.ts";
-import { load } from "../../src/context/load/load.ts";
-import { folderWith } from "../support/tree.ts";
+import type { Context } from "../../../src/context/index.ts";
+import { load } from "../../../src/context/load/load.ts";
+import { folderWith } from "../../support/tree.ts";
 import { inputs, readIn, statements, wrongIn } from "./corpus/statements.ts";
 
 // Statements of people about the texts of their files. corpus/README.md tells how a statement is added.

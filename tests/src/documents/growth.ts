@@ -1,9 +1,9 @@
 import { copyFileSync, linkSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { load } from "../../src/context/load/load.ts";
-import { useEntriesOf } from "../../src/entries.ts";
-import { BUNDLED } from "../support/command.ts";
+import { load } from "../../../src/context/load/load.ts";
+import { useEntriesOf } from "../../../src/entries.ts";
+import { BUNDLED } from "../../support/command.ts";
 
 // Loads the files of its second argument, each beside a plain text, after the folder of its first argument. Prints what came of them,
 // for each its time (ms) and the most memory of its reader (bytes), and by how many bytes the peak of this process has grown.

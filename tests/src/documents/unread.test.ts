@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { load } from "../../src/context/load/load.ts";
-import { openParts } from "../../src/documents/archives.ts";
-import { folderWith } from "../support/tree.ts";
+import { load } from "../../../src/context/load/load.ts";
+import { openParts } from "../../../src/documents/archives.ts";
+import { folderWith } from "../../support/tree.ts";
 import { ORIGINALS } from "./originals.ts";
 import { zip } from "./packed.ts";
 

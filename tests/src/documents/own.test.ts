@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { load } from "../../src/context/load/load.ts";
-import type { Converters } from "../../src/documents/kinds.ts";
-import { folderWith } from "../support/tree.ts";
+import { load } from "../../../src/context/load/load.ts";
+import type { Converters } from "../../../src/documents/kinds.ts";
+import { folderWith } from "../../support/tree.ts";
 import { html, ORIGINALS } from "./originals.ts";
 
 async function loaded(

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { LIMITS } from "../../../../runtime/index.ts";
-import { openPlaces } from "../../../../src/context/text/places.ts";
-import { type Place, UNPLACED } from "../../../../src/documents/growing.ts";
-import { contextOf, convertedFile, textFile } from "../../../support/converted.ts";
+import { LIMITS } from "../../../runtime/index.ts";
+import { openPlaces } from "../../../src/context/text/places.ts";
+import { type Place, UNPLACED } from "../../../src/documents/growing.ts";
+import { contextOf, convertedFile, textFile } from "../../support/converted.ts";
 
 const PAGE = { label: "p.1", body: "words\n" };
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { openParts } from "../../src/documents/archives.ts";
-import { growing } from "../../src/documents/growing.ts";
-import { readOds } from "../../src/documents/sheets/ods.ts";
-import { readXlsx } from "../../src/documents/sheets/xlsx.ts";
-import { zip } from "./packed.ts";
+import { openParts } from "../../../../src/documents/archives.ts";
+import { growing } from "../../../../src/documents/growing.ts";
+import { readOds } from "../../../../src/documents/sheets/ods.ts";
+import { readXlsx } from "../../../../src/documents/sheets/xlsx.ts";
+import { zip } from "../packed.ts";
 
 // Cells as programs write them, and what stands beside the cells of a sheet: a value, or a loss that is named.
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../src/context/index.ts";
-import { load } from "../../src/context/load/load.ts";
-import { folderWith } from "../support/tree.ts";
+import type { Context } from "../../../src/context/index.ts";
+import { load } from "../../../src/context/load/load.ts";
+import { folderWith } from "../../support/tree.ts";
 import { zip } from "./packed.ts";
 
 // Slides as people see them: labels of lists, raised digits, merged cells, fields, equations, and what older programs get instead.

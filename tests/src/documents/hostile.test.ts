@@ -2,9 +2,9 @@ import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { expect, test } from "vitest";
-import { mustRun, ROOT } from "../../scripts/process.ts";
-import { RSS_BYTES, timeFor } from "../../src/documents/messages.ts";
-import { folderWith } from "../support/tree.ts";
+import { mustRun, ROOT } from "../../../scripts/process.ts";
+import { RSS_BYTES, timeFor } from "../../../src/documents/messages.ts";
+import { folderWith } from "../../support/tree.ts";
 import { REFUSED, TAMED } from "./hostile.ts";
 import { ORIGINALS } from "./originals.ts";
 

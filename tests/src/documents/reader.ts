@@ -3,8 +3,8 @@ import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
-import { entryUrl, useEntriesOf } from "../../src/entries.ts";
-import { folderWith } from "../support/tree.ts";
+import { entryUrl, useEntriesOf } from "../../../src/entries.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const GUARD = "../../src/documents/guard-entry.ts";
 
@@ -16,7 +16,7 @@ export function useReader(code: string): string {
     "src/documents/child-entry.js": code,
     "src/documents/guard-entry.js": guard,
   });
-  const before = new URL("../", entryUrl("documents/child-entry"));
+  const before = new URL("../../", entryUrl("documents/child-entry"));
   useEntriesOf(pathToFileURL(join(build, "src/")));
   onTestFinished(() => useEntriesOf(before));
   return build;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { openParts } from "../../src/documents/archives.ts";
-import { growing } from "../../src/documents/growing.ts";
-import { readDocx } from "../../src/documents/word/docx.ts";
-import { zip } from "./packed.ts";
+import { openParts } from "../../../../src/documents/archives.ts";
+import { growing } from "../../../../src/documents/growing.ts";
+import { readDocx } from "../../../../src/documents/word/docx.ts";
+import { zip } from "../packed.ts";
 
 interface Parts {
   readonly [name: string]: string;
