@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { RE2JS } from "re2js";
-import { compileFind, find } from "../src/context/find/find.ts";
+import { find } from "../src/context/find/find.ts";
+import { compileFind } from "../src/context/find/pattern.ts";
 import { openText, type TextData } from "../src/context/text/text.ts";
 
 export type Engine = "Belay find" | "re2js" | "native RegExp";

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { chunksOf } from "../src/context/search/chunks.ts";
+import { chunksOf } from "../src/context/search/segment.ts";
 import { indexForm, queryTerms } from "../src/context/search/tokens.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";

@@ -1,5 +1,4 @@
 import type { CallScope, Json } from "../runtime/index.ts";
-import { OF_HISTORY } from "./child-context.ts";
 import type { Builtin, Defined, HostFunction } from "./define.ts";
 import { find } from "./find.ts";
 import { list_docs } from "./list_docs.ts";
@@ -7,6 +6,7 @@ import { peek } from "./peek.ts";
 import { peek_doc } from "./peek_doc.ts";
 import { search } from "./search.ts";
 import { stats } from "./stats.ts";
+import { OF_HISTORY } from "./sub-call.ts";
 
 /** The conversation as a context of its own: what the builtins of P do, over the text H. */
 export const history: Builtin = {

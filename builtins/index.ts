@@ -27,7 +27,6 @@ import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
-export { OF_HISTORY } from "./child-context.ts";
 export type { Builtin, Described } from "./define.ts";
 export { factsOf } from "./facts.ts";
 export { functionLines } from "./functions.ts";
@@ -42,7 +41,7 @@ export {
   type HistoryServices,
   noConversation,
 } from "./services.ts";
-export { callsOf, readSubCall, type SubCallRequest } from "./sub-call.ts";
+export { callsOf, OF_HISTORY, readSubCall, type SubCallRequest } from "./sub-call.ts";
 
 /** Every builtin, in the order of the documentation. */
 export const builtins: readonly Builtin[] = [

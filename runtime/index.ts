@@ -6,12 +6,23 @@ export {
   serveCaller,
   type ThreadCaller,
 } from "./caller.ts";
-export { OWNED_NAMES } from "./cells/owned-names.ts";
+export { OWNED_NAMES } from "./cells/helper-script.ts";
 export { looksTyped } from "./cells/typescript.ts";
 export { backgroundClock, type Clock, systemClock } from "./clock.ts";
-export { limitLowered, placeless } from "./ends.ts";
+export { limitLowered, lostEnd, placeless, SUSPENDED } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, hasCode, isErrorCode, RlmError } from "./errors.ts";
-export { applyPart, countPages, freeBytes, mostChangesOf, openChanges, problemOf } from "./images/changes.ts";
+export {
+  applyPart,
+  countPages,
+  freeBytes,
+  isPacked,
+  MIN_PIECE,
+  mostChangesOf,
+  openChanges,
+  PACKING,
+  pack,
+  problemOf,
+} from "./images/changes.ts";
 export {
   type GuestImage,
   type ImageDelta,
@@ -21,7 +32,6 @@ export {
   type PagesPart,
 } from "./images/image.ts";
 export { imageFormat, imageProblem } from "./images/image-compat.ts";
-export { isPacked, MIN_PIECE, PACKING, pack } from "./images/pack.ts";
 export type { CallScope, Library, LibraryOver } from "./library.ts";
 export {
   clampLimits,
@@ -33,7 +43,6 @@ export {
   LIMITS,
   MAX_EXEC_LIMITS,
 } from "./limits.ts";
-export { lostEnd, SUSPENDED } from "./lost.ts";
 export { noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
 export type {

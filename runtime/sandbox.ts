@@ -1,9 +1,9 @@
 import { systemClock } from "./clock.ts";
+import { faultOf, machineLost } from "./ends.ts";
 import { RlmError } from "./errors.ts";
 import type { Baseline } from "./images/image.ts";
 import { imageProblem } from "./images/image-compat.ts";
 import { COMMAND_MS } from "./limits.ts";
-import { faultOf, machineLost } from "./lost.ts";
 import type {
   Checkpoint,
   CheckpointRequest,
@@ -15,7 +15,7 @@ import type {
 } from "./protocol.ts";
 import { openSlices, type Slices } from "./slices.ts";
 import { type Machines, processMachines } from "./threads/machines.ts";
-import type { Seat } from "./threads/seats.ts";
+import type { Seat } from "./threads/pool.ts";
 import { openThread, type Thread } from "./threads/thread.ts";
 
 interface SandboxOptions<Message> {

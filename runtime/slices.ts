@@ -1,5 +1,5 @@
+import { faultOf, lostEnd, SUSPENDED, withPrinted } from "./ends.ts";
 import { RlmError } from "./errors.ts";
-import { faultOf, lostEnd, SUSPENDED, withPrinted } from "./lost.ts";
 import type {
   Answer,
   Checkpoint,
@@ -13,7 +13,7 @@ import type {
   ResumeInput,
   ToThread,
 } from "./protocol.ts";
-import type { Seat } from "./threads/seats.ts";
+import type { Seat } from "./threads/pool.ts";
 import type { Thread } from "./threads/thread.ts";
 
 /** The state of an exec when its machine is at rest. */

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { FreshHead } from "../runtime/images/fresh.ts";
-import { pack } from "../runtime/images/pack.ts";
+import { pack } from "../runtime/images/changes.ts";
+import type { FreshHead } from "../runtime/threads/machines.ts";
 import { freshOf, openMachines } from "../runtime/threads/machines.ts";
 
 // Writes the fresh guest of a bundle beside the entry of its machines' thread: fresh-guest.ts FOLDER

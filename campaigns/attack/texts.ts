@@ -1,9 +1,9 @@
-import { syntaxCure } from "../../runtime/cells/mistakes.ts";
 import { LIMITS } from "../../runtime/index.ts";
+import { syntaxCure } from "../../runtime/suggestions.ts";
 import { jsonParts } from "../../src/cli/render/value.ts";
 import { compileFind, find, textFromString } from "../../src/context/index.ts";
-import { matchGlob } from "../../src/context/load/glob.ts";
 import { isIgnoredName, noRules, withRuleText } from "../../src/context/load/ignore-rules.ts";
+import { matchGlob } from "../../src/context/load/paths.ts";
 import { parseRoutes } from "../../src/context/routes/entries.ts";
 import { tokensOf } from "../../src/context/search/tokens.ts";
 import { SCORE_NAMES, scoreOf } from "../../src/eval/scores.ts";

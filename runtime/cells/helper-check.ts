@@ -3,8 +3,7 @@ import { RlmError } from "../errors.ts";
 import type { Guest } from "../guest.ts";
 import { suggestionFor } from "../suggestions.ts";
 import { CellSyntaxError } from "./checks.ts";
-import { checkHelperNames, type HelperScript } from "./helper-script.ts";
-import { OWNED_NAMES } from "./owned-names.ts";
+import { checkHelperNames, type HelperScript, OWNED_NAMES } from "./helper-script.ts";
 import { guestError } from "./traceback.ts";
 
 interface Parts extends Pick<Guest, "scripts" | "engine"> {

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
-import { boundMemory } from "./bounded.ts";
 
 /** The engine, which is handed to each thread. */
 interface Build {
@@ -48,4 +47,102 @@ function compiled(): Build {
  */
 export function keepWasmCode(): void {
   if (process.versions.v8.startsWith("13.")) setFlagsFromString("--no-wasm-code-gc");
+}
+
+/**
+ * The global that `boundMemory` adds to the exports of the engine: the pages of 64 KiB that the
+ * engine may have.
+ */
+export const MOST_PAGES = "most_pages";
+
+/**
+ * Returns the engine's wasm with a bound on its linear memory, which the host can move while a
+ * guest runs. Beyond the bound the engine gets no memory, as if the computer had none left. The
+ * engine's own limit counts neither what lies unused between blocks nor the copy that a growing
+ * block needs. A guest and its images are the same with and without the bound.
+ *
+ * @throws Error if the wasm asks for memory in another way than that of quickjs-wasi 3.6.2
+ */
+function boundMemory(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
+  const parts = [wasm.subarray(0, HEADER_BYTES)];
+  let global = 0;
+  for (let at = HEADER_BYTES; at < wasm.length; ) {
+    const id = wasm[at] ?? 0;
+    const [bytes, start] = readNumber(wasm, at + 1);
+    at = start + bytes;
+    let content = wasm.subarray(start, at);
+    if (id === GLOBALS) {
+      [global] = readNumber(content, 0);
+      content = withItem(content, NO_BOUND);
+    } else if (id === EXPORTS) {
+      content = withItem(content, [MOST_PAGES.length, ...Buffer.from(MOST_PAGES), AS_GLOBAL, ...numberOf(global)]);
+    } else if (id === CODE) content = boundCode(content, global);
+    parts.push(Uint8Array.of(id, ...numberOf(content.length)), content);
+  }
+  return Buffer.concat(parts);
+}
+
+const HEADER_BYTES = 8;
+const GLOBALS = 6;
+const EXPORTS = 7;
+const AS_GLOBAL = 3;
+const CODE = 10;
+/** A global, i32 and mutable, of 65,536 pages: all that there can be. */
+const NO_BOUND = [0x7f, 0x01, 0x41, 0x80, 0x80, 0x04, 0x0b];
+/**
+ * The C library's `sbrk` asks for pages by `memory.grow`, keeps the answer, and compares it with
+ * -1.
+ */
+const ASKS = Buffer.from([0x40, 0x00, 0x22, 0x00, 0x41, 0x7f, 0x46]);
+const GROW_BYTES = 2;
+const FETCH_BYTES = 2;
+/** It is in the code twice: as itself, and within `malloc`. */
+const TIMES = 2;
+
+/** The code, in which pages beyond the bound are answered with -1. */
+function boundCode(given: Uint8Array, global: number): Uint8Array {
+  const code = Buffer.from(given.buffer, given.byteOffset, given.length);
+  const parts: Uint8Array[] = [];
+  let times = 0;
+  let kept = 0;
+  let asks = code.indexOf(ASKS);
+  const [, first] = readNumber(code, 0);
+  for (let at = first; asks >= 0 && at < code.length; ) {
+    const [bytes, start] = readNumber(code, at);
+    if (asks < start + bytes) {
+      // Before it the number of pages is fetched from a local variable.
+      const fetch = code.subarray(asks - FETCH_BYTES, asks);
+      // pages + memory.size > global ? -1 : memory.grow(pages)
+      const test = [0x3f, 0x00, 0x6a, 0x23, ...numberOf(global), 0x4b, 0x04, 0x7f, 0x41, 0x7f, 0x05];
+      const bound = Buffer.from([...test, ...fetch, 0x40, 0x00, 0x0b]);
+      const size = Buffer.from(numberOf(bytes + bound.length - GROW_BYTES));
+      parts.push(code.subarray(kept, at), size, code.subarray(start, asks), bound);
+      kept = asks + GROW_BYTES;
+      asks = code.indexOf(ASKS, kept);
+      times++;
+    }
+    at = start + bytes;
+  }
+  if (times !== TIMES) throw new Error(`the engine asks for memory at ${times} known places, not ${TIMES}`);
+  return Buffer.concat([...parts, code.subarray(kept)]);
+}
+
+/** A list with one item more. */
+function withItem(list: Uint8Array, item: readonly number[]): Uint8Array {
+  const [count, first] = readNumber(list, 0);
+  return Uint8Array.from([...numberOf(count + 1), ...list.subarray(first), ...item]);
+}
+
+/** Reads a number as wasm writes it. Returns it with the place behind it. */
+function readNumber(bytes: Uint8Array, from: number): readonly [number, number] {
+  let value = 0;
+  for (let at = from, shift = 0; ; at++, shift += 7) {
+    const byte = bytes[at] ?? 0;
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return [value, at + 1];
+  }
+}
+
+function numberOf(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...numberOf(value >>> 7)];
 }

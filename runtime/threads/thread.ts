@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import { type Caller, openThreadCaller } from "../caller.ts";
 import type { Clock } from "../clock.ts";
+import { machineLost } from "../ends.ts";
 import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
 import type { Baseline } from "../images/image.ts";
 import { COMMAND_MS } from "../limits.ts";
-import { machineLost } from "../lost.ts";
 import {
   type FromThread,
   type MachineSetup,
@@ -15,8 +15,7 @@ import {
   type ThreadSetup,
   type ToThread,
 } from "../protocol.ts";
-import type { Seat } from "./seats.ts";
-import type { Poolable } from "./threads.ts";
+import type { Poolable, Seat } from "./pool.ts";
 import { watchThread } from "./watchdog.ts";
 
 /** A thread that serves machines, one after the other. */

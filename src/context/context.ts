@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "../documents/conversions.ts";
 import type { Converted } from "../documents/growing.ts";
-import { inSlices } from "./pauses.ts";
+import { inSlices, type Pause } from "./pauses.ts";
 import { isRouteFile, parseRoutes, type RouteEntry } from "./routes/entries.ts";
 import {
   allSkipped,
@@ -95,9 +95,6 @@ export interface LoadedSource {
 }
 
 const NEWLINE = 0x0a;
-
-/** Awaited after work on that many bytes, so that the thread stays responsive; rejects to end the work. */
-export type Pause = (bytes: number) => Promise<void>;
 
 /** The context that follows `previous` (none: the first load). */
 export async function extendContext(

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Context, ContextPart, Document, Pause } from "./context.ts";
+import type { Context, ContextPart, Document } from "./context.ts";
+import type { Pause } from "./pauses.ts";
 import { NOTHING_SKIPPED } from "./skipped.ts";
 import { sharedBytes, textFromPartsInSlices } from "./text/text.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../platform/nearest.ts";
-import type { Context, Document, Pause } from "./context.ts";
-import { inSlices } from "./pauses.ts";
+import type { Context, Document } from "./context.ts";
+import { inSlices, type Pause } from "./pauses.ts";
 
 /** A context whose documents can be named by ids of their texts: the history of a conversation, or what was loaded. */
 export interface ObjectSource {

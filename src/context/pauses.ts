@@ -1,5 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import type { Pause } from "./context.ts";
+
+/** Awaited after work on so many bytes, so that the thread stays responsive. It rejects to end the work. */
+export type Pause = (bytes: number) => Promise<void>;
 
 const SLICE_BYTES = 1024 * 1024;
 

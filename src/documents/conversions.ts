@@ -1,7 +1,6 @@
 import { LIMITS } from "../../runtime/index.ts";
-import type { Document, LoadedFile } from "../context/context.ts";
 import { amount } from "../platform/figures.ts";
-import { CUT_OFF, type Loss, type Original, UNPLACED } from "./growing.ts";
+import { type Converted, CUT_OFF, type Loss, type Original, UNPLACED } from "./growing.ts";
 
 /** Facts about the documents of a context that became text when they were loaded, by their wire names. */
 export interface ConvertedStats {
@@ -22,7 +21,10 @@ interface ConvertedFile extends Original {
 }
 
 /** Files with as many places as a context that has these documents may still have. Behind them stands one without a label. */
-export function withPlacesWithin(files: readonly LoadedFile[], documents: readonly Document[]): readonly LoadedFile[] {
+export function withPlacesWithin<File extends Partial<Converted>>(
+  files: readonly File[],
+  documents: readonly Partial<Converted>[],
+): readonly File[] {
   let room = LIMITS.documentPlaces - documents.reduce((sum, document) => sum + labelled(document), 0);
   return files.map((file) => {
     const { places = [], lost = [] } = file;
@@ -36,12 +38,16 @@ export function withPlacesWithin(files: readonly LoadedFile[], documents: readon
   });
 }
 
-/** undefined if all documents are text as they were. */
-export function convertedIn(documents: readonly Document[]): ConvertedStats | undefined {
-  const files: ConvertedFile[] = documents.flatMap((document) => {
-    const { id, original, lost = [] } = document;
-    return original ? [{ id, ...original, places: labelled(document), lost }] : [];
-  });
+/** A document of a context. */
+interface Named extends Partial<Converted> {
+  readonly id: string;
+}
+
+/** The facts about those of the documents that were converted; undefined if none was. */
+export function convertedIn(documents: readonly Named[]): ConvertedStats | undefined {
+  const files: ConvertedFile[] = documents.flatMap(({ id, original, places, lost = [] }) =>
+    original ? [{ id, ...original, places: labelled({ places }), lost }] : [],
+  );
   if (files.length === 0) return undefined;
   const lost: Record<string, number> = {};
   for (const loss of files.flatMap((file) => file.lost)) lost[loss.kind] = (lost[loss.kind] ?? 0) + loss.count;
@@ -70,6 +76,6 @@ const IRREGULAR: Readonly<Record<string, string>> = {
   [UNPLACED]: "places over 100,000",
 };
 
-function labelled({ places = [] }: Pick<Document, "places">): number {
+function labelled({ places = [] }: { readonly places?: Converted["places"] | undefined }): number {
   return places.filter(([, label]) => label !== "").length;
 }

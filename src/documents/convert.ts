@@ -3,12 +3,13 @@ import { hash } from "node:crypto";
 import {
   isIgnoredName,
   MAX_RULE_FILE_BYTES,
+  MAY_BE_SECRET,
+  mayBeSecret,
   noRules,
   RULES_TOO_LARGE,
   refusedRules,
   withRuleText,
 } from "../context/load/ignore-rules.ts";
-import { MAY_BE_SECRET, mayBeSecret } from "../context/load/secrets.ts";
 import { type Decoding, decodeText } from "../context/text/decode.ts";
 import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
 import { CUT_OFF, damaged, encrypted, type Growing, growing, SCRIPTED, textTooLarge, Unreadable } from "./growing.ts";

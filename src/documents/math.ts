@@ -1,5 +1,4 @@
-import type { Attributes } from "./markup.ts";
-import type { Handlers } from "./xml.ts";
+import type { Attributes, Handlers } from "./markup.ts";
 
 /**
  * The lines that elements of equations become. `{e}` is an argument of the element or a sign that it gives itself; `^{e}` and `_{e}` are

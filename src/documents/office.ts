@@ -3,7 +3,7 @@ import type { Parts } from "./archives.ts";
 import { encrypted, type Growing } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
 import { BULLET } from "./labels.ts";
-import { type Handlers, openXml, walkXml } from "./xml.ts";
+import { type Handlers, openXml, walkXml } from "./markup.ts";
 
 /**
  * Parts that no reader opens, by their facts: `image/png <image> /word/media/a.png` is content type, relation and name. Each is a loss of

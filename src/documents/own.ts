@@ -1,11 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
 import { hash } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, delimiter, isAbsolute, join } from "node:path";
 import { LIMITS } from "../../runtime/index.ts";
+import { isAlive } from "../platform/is-alive.ts";
 import { type Asked, endReading } from "./children.ts";
-import { withCopy } from "./copies.ts";
 import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
 import { type ReadText, readText, timeFor } from "./messages.ts";
@@ -97,5 +98,36 @@ function endGroup({ pid }: ChildProcess): void {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
     // All of the group has ended.
+  }
+}
+
+/** Private copies lie in folders that name their process, so that those of a killed one can be told. */
+const PREFIX = "belay-documents-";
+let isSwept = false;
+
+/** Works with a copy of an original in a file (0600) in a folder of its own, which is removed afterwards. */
+export async function withCopy<T>(
+  files: Readonly<Record<string, Uint8Array>>,
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  if (!isSwept) sweep();
+  isSwept = true;
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  try {
+    for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes, { mode: 0o600 });
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes the copies that killed processes of this user have left. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = /^belay-documents-(\d+)-/.exec(name)?.[1];
+    const path = join(tmpdir(), name);
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats?.isDirectory() && stats.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
   }
 }

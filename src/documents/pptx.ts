@@ -2,10 +2,10 @@ import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
 import { BULLET, boundedNumber, counting, type NumberFormat, type Shift, shifting } from "./labels.ts";
+import { type Handlers, openXml, walkXml } from "./markup.ts";
 import { equations, NO_EQUATIONS } from "./math.ts";
 import { mainOf, relationsOf, tableOf } from "./office.ts";
 import { symbols } from "./symbols.ts";
-import { type Handlers, openXml, walkXml } from "./xml.ts";
 
 export function readPptx(parts: Parts, text: Growing): void {
   const main = mainOf(parts, "ppt/presentation.xml");

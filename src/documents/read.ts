@@ -3,22 +3,38 @@ import { readFile, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { LIMITS } from "../../runtime/index.ts";
-import type { FileDocuments, NamedFile } from "../context/load/file-content.ts";
+import type { LoadedFile, LoadedSource } from "../context/context.ts";
 import { keepFile } from "../context/load/kept-files.ts";
-import type { LoadOptions } from "../context/load/reading.ts";
+import type { ContextSize, LoadOptions } from "../context/load/reading.ts";
 import { errnoOf, type Refusal } from "../context/load/roots.ts";
-import type { ContextSize } from "../context/load/size.ts";
+import type { MemberRules } from "../context/load/walk.ts";
 import { inSlices, pauses } from "../context/pauses.ts";
 import type { Decoding } from "../context/text/decode.ts";
 import { type Asked, readInChild } from "./children.ts";
-import { withCopy } from "./copies.ts";
 import { documentError } from "./errors.ts";
 import { type Loss, Unreadable } from "./growing.ts";
 import { type DocumentOptions, extensionOf, type FileKind, mayHold, type OriginalFile } from "./kinds.ts";
 import { type Answer, answerFrame, answerOf, frameIn } from "./messages.ts";
-import { ownReader, readByOwn } from "./own.ts";
+import { ownReader, readByOwn, withCopy } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
 import type { RowsAsked } from "./rows.ts";
+
+/** A file under the names that its documents get. */
+export interface NamedFile {
+  readonly relative: string;
+  /** Absolute, or `-`. */
+  readonly path: string;
+  /** Leaves members out, if it is an archive of a folder. */
+  readonly rules?: MemberRules | undefined;
+}
+
+/** The documents that a file gives. */
+export interface FileDocuments {
+  readonly files: readonly Omit<LoadedFile, "separator">[];
+  readonly skipped: LoadedSource["skipped"];
+  /** True if they are those of an archive. */
+  readonly isFolder: boolean;
+}
 
 /** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
 export async function documentsOfOriginal(

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { LANGUAGE_NAMES } from "../../runtime/cells/owned-names.ts";
+import { LANGUAGE_NAMES } from "../../runtime/cells/helper-script.ts";
 import { openSandbox, type Sandbox } from "../../runtime/index.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import {

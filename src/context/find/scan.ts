@@ -1,7 +1,6 @@
 import { argumentError } from "../../../runtime/index.ts";
 import { findAll, findFrom } from "./engine.ts";
-import { type NextLiteral, openLiterals } from "./literals.ts";
-import { openNative } from "./native.ts";
+import { type NextLiteral, openLiterals, openNative } from "./native.ts";
 import type { FindPattern } from "./pattern.ts";
 import type { Haystack } from "./wasm.ts";
 import { afterLineFeed, before, boundary, LINE_FEED, next, windowEnd } from "./window.ts";

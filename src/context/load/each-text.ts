@@ -1,6 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import { lossText } from "../../documents/conversions.ts";
 import type { Converted } from "../../documents/growing.ts";
 import { MOST_ORIGINAL_BYTES } from "../../documents/kinds.ts";
+import type { FileDocuments } from "../../documents/read.ts";
 import { boundedBytes } from "../../platform/bounded-json.ts";
 import type { SkippedFile } from "../skipped.ts";
 import {
@@ -12,12 +14,10 @@ import {
   shownEncoding,
   withoutMark,
 } from "../text/decode.ts";
-import { ahead, bytesOf, documentsOfFile, type FileDocuments, rulesOf } from "./file-content.ts";
+import { ahead, bytesOf, documentsOfFile, readSearched, rulesOf } from "./file-content.ts";
 import { findFiles } from "./paths.ts";
 import { FILE_COST_BYTES, type LoadOptions, pauseFor } from "./reading.ts";
-import { openRoots, openStepped, type Refusal, type Roots } from "./roots.ts";
-import { blocksOf, bytesOfFile } from "./text-blocks.ts";
-import { readSearched } from "./text-file.ts";
+import { openRoots, openStepped, type Refusal, type Roots, type SteppedFile } from "./roots.ts";
 
 /** A text to search: a file, a document of an archive, or a stream. */
 export interface SearchedText extends Partial<Converted> {
@@ -177,4 +177,62 @@ async function startOf(stream: AsyncIterable<Uint8Array>) {
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
   return { head: Buffer.concat(start).subarray(0, HEAD_BYTES), all: all() };
+}
+
+/** Bytes of a text that are searched at once, if a pattern stays within a line. */
+const BLOCK_BYTES = 4 * 2 ** 20;
+/** Most bytes that are held at once: of one line, or of a text whose lines are searched together. */
+const MOST_HELD_BYTES = 2 ** 30;
+
+/** A text that cannot be held. The message is a reason as skipped files have it. */
+export class TooLong extends Error {}
+
+const LINE_FEED = 0x0a;
+
+/**
+ * Gives a text in blocks of whole lines, or as one block. Only one block is in memory, so that its size does not count.
+ *
+ * @param isWhole true if the text is one block
+ * @throws TooLong if a line, or the text that is to be one block, is longer than 1 GB
+ */
+async function* blocksOf(source: AsyncIterable<Uint8Array>, isWhole: boolean): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let size = 0;
+  for await (const bytes of source) {
+    held.push(bytes);
+    size += bytes.length;
+    if (size > MOST_HELD_BYTES) throw new TooLong(isWhole ? TEXT_TOO_LONG : LINE_TOO_LONG);
+    const lastLine = isWhole || size < BLOCK_BYTES ? -1 : bytes.lastIndexOf(LINE_FEED);
+    if (lastLine < 0) continue;
+    const rest = bytes.subarray(lastLine + 1);
+    held[held.length - 1] = bytes.subarray(0, lastLine + 1);
+    yield joined(held);
+    held = [rest];
+    size = rest.length;
+  }
+  if (size > 0) yield joined(held);
+}
+
+const LINE_TOO_LONG = "has a line that is larger than 1 GB";
+const TEXT_TOO_LONG = "is larger than 1 GB, and the pattern may match over several lines";
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [only = new Uint8Array()] = parts;
+  return parts.length <= 1 ? only : Buffer.concat(parts);
+}
+
+/** Bytes of a file that are read at once. */
+const STEP_BYTES = 2 ** 20;
+
+/** Reads a file from its beginning to its end, and lets the thread do other things in between. */
+async function* bytesOfFile({ size, fill }: Pick<SteppedFile, "size" | "fill">): AsyncGenerator<Uint8Array> {
+  for (let position = 0; ; ) {
+    // One byte more shows that a file has ended.
+    const buffer = Buffer.allocUnsafeSlow(Math.min(Math.max(size - position, 0) + 1, STEP_BYTES));
+    const count = fill(buffer, position);
+    if (count > 0) yield buffer.subarray(0, count);
+    if (count < buffer.length) return;
+    position += count;
+    await setImmediate();
+  }
 }

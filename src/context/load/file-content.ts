@@ -1,32 +1,39 @@
 import { basename, dirname } from "node:path";
-import { CHILDREN, wayOf } from "../../documents/kinds.ts";
+import { LIMITS } from "../../../runtime/index.ts";
+import {
+  CHILDREN,
+  type DocumentOptions,
+  MOST_ORIGINAL_BYTES,
+  type OriginalFile,
+  type Way,
+  wayOf,
+} from "../../documents/kinds.ts";
+import type { FileDocuments, NamedFile, tableOfOriginal } from "../../documents/read.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { LoadedFile } from "../context.ts";
-import type { SkippedFile } from "../skipped.ts";
+import { binaryBy, type Decoding, decodeText, HEAD_BYTES, TEXT_VERSION } from "../text/decode.ts";
 import { isRepository } from "./gitignore.ts";
-import { type LoadOptions, lateDocument } from "./reading.ts";
-import type { Refusal } from "./roots.ts";
-import type { ContextSize } from "./size.ts";
-import { decodingOf, type FileContent, type FileRules } from "./text-file.ts";
-import type { MemberRules } from "./walk.ts";
+import { type ContextSize, exceeds, type LoadOptions, lateDocument } from "./reading.ts";
+import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 
-/** A file under the names that its documents get. */
-export interface NamedFile {
-  readonly relative: string;
-  /** Absolute, or `-`. */
-  readonly path: string;
-  /** Leaves members out, if it is an archive of a folder. */
-  readonly rules?: MemberRules | undefined;
-}
+/** A text, the size of one that is too large, a document that is to become text, or why it is none of them. */
+export type FileContent = LoadedText | { size: number } | OriginalFile | Refusal;
 
-/** The documents that a file gives. `isFolder`: they are those of an archive. */
-export interface FileDocuments {
-  readonly files: readonly Omit<LoadedFile, "separator">[];
-  readonly skipped: readonly SkippedFile[];
-  readonly isFolder: boolean;
-}
+/** Text as P takes it. If its bytes did not stay as they were, it has what was made of them. */
+type LoadedText = Pick<LoadedFile, "bytes" | "original" | "places" | "lost">;
 
 /** The rules by which the files of a load become text. */
+export interface FileRules {
+  /** Tells by the first bytes of a file and its path how it becomes text; null: it is a text, or nothing. */
+  wayOf(head: Uint8Array, path: string): Way | null;
+  /** Returns how the bytes of a text are decoded. @param isNamed the caller named it, so that no bad byte is taken unasked */
+  decoding(isNamed: boolean): Decoding;
+}
+
+/** The documents of a file, the size of a text that is too large, or why there are none. */
+type Found = FileDocuments | { readonly size: number } | Refusal;
+
+/** The rules that follow from the options of a load. */
 export function rulesOf({ documents = {} }: Pick<LoadOptions, "documents">): FileRules {
   const repositories = new Map<string, boolean>();
   const isIn = (folder: string): boolean => {
@@ -42,8 +49,60 @@ export function rulesOf({ documents = {} }: Pick<LoadOptions, "documents">): Fil
   };
 }
 
-/** The documents of a file, the size of a text that is too large, or why there are none. */
-type Found = FileDocuments | { readonly size: number } | Refusal;
+function decodingOf({ encoding, lossy = false }: DocumentOptions, isNamed: boolean): Decoding {
+  return { encoding, bad: lossy ? "all" : isNamed ? "none" : "few" };
+}
+
+/** Reads a file that a caller named. A text of more than `room` bytes gives its size. */
+export function readNamed(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
+  return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, true) ?? { size: file.size });
+}
+
+/** Reads a file to search it. A text of more than `room` bytes gives its size, and none is too large. */
+export function readSearched(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
+  return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, false) ?? { size: file.size });
+}
+
+/** Reads a file of a folder. A text of more than `room` bytes gives its size; only its head was looked at. */
+export function readListed(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
+  return withFile(roots, path, (file) => {
+    const content = contentOf(roots, path, file, Math.min(room, LIMITS.directoryFileBytes), rules, false);
+    if (content) return content;
+    const reason = binaryBy(file.read(HEAD_BYTES));
+    if (reason !== null) return { reason };
+    const isLarge = file.size > LIMITS.directoryFileBytes;
+    return isLarge ? { reason: exceeds(file.size, LIMITS.directoryFileBytes) } : { size: file.size };
+  });
+}
+
+/** The content of a file; undefined for a text of more than `room` bytes. */
+function contentOf(
+  roots: Roots,
+  path: string,
+  { size, read }: OpenFile,
+  room: number,
+  rules: FileRules,
+  isNamed: boolean,
+): FileContent | undefined {
+  const start = read(size > room ? HEAD_BYTES : size);
+  const way = rules.wayOf(start.subarray(0, HEAD_BYTES), path);
+  const decoding = rules.decoding(isNamed);
+  if (way === null) return size > room ? undefined : textBytes(start, decoding);
+  if (size > MOST_ORIGINAL_BYTES)
+    return { reason: `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB`, document: "too_big" };
+  const bytes = size > room ? read(size) : start;
+  if (!("kind" in way) || way.kind !== "sqlite") return { way, bytes, decoding };
+  const wal = withFile(roots, `${path}-wal`, (log) => (log.size > MOST_ORIGINAL_BYTES ? null : log.read(log.size)));
+  return { way, bytes, decoding, ...(wal instanceof Uint8Array ? { wal } : {}) };
+}
+
+/** The bytes as P takes them, or why they are no text. */
+export function textBytes(bytes: Uint8Array, decoding: Decoding): LoadedText | Refusal {
+  const text = decodeText(bytes, decoding);
+  if ("reason" in text) return text;
+  const { original, ...rest } = text;
+  return original ? { ...rest, original: { ...original, reader: `text/${TEXT_VERSION}` } } : rest;
+}
 
 /** The documents of a file: a text as it is, or what an original gives. A size or a refusal stays what it is. */
 export function documentsOfFile(
@@ -55,11 +114,22 @@ export function documentsOfFile(
   if ("way" in content) {
     const late = lateDocument(options);
     if (late) return late;
-    return import("../../documents/read.ts").then((read) => read.documentsOfOriginal(content, file, options, size));
+    return readers().then((read) => read.documentsOfOriginal(content, file, options, size));
   }
   const { relative, path } = file;
   return "bytes" in content ? { files: [{ relative, path, ...content }], skipped: [], isFolder: false } : content;
 }
+
+/** Reads the rows of one sheet or table. @throws RlmError */
+export const tableOf: typeof tableOfOriginal = async (...asked) => (await readers()).tableOfOriginal(...asked);
+
+/** Ids of the readers, for which their packages are looked up. */
+export async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
+  return (await readers()).readersOf(documents);
+}
+
+/** The readers of documents, which are imported when they are needed. */
+const readers = () => import("../../documents/read.ts");
 
 /** The line that names a document of a folder. */
 export const separatorOf = (name: string) => `\n===== ${onLine(name)} =====\n`;
@@ -83,7 +153,7 @@ export function named(document: Omit<LoadedFile, "separator">, lead: string, siz
   return placed(document, `${lead}${separatorOf(document.relative)}`, size);
 }
 
-/** Bytes that were read, or counted. */
+/** The number of bytes that were read of the documents. */
 export function bytesOf(found: Found): number {
   return "files" in found ? found.files.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0;
 }

@@ -3,44 +3,49 @@ import { existsSync, lstatSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { freeBytes, LIMITS } from "../../../runtime/index.ts";
 import type { DocumentOptions } from "../../documents/kinds.ts";
+import type { FileDocuments, NamedFile } from "../../documents/read.ts";
 import {
   type Context,
   changesSkips,
   extendContext,
   type LoadedFile,
   type LoadedSource,
-  type Pause,
   unchangedIn,
 } from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
+import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import {
   ahead,
   appendedLine,
   bytesOf,
   documentsOfFile,
-  type FileDocuments,
-  type NamedFile,
+  type FileContent,
   named,
   placed,
+  readersNow,
+  readListed,
+  readNamed,
   rulesOf,
   separatorOf,
+  textBytes,
 } from "./file-content.ts";
 import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
 import {
+  type ContextSize,
   FILE_COST_BYTES,
   isFleeting,
   isFolder,
+  isOver,
   type Known,
   type LoadOptions,
   nothingToLoad,
   pauseFor,
+  tooLarge,
   unreadable,
 } from "./reading.ts";
 import { locate, openRoots } from "./roots.ts";
-import { type ContextSize, isOver, tooLarge } from "./size.ts";
-import { type FileContent, readListed, readNamed, textBytes } from "./text-file.ts";
 import { compareUnits, type Walk, type WalkedFile, walk } from "./walk.ts";
 
 /** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
@@ -109,11 +114,6 @@ export async function knownLoad(
 
 function printOf({ name, pause, options }: Reading, { walked }: Place, known: Known, previous: string | null) {
   return fingerprintOf({ name, previous, now: known.now(), documents: options.documents ?? {} }, walked, pause);
-}
-
-/** Ids of the readers, for which their packages are looked up. */
-async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
-  return (await import("../../documents/read.ts")).readersOf(documents);
 }
 
 interface Reading {

@@ -2,23 +2,36 @@ import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import { isWithin } from "../../platform/real-path.ts";
-import {
-  type Context,
-  changesSkips,
-  type Document,
-  extendContext,
-  type LoadedFile,
-  type Pause,
-  unchangedIn,
-} from "../context.ts";
+import { type Context, changesSkips, type Document, extendContext, type LoadedFile, unchangedIn } from "../context.ts";
+import { find } from "../find/find.ts";
+import { compileFind, escapePattern, type FindPattern } from "../find/pattern.ts";
+import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
-import { ahead, appendedLine, bytesOf, documentsOfFile, named, rulesOf } from "./file-content.ts";
-import { matchGlob } from "./glob.ts";
-import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
+import { textFromString } from "../text/text.ts";
+import {
+  ahead,
+  appendedLine,
+  bytesOf,
+  documentsOfFile,
+  type FileContent,
+  type FileRules,
+  named,
+  readListed,
+  readNamed,
+  rulesOf,
+} from "./file-content.ts";
+import { MAY_BE_SECRET } from "./ignore-rules.ts";
+import {
+  FILE_COST_BYTES,
+  isFolder,
+  isOver,
+  type LoadOptions,
+  nothingToLoad,
+  pauseFor,
+  tooLarge,
+  unreadable,
+} from "./reading.ts";
 import { canonical, locate, openRoots, type Roots } from "./roots.ts";
-import { MAY_BE_SECRET } from "./secrets.ts";
-import { isOver, tooLarge } from "./size.ts";
-import { type FileContent, type FileRules, readListed, readNamed } from "./text-file.ts";
 import { type WalkedFile, type WalkOptions, walk } from "./walk.ts";
 
 /** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
@@ -221,4 +234,83 @@ function tooMuch(what: string, { files, bytes }: Required<NonNullable<PathsSourc
   const size = bytes.toLocaleString("en-US");
   const problem = `${what}: more than ${most} files or ${size} bytes would be added at once`;
   return new RlmError("context_too_large", problem, { suggestion: "Name fewer files, or narrower globs." });
+}
+
+/**
+ * Tells for each path (relative, with `/`) whether it matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A
+ * pattern holds at any depth; one that begins with `/` or `./` only at the top. All paths are matched in one pass of the
+ * linear-time engine, since the pattern is the model's. Throws RlmError for a pattern that it cannot compile.
+ */
+export function matchGlob(pattern: string, paths: readonly string[]): boolean[] {
+  const matched = paths.map(() => false);
+  const lines = paths.map((path) => path.replaceAll("\n", "\ufffd"));
+  const found = find(textFromString(lines.join("\n")), compiled(pattern), paths.length);
+  let line = 0;
+  let start = 0;
+  for (const [at] of found.matches) {
+    while (start < at) start += (lines[line++]?.length ?? 0) + 1;
+    matched[line] = true;
+  }
+  return matched;
+}
+
+function compiled(pattern: string): FindPattern {
+  try {
+    return compileFind(expression(pattern), "m");
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    throw new RlmError("invalid_argument", `glob: ${error.message.replace(/^find: /, "")}`, {
+      suggestion: "Correct the pattern.",
+    });
+  }
+}
+
+const TOKEN = /\*\*\/|\*+|\?|\[(!|\^)?(\]?[^\]]*)\]|\\.|[{},]|./gsu;
+const FOLDERS = "(?:[^/\\n]*/)*";
+
+/** A longer glob is refused: brackets that are not closed take the square of its length. */
+const MOST_UNITS = 4096;
+
+const tooLong = () =>
+  new RlmError("invalid_argument", `it has more than ${MOST_UNITS} characters`, { suggestion: "Name fewer paths." });
+
+function expression(pattern: string): string {
+  if (pattern.length > MOST_UNITS) throw tooLong();
+  const isTop = /^\.?\//.test(pattern);
+  const body = translate(pattern.replace(/^\.?\/+/, "").replace(/\/+$/, ""));
+  return `^${isTop ? "" : FOLDERS}${body}$`;
+}
+
+function translate(pattern: string): string {
+  let depth = 0;
+  const isBalanced = balanced(pattern);
+  return pattern.replace(TOKEN, (text, negation: string | undefined, members: string | undefined, at: number) => {
+    const opensName = at === 0 || pattern[at - 1] === "/";
+    if (text === "**/") return opensName ? FOLDERS : "[^/\\n]*/";
+    if (text === "**" && opensName && at + 2 === pattern.length) return "[^\\n]*";
+    if (text.startsWith("*")) return "[^/\\n]*";
+    if (text === "?") return "[^/\\n]";
+    if (members !== undefined && members !== "") return `[${negation ? "^/\\n" : ""}${classOf(members)}]`;
+    if (isBalanced && (text === "{" || text === "}")) {
+      depth += text === "{" ? 1 : -1;
+      return text === "{" ? "(?:" : ")";
+    }
+    if (text === "," && depth > 0) return "|";
+    return escapePattern(text.length > 1 && text.startsWith("\\") ? text.slice(1) : text);
+  });
+}
+
+/** True if its braces, other than escaped ones and those in brackets, are alternatives; else they stand for themselves. */
+function balanced(pattern: string): boolean {
+  let depth = 0;
+  for (const [token] of pattern.matchAll(TOKEN)) {
+    if (token === "{") depth += 1;
+    if (token === "}") depth -= 1;
+    if (depth < 0) return false;
+  }
+  return depth === 0;
+}
+
+function classOf(members: string): string {
+  return members.replace(/[\\^[\]&~]|-(?=-)/g, "\\$&");
 }

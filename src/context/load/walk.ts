@@ -3,12 +3,12 @@ import { join, relative } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { kindOf } from "../../platform/bounded-file.ts";
 import { isWithin } from "../../platform/real-path.ts";
-import type { Pause } from "../context.ts";
+import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import { isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
+import { MAY_BE_SECRET, mayBeSecret } from "./ignore-rules.ts";
 import { canonical, errnoOf, forbiddenBy, inodeOf, isAllowed, type Refusal, type Roots, readFolder } from "./roots.ts";
-import { MAY_BE_SECRET, mayBeSecret } from "./secrets.ts";
 
 /** A file to read: its name relative to the walked folder (with `/`), and the symlink-free path to open. */
 export interface WalkedFile {

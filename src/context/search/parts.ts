@@ -1,8 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { openText, type Text, type TextData } from "../text/text.ts";
-import { type Chunk, chunksOf, type Span } from "./chunks.ts";
 import { writeIndexFile } from "./index-file.ts";
-import { seedOf, segmentOf } from "./segment.ts";
+import { type Chunk, chunksOf, type Span, seedOf, segmentOf } from "./segment.ts";
 
 /** The parts of an index that is being built. Plain data, which can be sent between threads. */
 export interface Parts {

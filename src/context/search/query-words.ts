@@ -1,5 +1,4 @@
-import { stemOf } from "./stem.ts";
-import { isUnspaced, queryTerms, tokensOf } from "./tokens.ts";
+import { isUnspaced, queryTerms, stemOf, tokensOf } from "./tokens.ts";
 
 /** A half-open range of a text, UTF-16 units. */
 export type Range = readonly [start: number, end: number];

@@ -1,6 +1,6 @@
 import type { IndexFile } from "./index-file.ts";
 import { CHUNK_WORDS, HEADER_WORDS, hashOf, seedOf, WORD_BYTES } from "./segment.ts";
-import { stemOf } from "./stem.ts";
+import { stemOf } from "./tokens.ts";
 
 /** Chunks by their numbers, which are in the order of P, and how often each has a term. */
 export interface Postings {

@@ -2,8 +2,8 @@ import { posix } from "node:path";
 import type { Parts } from "../archives.ts";
 import { decodedHtml } from "../decoded.ts";
 import { damaged, encrypted, type Growing } from "../growing.ts";
+import { walkXml } from "../markup.ts";
 import { UNREAD_PART } from "../office.ts";
-import { walkXml } from "../xml.ts";
 import { readHtml, textOfHtml } from "./html.ts";
 
 /** A part that the package of an EPUB lists. */

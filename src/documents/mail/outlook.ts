@@ -1,7 +1,6 @@
 import type { FieldsData } from "@kenjiuno/msgreader";
 import { damaged, type Growing, Unreadable } from "../growing.ts";
-import { asShown, fullest, headerLines, names, writeMail } from "./mail.ts";
-import { decodedBy } from "./mime.ts";
+import { asShown, decodedBy, fullest, headerLines, names, writeMail } from "./mail.ts";
 
 /** The stream that each message of Outlook has, and those of documents that may hold one. */
 const PROPERTIES = Buffer.from("__properties_version1.0", "utf16le");

@@ -4,18 +4,23 @@ import type { Growing } from "../growing.ts";
 import { textOfHtml } from "../html/html.ts";
 import { boundedNumber } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
+import { type Handlers, openXml, textsIn, walkXml } from "../markup.ts";
 import { type BlockKind, block, refuseEncrypted, type Table, tableOf } from "../office.ts";
 import { symbols } from "../symbols.ts";
-import { type Handlers, openXml, textsIn, walkXml } from "../xml.ts";
-import { beginItem, headingLabel, labelIn, type OdfLists, openList, openLists } from "./lists.ts";
 import {
   begin,
+  beginItem,
   beginNote,
   end,
   endNote,
   enter,
   flowInto,
+  headingLabel,
+  labelIn,
   leave,
+  type OdfLists,
+  openList,
+  openLists,
   openStory,
   put,
   putPlain,

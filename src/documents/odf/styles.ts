@@ -1,6 +1,5 @@
 import { boundedNumber, type Level, type NumberFormat, type Shift } from "../labels.ts";
-import type { Attributes } from "../markup.ts";
-import type { Handlers } from "../xml.ts";
+import type { Attributes, Handlers } from "../markup.ts";
 
 /** Facts that a style gives of its words or paragraphs. The styles above it give the rest. */
 export interface OdfStyle {

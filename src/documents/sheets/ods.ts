@@ -1,15 +1,15 @@
 import type { Parts } from "../archives.ts";
 import type { Growing } from "../growing.ts";
 import type { Shift } from "../labels.ts";
+import { type Handlers, openXml } from "../markup.ts";
 import { SHAPES } from "../odf/story.ts";
 import { noStyles, styleHandlers, styleOf } from "../odf/styles.ts";
 import { refuseEncrypted } from "../office.ts";
-import { type Handlers, openXml } from "../xml.ts";
-import { durationOf } from "./moments.ts";
 import {
   type CellRuns,
   type CellValue,
   cellRuns,
+  durationOf,
   HAS_WORDS,
   hasOwnWords,
   MOST_COLUMNS,

@@ -2,9 +2,8 @@ import type { Parts } from "../archives.ts";
 import { type Growing, Unreadable } from "../growing.ts";
 import type { Shift } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
+import { type Handlers, isSaid, openXml, textsIn } from "../markup.ts";
 import { mainOf, relatedPart, relationsOf } from "../office.ts";
-import { type Handlers, isSaid, openXml, textsIn } from "../xml.ts";
-import { momentOf, type NumberFormat, numberFormat } from "./moments.ts";
 import {
   type CellRuns,
   type CellValue,
@@ -12,6 +11,9 @@ import {
   hasOwnWords,
   MOST_COLUMNS,
   MOST_ROWS,
+  momentOf,
+  type NumberFormat,
+  numberFormat,
   type SheetPass,
   textPass,
   textValue,

@@ -2,11 +2,10 @@ import type { Parts } from "../archives.ts";
 import { decodedHtml } from "../decoded.ts";
 import { damaged, type Growing } from "../growing.ts";
 import { textOfHtml } from "../html/html.ts";
+import { isSaid, walkXml } from "../markup.ts";
 import { contentTypes, mainOf, relatedPart, relationsOf } from "../office.ts";
-import { isSaid, walkXml } from "../xml.ts";
-import { listsIn } from "./lists.ts";
 import { readStory, type WordDocument } from "./story.ts";
-import { stylesIn } from "./styles.ts";
+import { listsIn, stylesIn } from "./styles.ts";
 
 /** @throws Unreadable */
 export function readDocx(parts: Parts, text: Growing): void {

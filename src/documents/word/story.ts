@@ -1,11 +1,11 @@
 import type { Growing } from "../growing.ts";
 import { BULLET, boundedNumber, type Shifting, shifting } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
+import { type Handlers, openXml } from "../markup.ts";
 import { type Equations, equations } from "../math.ts";
 import { block, type Lines, type Table, tableOf } from "../office.ts";
 import { symbols } from "../symbols.ts";
-import { type Handlers, openXml } from "../xml.ts";
-import type { Lists, NextLabel } from "./lists.ts";
+import type { Lists, NextLabel } from "./styles.ts";
 import { FORMER, isOn, type Look, lookHandlers } from "./styles.ts";
 
 /** The styles, lists and marks of notes that the texts of a document have in common. */

@@ -1,9 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import type { Poolable, Seat } from "../../../runtime/threads/pool.ts";
 import { openPool } from "../../../runtime/threads/pool.ts";
-import type { Seat } from "../../../runtime/threads/seats.ts";
-import type { Poolable } from "../../../runtime/threads/threads.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";
 
 interface FakeThread extends Poolable {

@@ -75,9 +75,9 @@ test("what is listed is answered before anything that works with sessions is loa
   expect(modulesIn(file)).toEqual(expect.arrayContaining(["src/session/session.ts", "src/store/open.ts"]));
   // The engine, its cells and the search are loaded by the machine's thread alone.
   expect(modulesIn(file).filter((module) => /^runtime\/(?:quickjs|cells)\//.test(module))).toEqual([
-    "runtime/cells/owned-names.ts",
+    "runtime/cells/helper-script.ts",
     "runtime/cells/typescript.ts",
-    "runtime/quickjs/bounded.ts",
+    "runtime/quickjs/build.ts",
     "runtime/quickjs/build.ts",
   ]);
   expect(modulesIn(file)).not.toContain("src/context/search/search.ts");

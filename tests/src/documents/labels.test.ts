@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { growing } from "../../../src/documents/growing.ts";
 import { boundedNumber, counting, type Level, numeral, type Shift, shifting } from "../../../src/documents/labels.ts";
+import { openXml } from "../../../src/documents/markup.ts";
 import { block, tableOf } from "../../../src/documents/office.ts";
-import { openXml } from "../../../src/documents/xml.ts";
 
 test.each([
   ["1", "0 1 27 4000"],

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Context } from "../../../src/context/index.ts";
 import { load } from "../../../src/context/load/load.ts";
 import { type Member, openParts } from "../../../src/documents/archives.ts";
-import { openXml } from "../../../src/documents/xml.ts";
+import { openXml } from "../../../src/documents/markup.ts";
 import { folderWith } from "../../support/tree.ts";
 import { ORIGINALS } from "./originals.ts";
 import { zip } from "./packed.ts";

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { entryUrl, useEntriesOf } from "../../../src/entries.ts";
 import { folderWith } from "../../support/tree.ts";
 
-const GUARD = "../../src/documents/guard-entry.ts";
+const GUARD = "../../../src/documents/guard-entry.ts";
 
 /** Starts children from this code until the test ends, behind the guard that all have. Answers the folder in which it lies. */
 export function useReader(code: string): string {
@@ -16,7 +16,7 @@ export function useReader(code: string): string {
     "src/documents/child-entry.js": code,
     "src/documents/guard-entry.js": guard,
   });
-  const before = new URL("../../", entryUrl("documents/child-entry"));
+  const before = new URL("../", entryUrl("documents/child-entry"));
   useEntriesOf(pathToFileURL(join(build, "src/")));
   onTestFinished(() => useEntriesOf(before));
   return build;

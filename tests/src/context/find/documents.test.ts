@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findInDocuments } from "../../../../src/context/find/documents.ts";
+import { findInDocuments } from "../../../../src/context/find/find.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 
 /** The documents as ranges of one text, with a bar between two. */

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { RRegex } from "rregex";
 import { expect, test } from "vitest";
-import { compileFind, find } from "../../../../src/context/find/find.ts";
+import { find } from "../../../../src/context/find/find.ts";
+import { compileFind } from "../../../../src/context/find/pattern.ts";
 import { recent } from "../../../../src/context/find/recent.ts";
 import { type Text, textFromString } from "../../../../src/context/text/text.ts";
 import { refusalOf } from "../../../support/refusal.ts";

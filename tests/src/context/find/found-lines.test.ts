@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compileFind } from "../../../../src/context/find/find.ts";
 import { type Around, type FoundLine, openLineFinder } from "../../../../src/context/find/found-lines.ts";
+import { compileFind } from "../../../../src/context/find/pattern.ts";
 
 /** The lines that a text gives in these blocks. */
 function linesOf(blocks: readonly string[], pattern: string, around: Around): Omit<FoundLine, "byte">[] {

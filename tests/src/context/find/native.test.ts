@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { compileFind, count, find } from "../../../../src/context/find/find.ts";
+import { count, find } from "../../../../src/context/find/find.ts";
+import { compileFind } from "../../../../src/context/find/pattern.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 
 test.each([

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
 import { load, type Source } from "../../../../src/context/load/load.ts";
 import type { LoadOptions } from "../../../../src/context/load/reading.ts";
-import { tooLarge } from "../../../../src/context/load/size.ts";
+import { tooLarge } from "../../../../src/context/load/reading.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 
 const MB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { mayBeSecret } from "../../../../src/context/load/ignore-rules.ts";
 import { load } from "../../../../src/context/load/load.ts";
-import { mayBeSecret } from "../../../../src/context/load/secrets.ts";
 import { filesIn, placeOf } from "../../../../src/models/agent-tools/allowed-paths.ts";
 import { commandHere } from "../../../support/command-here.ts";
 import { folderWith } from "../../../support/tree.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durationOf, momentOf, numberFormat } from "../../../../src/documents/sheets/moments.ts";
+import { durationOf, momentOf, numberFormat } from "../../../../src/documents/sheets/sheets.ts";
 
 // The look of numbers of sheets by the codes of their formats.
 
