@@ -1,11 +1,14 @@
 import type { Json, PendingCall } from "../../runtime/index.ts";
+import { openRuns, type RunOptions, type Runs } from "../../src/runs/open-runs.ts";
 import type { Host } from "../../src/session/env.ts";
 import type { Session } from "../../src/session/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Answered } from "../../src/session/sub-calls/port.ts";
 import { FREE } from "../../src/session/sub-calls/refusals.ts";
+import type { Store } from "../../src/store/index.ts";
+import type { ModelScript, ModelServer } from "./model-server.ts";
 
-// Sessions that are kept under tests/stored/ by one build, and opened by every later one.
+// Sessions and a run that are kept under tests/stored/ by one build, and opened by every later one.
 
 /** A session between execs, and one whose process ended within a cell: its first call is answered, its second is not. */
 export const FINISHED = "finished";
@@ -65,3 +68,49 @@ export const INTERRUPTED_CELL = `
   const second = await llm_query("second", { tools: [] });
   result = [first, second, counter.next()];
 `;
+
+/** Sessions of asks: one that was answered, and one whose process ended while its second turn was out. */
+export const ASKED = "asked";
+export const ASKING = "asking";
+export const QUESTION = "How many documents are there?";
+
+/** Files of the folder that the asks are about. The last one is damaged. */
+export const FOLDER = { "a.md": "# Apples\nred\n", "b.txt": "pears\n", "c.pdf": "%PDF-1.4" };
+
+/** Replies to an ask: a cell, and then the answer. */
+export const COUNT_CELL = "count = list_docs().length; print(count)";
+export const ANSWER = "There are 2.";
+export const COUNTED: ModelScript = ({ body }) => ({
+  usage: { prompt: 100, completion: 10 },
+  ...(body.messages.some(({ role }) => role === "tool")
+    ? { text: ANSWER }
+    : { tools: [{ id: "u", name: "rlm_exec", arguments: { code: COUNT_CELL } }] }),
+});
+
+/** Opens the session of an ask with the server of its models. */
+export function openAsk(session: string, store: Store, server: Pick<ModelServer, "url">): Promise<Session> {
+  process.env[KEY] = "none";
+  const model = { model: "local/scripted", baseUrl: server.url, apiKeyEnv: KEY };
+  return openSessionWith({ session, store: "-", ...model }, { store });
+}
+
+const KEY = "BELAY_STORED_KEY";
+
+/** A run of two jobs: the first is done, and the process ended while the second waited for its second call. */
+export const RUN: Pick<RunOptions, "name" | "script" | "inputs" | "model"> = {
+  name: "tastes",
+  model: "local/scripted",
+  inputs: ["apple", "pear"].map((id) => ({ id })),
+  script: {
+    name: "taste.js",
+    source: `
+      const first = await llm_query("first " + job.id, { tools: [] });
+      [first, await llm_query("second " + job.id, { tools: [] })]`,
+  },
+};
+
+/** Opens runs with the server of their models. */
+export function openStoredRuns(store: string, server: Pick<ModelServer, "url">): Promise<Runs> {
+  process.env[KEY] = "none";
+  return openRuns({ store, baseUrl: server.url, apiKeyEnv: KEY });
+}

@@ -151,11 +151,13 @@ function checkOwn(folder: string, path: string): void {
 
 function openConnection(path: string): DatabaseSync {
   const ofFile = `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_size_limit = ${LOG_BYTES}`;
-  // `Log` waits until a commit is on disk, and empties the log before SQLite would do so within a commit.
-  return begunWith(new DatabaseSync(path), `${ofFile}; ${WITH_LOG}`);
+  return begunWith(new DatabaseSync(path), `${ofFile}; ${KIND}; ${WITH_LOG}`);
 }
 
 const BUSY_MS = 10_000;
+/** The first counts only before anything is written. A copy that SQLite has made of a database (`VACUUM INTO`) has no log. */
+const KIND = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL";
+/** `Log` waits until a commit is on disk, and empties the log before SQLite would do so within a commit. */
 const WITH_LOG = `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${(4 * LOG_BYTES) / 4096}`;
 
 /** Version of the database; looked up without a write, since what is not ours must stay as it is. */
@@ -220,8 +222,6 @@ function makeDatabase(path: string): void {
 
 function bringFrom(version: number, path: string): void {
   using connection = openConnection(path);
-  // Both are of the file, and can only be set outside a transaction; the first only before anything is written.
-  if (version === 0) connection.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
   migrate(connection, version);
 }
 

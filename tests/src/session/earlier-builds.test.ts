@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import type { ImageFormat } from "../../../runtime/images/image.ts";
@@ -7,13 +6,26 @@ import { imageFormat } from "../../../runtime/index.ts";
 import type { Session } from "../../../src/session/api.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
+import { collected } from "../../support/collected.ts";
 import { threadEntry } from "../../support/command.ts";
+import { commandHere } from "../../support/command-here.ts";
+import { findingsInStore } from "../../support/crash/store-check.ts";
+import { type ModelScript, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import {
+  ANSWER,
+  ASKED,
+  ASKING,
+  COUNT_CELL,
+  COUNTED,
   FINISHED,
   INTERRUPTED,
   LOOK,
   LOOK_WITHOUT_VARIABLES,
+  openAsk,
   openStored,
+  openStoredRuns,
+  QUESTION,
+  RUN,
   SEEN,
   SEEN_WITHOUT_VARIABLES,
 } from "../../support/stored-sessions.ts";
@@ -22,12 +34,21 @@ import { folderWith } from "../../support/tree.ts";
 /** Files of tests/stored, and whether this build still reads the guests in them. */
 const STORED = ["bridge-5"] as const;
 
-async function storeOf(file: string): Promise<Store> {
+function folderOf(file: string): string {
   const packed = readFileSync(new URL(`../../stored/${file}.db.gz`, import.meta.url));
-  const folder = folderWith({ "belay.db": gunzipSync(packed) });
-  const store = await openStore(join(folder));
+  return folderWith({ "belay.db": gunzipSync(packed) });
+}
+
+async function storeOf(file: string): Promise<Store> {
+  const store = await openStore(folderOf(file));
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
+}
+
+async function served(script: ModelScript): Promise<ModelServer> {
+  const server = await startModelServer(script);
+  onTestFinished(() => server.close());
+  return server;
 }
 
 /** Opens a session of the store; `sent` has the prompts that its models were asked. */
@@ -87,6 +108,54 @@ test.each(STORED)("a session of %s gets builtins that were added since, and may 
     warnings: ["builtin_shadowed: later", "builtin_shadowed: reversed"],
   });
   expect(await session.exec(LOOK)).toMatchObject({ result_json: SEEN });
+});
+
+test.each(STORED)("the command shows and checks what %s has stored", async (file) => {
+  const home = folderOf(file);
+  const of = async (...args: string[]) => commandHere(args, { home });
+  const { sessions } = JSON.parse((await of("sessions", "--json")).stdout);
+  expect(sessions).toMatchObject([
+    { name: ASKING, status: "unfinished", execs: 4 },
+    { name: ASKED, status: "idle", execs: 4, tokens: 220 },
+    { name: INTERRUPTED, status: "unfinished", sub_calls: 2 },
+    { name: FINISHED, status: "idle", context: { chars: 23 } },
+  ]);
+  const shown = await of("show", ASKED);
+  for (const part of [QUESTION, COUNT_CELL, ANSWER, "c.pdf"]) expect(shown.stdout).toContain(part);
+  const run = JSON.parse((await of("jobs", RUN.name ?? "", "--json")).stdout);
+  expect(run).toMatchObject({
+    jobs: [
+      { job: "apple", status: "done" },
+      { job: "pear", sub_calls: 1 },
+    ],
+  });
+  const store = await openStore(home);
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  expect(await findingsInStore(home, store)).toEqual([]);
+});
+
+test.each(STORED)("an ask of %s that was interrupted goes on after its last reply", async (file) => {
+  const store = await storeOf(file);
+  const server = await served(COUNTED);
+  await using session = await openAsk(ASKING, store, server);
+  expect(session.unfinished()).toMatchObject({ kind: "ask", input: QUESTION });
+  expect(await session.resume()).toMatchObject({ envelope: { success: true, answer: ANSWER, resumed: 1 } });
+  expect(server.requests).toHaveLength(1);
+  expect(await session.exec("[count, list_docs().length]")).toMatchObject({ result_json: [2, 2] });
+});
+
+test.each(STORED)("a run of %s goes on where its process ended, and asks nothing again", async (file) => {
+  const server = await served(({ prompt }) => ({ text: `${prompt}: sour` }));
+  const runs = await openStoredRuns(folderOf(file), server);
+  onTestFinished(() => runs.close());
+  const run = await runs.submit(RUN);
+  expect(run.jobs).toEqual({ all: 2, added: 0, again: 0 });
+  expect(await run.follow()).toMatchObject({ state: "over", jobs: { done: 2 } });
+  expect(server.requests.map(({ prompt }) => prompt)).toEqual(["second pear"]);
+  expect((await collected(run.results())).map(({ result }) => result)).toEqual([
+    ["first apple: sweet", "second apple: sweet"],
+    ["first pear: sweet", "second pear: sour"],
+  ]);
 });
 
 test.each([
