@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { openSession, type Session, type SessionOptions } from "../../src/index.ts";
-import { openLeaving, serve } from "../../src/mcp/index.ts";
+import { openShutdown, serve } from "../../src/mcp/index.ts";
 import { newSpec, openInProcess, runsIn, work } from "../../src/runs/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { shareStore } from "../../src/store/index.ts";
@@ -146,7 +146,7 @@ async function soakMcp({ folder, url }: Place): Promise<Soaked> {
     },
     tools: "core",
     limits: { answerMs: 600_000, answerMsWithProgress: 600_000, answerBytes: 40_000 },
-    leaving: openLeaving({ exit: gone.resolve, on() {} }),
+    shutdown: openShutdown({ exit: gone.resolve, on() {} }),
     transport: theirs,
     note() {},
   });

@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/index.ts";
 import { whenAborted } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
-import { beginRun, type Run, type RunningState, type RunParts } from "./call.ts";
+import { beginCall, type CallParts, type RunningCall, type RunningState } from "./call.ts";
 import type { Tally } from "./progress.ts";
 
 /** A call of a tool, as a client made it. */
@@ -17,7 +17,7 @@ export interface Called {
 /**
  * Runs calls one at a time. One that takes too long is answered before it has ended, and continues.
  */
-export interface Runs {
+export interface CallRunner {
   /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
   run(called: Called, work: Working): Promise<ToolEnvelope>;
   /** The answer of what runs, or of the newest that was answered before it had ended; null: neither is meant. */
@@ -37,13 +37,13 @@ export interface Runs {
 }
 
 /** A call that has begun, or the answer of one that has not. */
-type Turn = { readonly own: Run } | { readonly refused: ToolEnvelope };
+type Turn = { readonly own: RunningCall } | { readonly refused: ToolEnvelope };
 
 type Working = (signals: Signals) => Promise<ToolEnvelope>;
 
-export function openRuns(parts: RunParts): Runs {
+export function openCallRunner(parts: CallParts): CallRunner {
   const { clock } = parts;
-  const ended = openEnded();
+  const ended = openFinishedCalls();
   const turns = openTurns(parts, ended);
   const listeners = new Set<() => void>();
 
@@ -93,13 +93,13 @@ export function openRuns(parts: RunParts): Runs {
 }
 
 /** The one call that runs, and those that wait for their turn. None waits while nothing runs. */
-function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "tell" | "passed">) {
+function openTurns(parts: CallParts, ended: Pick<FinishedCalls, "keep" | "tell" | "passed">) {
   const { clock, suspend } = parts;
-  let running: Run | null = null;
-  const waiting = openWaiting(clock);
+  let running: RunningCall | null = null;
+  const waiting = openCallQueue(clock);
 
-  function begin({ tool, signal }: Called, work: Working): Run {
-    const own = beginRun(parts, tool, work);
+  function begin({ tool, signal }: Called, work: Working): RunningCall {
+    const own = beginCall(parts, tool, work);
     running = own;
     ended.passed();
     const giveUp = () => {
@@ -136,7 +136,7 @@ function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "tell" | "passed
       return promise;
     },
     /** Answers a run before it has ended, and the calls that wait for it. */
-    detach(own: Run): void {
+    detach(own: RunningCall): void {
       if (own.isOver()) return;
       own.detach();
       waiting.refuseAll();
@@ -167,7 +167,7 @@ interface Patience {
 }
 
 /** Its answer, or that it still runs when the client will not wait any longer. */
-async function answerOf(own: Run, { clock, ms, signal, late }: Patience): Promise<ToolEnvelope> {
+async function answerOf(own: RunningCall, { clock, ms, signal, late }: Patience): Promise<ToolEnvelope> {
   const { promise: isLeft, resolve: leave } = Promise.withResolvers<void>();
   own.count(1);
   const callOff = afterMs(clock, ms, () => {
@@ -189,17 +189,17 @@ async function answerOf(own: Run, { clock, ms, signal, late }: Patience): Promis
 type WaitingCall = Readonly<Record<"begin" | "refuse", () => void>>;
 
 /** Calls that wait, in their order. */
-function openWaiting(clock: Clock) {
+function openCallQueue(clock: Clock) {
   const waiting = new Set<WaitingCall>();
   return {
     /** Adds one. It is refused when the time has run out, ms, or the signal aborts. */
     add({ begin, refuse }: WaitingCall, ms: number, signal: AbortSignal): void {
-      const leaving = (act: () => void) => () => {
+      const taken = (act: () => void) => () => {
         waiting.delete(own);
         for (const callOff of callOffs) callOff();
         act();
       };
-      const own: WaitingCall = { begin: leaving(begin), refuse: leaving(refuse) };
+      const own: WaitingCall = { begin: taken(begin), refuse: taken(refuse) };
       const callOffs = [afterMs(clock, ms, own.refuse), whenAborted(signal, own.refuse)];
       waiting.add(own);
     },
@@ -220,7 +220,7 @@ function afterMs(clock: Clock, ms: number, act: () => void): () => void {
 }
 
 /** Runs that were answered before they had ended, and have ended now. */
-interface Ended {
+interface FinishedCalls {
   keep(state: RunningState, envelope: ToolEnvelope): void;
   /** Nobody has its answer. */
   tell(state: RunningState): undefined;
@@ -234,7 +234,7 @@ interface Ended {
   take(): string[];
 }
 
-function openEnded(): Ended {
+function openFinishedCalls(): FinishedCalls {
   let last: { readonly name: string; readonly envelope: ToolEnvelope } | null = null;
   let isNewest = false;
   let untold: string[] = [];

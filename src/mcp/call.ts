@@ -5,10 +5,10 @@ import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 import type { Tally } from "./progress.ts";
 
 /** The running exec, as far as others may know. `turn` is that of an ask, and absent for other execs. */
-export type RunningState = ReturnType<Run["state"]>;
+export type RunningState = ReturnType<RunningCall["state"]>;
 
 /** The facts of its server that a run needs. */
-export interface RunParts {
+export interface CallParts {
   readonly clock: Clock;
   /** Aborted when the client goes away. */
   readonly suspend: AbortSignal;
@@ -19,7 +19,7 @@ export interface RunParts {
 }
 
 /** One call of a tool that works in the session. */
-export interface Run {
+export interface RunningCall {
   /** Its answer, when it has ended. */
   readonly done: Promise<ToolEnvelope>;
   /** Ends it as cancelled. */
@@ -48,7 +48,11 @@ type Seen = Pick<Tally, "turn" | "calls" | "load" | "notice">;
 
 const NOTHING_SEEN: Seen = { turn: null, calls: null, load: null, notice: null };
 
-export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) => Promise<ToolEnvelope>): Run {
+export function beginCall(
+  parts: CallParts,
+  tool: Tool,
+  work: (signals: Signals) => Promise<ToolEnvelope>,
+): RunningCall {
   const { clock, suspend, execId } = parts;
   const startedAt = clock.monotonic();
   const cancel = new AbortController();

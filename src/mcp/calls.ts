@@ -15,7 +15,7 @@ import {
 } from "../tools/index.ts";
 import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
 import { OF_CALL } from "./call-key.ts";
-import { type Called, openRuns, type Runs } from "./call-runner.ts";
+import { type Called, type CallRunner, openCallRunner } from "./call-runner.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
 import { answerOfExec, statusOf } from "./status.ts";
@@ -35,7 +35,7 @@ export interface Request {
 /** The state that calls of all tools share. It is made with the first call. */
 export interface Calls {
   readonly connection: Connection;
-  readonly runs: Runs;
+  readonly runner: CallRunner;
   /** Never rejects: what goes wrong is an answer that says so. */
   call(
     name: string,
@@ -62,14 +62,14 @@ export interface AnswerLimits {
 
 export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts): Calls {
   const { clock } = parts;
-  const runs = openRuns({
+  const runner = openCallRunner({
     clock,
     suspend,
     execId: () => connection.current()?.unfinished()?.exec_id ?? null,
     endCancelled: async (tool) => finished(await connection.look(), tool, {}, { signal: AbortSignal.abort(), suspend }),
   });
   const changes = openChangedFiles(clock);
-  const connection = openConnection({ ...parts, onProgress: runs.progress });
+  const connection = openConnection({ ...parts, onProgress: runner.progress });
 
   /** A call of a tool that works in the session, when its turn has come. */
   async function work(tool: Tool, args: unknown, signals: Signals, key: unknown): Promise<ToolEnvelope> {
@@ -82,7 +82,7 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
     const shown = shownBy(client, limits.answerBytes);
     const tools = serverTools(
       set,
-      sessionHost(connection, runs, () => called, shown),
+      sessionHost(connection, runner, () => called, shown),
     );
     const tool = tools.find((known) => known.name === name);
     if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", shown);
@@ -92,58 +92,58 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
     using notes =
       notify &&
       openProgressNotes(clock, (progress) => {
-        const tally = runs.tally();
+        const tally = runner.tally();
         if (tally) notify(progress, progressMessage(tally));
       });
-    using _following = runs.follow(() => notes?.tell());
+    using _following = runner.follow(() => notes?.tell());
     const envelope = WITHOUT_TURN.has(name)
       ? await tool.run(() => connection.look(), given, { cwd, signal, suspend })
-      : await runs.run(called, (signals) => work(tool, given, signals, key));
+      : await runner.run(called, (signals) => work(tool, given, signals, key));
     const changed = OVER_CONTEXT.has(name) ? await changes.warnings(connection.current(), cwd) : [];
-    const ended = runs.takeEnded().map((exec_id) => `finished: ${exec_id}`);
+    const ended = runner.takeEnded().map((exec_id) => `finished: ${exec_id}`);
     return answerOf(envelope, [...connection.warnings(), ...changed, ...ended], tool.rest, shown);
   }
 
   return {
     connection,
-    runs,
+    runner,
     call,
     async [Symbol.asyncDispose](): Promise<void> {
-      await runs.idle();
+      await runner.idle();
       await connection[Symbol.asyncDispose]();
     },
   };
 }
 
 /** Answers the calls of rlm_status and rlm_wait. @param called such a call @param shown of an answer by the client */
-function sessionHost(connection: Connection, runs: Runs, called: () => Called, shown: Shown): SessionHost {
+function sessionHost(connection: Connection, runner: CallRunner, called: () => Called, shown: Shown): SessionHost {
   return {
-    status: () => statusOf(connection, runs),
+    status: () => statusOf(connection, runner),
     async goTo(session) {
-      if (runs.current()) {
+      if (runner.current()) {
         throw new RlmError("exec_running", "an exec of this session is running", {
           suggestion: "Call rlm_wait for its answer first, or with discard: true to give it up.",
         });
       }
-      return statusAfter(connection, runs, called(), () => connection.goTo(session));
+      return statusAfter(connection, runner, called(), () => connection.goTo(session));
     },
     async discard() {
-      if (await runs.cancel()) return statusOf(connection, runs);
-      return statusAfter(connection, runs, called(), async () => (await connection.look()).discard());
+      if (await runner.cancel()) return statusOf(connection, runner);
+      return statusAfter(connection, runner, called(), async () => (await connection.look()).discard());
     },
     async page(exec_id, from) {
       return pageOf(await recorded(connection, exec_id), from, shown);
     },
     async wait(given) {
       const exec_id = given && (await execOf(connection, given));
-      const known = await runs.wait(called(), exec_id);
+      const known = await runner.wait(called(), exec_id);
       if (known) return known;
       const unfinished = (await connection.look()).unfinished()?.exec_id;
       if (unfinished === undefined || (exec_id !== null && exec_id !== unfinished))
         return recorded(connection, exec_id);
       // A client that gives up waiting ends nothing.
       const patient = { ...called(), signal: new AbortController().signal };
-      return runs.run(patient, async (signals) => {
+      return runner.run(patient, async (signals) => {
         const session = await connection.look();
         // A call that came before has finished it.
         if (session.unfinished()?.exec_id !== unfinished) return recorded(connection, unfinished);
@@ -156,12 +156,12 @@ function sessionHost(connection: Connection, runs: Runs, called: () => Called, s
 /** Changes the session while no call may begin, and tells what there is. @throws RlmError */
 async function statusAfter(
   connection: Connection,
-  runs: Runs,
+  runner: CallRunner,
   called: Called,
   change: () => Promise<void>,
 ): Promise<object> {
-  const changed = await runs.run(called, () => change().then(() => ({ success: true })));
-  return changed.success && changed.running !== true ? statusOf(connection, runs) : changed;
+  const changed = await runner.run(called, () => change().then(() => ({ success: true })));
+  return changed.success && changed.running !== true ? statusOf(connection, runner) : changed;
 }
 
 /** An exec by its id, or by the key of its call. @throws RlmError `cancelled` if the call had not begun one when the server was killed */

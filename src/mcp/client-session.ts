@@ -4,12 +4,12 @@ import { errorName } from "../platform/errors.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Calls, CallsParts } from "./calls.ts";
 import type { AskedSession, ConnectionParts } from "./connection.ts";
-import type { Leaving } from "./shutdown.ts";
+import type { Shutdown } from "./shutdown.ts";
 
 /** Parts of a server. */
 export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limits"> {
   readonly version: string;
-  readonly leaving: Leaving;
+  readonly shutdown: Shutdown;
   /** Default: that of the system. */
   readonly clock?: Clock;
   /** Takes one line for people, without contents. */
@@ -37,9 +37,9 @@ export function openClientSession(
   asked: AskedSession,
   rootsOf: (server: Server) => ReturnType<ConnectionParts["askRoots"]> = async () => null,
 ): ClientSession {
-  const { source, tools, limits, leaving, clock = systemClock } = parts;
+  const { source, tools, limits, shutdown, clock = systemClock } = parts;
   const leave = new AbortController();
-  const left = joinSignals(leaving.suspend, leave.signal);
+  const left = joinSignals(shutdown.suspend, leave.signal);
   let opened: Promise<Calls> | null = null;
   let current: Calls | null = null;
   return {

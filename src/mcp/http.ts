@@ -88,7 +88,7 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
       outgoing.destroy();
     }
   });
-  parts.leaving.after(async () => {
+  parts.shutdown.after(async () => {
     server.close();
     // A client whose connection broke asks again; one that was told how its call stopped would not.
     server.closeAllConnections();

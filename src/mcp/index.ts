@@ -3,4 +3,4 @@ export { addressOf, type HttpParts, serveHttp } from "./http.ts";
 export { serve } from "./serve.ts";
 export { entrySession } from "./session-name.ts";
 export type { SessionSource } from "./session-source.ts";
-export { openLeaving } from "./shutdown.ts";
+export { openShutdown } from "./shutdown.ts";

@@ -47,7 +47,7 @@ export function openKnownClients(clock: Clock, bounds: ClientBounds) {
   const clients = new Map<string, Known>();
   /** Ids of those that were forgotten. */
   const gone = new Set<string>();
-  const isFree = ({ client, open }: Known) => open === 0 && client.session.current()?.runs.current() == null;
+  const isFree = ({ client, open }: Known) => open === 0 && client.session.current()?.runner.current() == null;
 
   /** Forgets a client. The next one may then have its session. */
   async function end(id: string): Promise<void> {

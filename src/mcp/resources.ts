@@ -10,7 +10,7 @@ const RESOURCE_BYTES = 1_000_000;
 const EXECS_LISTED = 200;
 
 /** The text of a resource; null if there is none at this address. @throws RlmError */
-export async function readResource(uri: string, { connection, runs }: Calls): Promise<string | null> {
+export async function readResource(uri: string, { connection, runner }: Calls): Promise<string | null> {
   const [, exec_id] = EXEC.exec(uri) ?? [];
   if (exec_id !== undefined) {
     const { answer } = await answerOfExec(connection, exec_id);
@@ -19,7 +19,7 @@ export async function readResource(uri: string, { connection, runs }: Calls): Pr
     );
   }
   if (uri !== SESSION_RESOURCE.uri) return null;
-  const status = await statusOf(connection, runs);
+  const status = await statusOf(connection, runner);
   const { execs, checkpoints } = await describeSession(await connection.store(), status.session_id);
   const listed = execs.slice(-EXECS_LISTED).toReversed();
   return jsonText({

@@ -18,7 +18,7 @@ import { CALL_KEY } from "./call-key.ts";
 import type { Calls } from "./calls.ts";
 import { type ClientSession, openClientSession, type ServerParts } from "./client-session.ts";
 import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
-import type { Leaving } from "./shutdown.ts";
+import type { Shutdown } from "./shutdown.ts";
 
 /**
  * Serves MCP until the client goes away, in both eras of the protocol. What is listed is answered at once; what works
@@ -27,9 +27,9 @@ import type { Leaving } from "./shutdown.ts";
  * @param parts with the transport; default: stdin and stdout of the process
  */
 export function serve(parts: ServerParts & { readonly transport?: Transport }): void {
-  const { leaving, note, transport = stdioTransport() } = parts;
+  const { shutdown, note, transport = stdioTransport() } = parts;
   const session = openClientSession(parts, {}, clientRoots);
-  leaving.after(session.end);
+  shutdown.after(session.end);
   serveStdio(
     ({ era }) => {
       const server = serverFor(parts, session);
@@ -42,7 +42,7 @@ export function serve(parts: ServerParts & { readonly transport?: Transport }): 
     },
     { transport, onerror: (error) => note(`a message could not be read or sent (${error.name})`) },
   );
-  endBefore(transport, leaving);
+  endBefore(transport, shutdown);
 }
 
 /**
@@ -81,10 +81,10 @@ const INSTRUCTIONS =
  * The SDK aborts requests when the connection closes, just as when the client cancels them. What runs must have been
  * suspended by then: it would be recorded as cancelled.
  */
-function endBefore(transport: Transport, leaving: Leaving): void {
+function endBefore(transport: Transport, shutdown: Shutdown): void {
   const { onclose } = transport;
   transport.onclose = () => {
-    leaving.leave();
+    shutdown.leave();
     onclose?.();
   };
 }

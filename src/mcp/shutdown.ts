@@ -1,5 +1,5 @@
 /** The end of the server. What runs stops where it is, and a later process finishes it. */
-export interface Leaving {
+export interface Shutdown {
   /** Aborted first of all when the client goes away or the system asks the process to end. */
   readonly suspend: AbortSignal;
   /** Ends the process: waits a little for what is written, then exits with code 0. */
@@ -9,7 +9,7 @@ export interface Leaving {
 }
 
 /** Parts that a test replaces. */
-export interface LeavingParts {
+export interface ShutdownParts {
   exit(code: number): void;
   on(signal: NodeJS.Signals, handle: () => void): void;
 }
@@ -20,7 +20,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const LEAVE_MS = 300;
 
 /** Listens for signals from now on: before the client's end is told to requests, `suspend` must have been aborted. */
-export function openLeaving(parts: LeavingParts): Leaving {
+export function openShutdown(parts: ShutdownParts): Shutdown {
   const suspend = new AbortController();
   const closing: (() => Promise<void>)[] = [];
   /** Ends the process: waits a little for what is written, then exits with code 0. */

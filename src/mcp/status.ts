@@ -3,13 +3,13 @@ import { toldSkips } from "../context/index.ts";
 import { describeSession } from "../history/index.ts";
 import { coverageSentence, type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
 import { changedSentence, unfinishedOf } from "../tools/index.ts";
-import type { Runs } from "./call-runner.ts";
+import type { CallRunner } from "./call-runner.ts";
 import type { Connection } from "./connection.ts";
 
 /** Tells what rlm_status answers. */
-export async function statusOf(connection: Connection, runs: Runs) {
+export async function statusOf(connection: Connection, runner: CallRunner) {
   const session = await connection.look();
-  const running = runs.current();
+  const running = runner.current();
   const { rows, damaged } = await connection.ofFolder();
   const { coverage } = await describeSession(await connection.store(), session.id, { partly: true });
   const passedOver = damaged.map(

@@ -1,4 +1,4 @@
-import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp, TOKEN_VARIABLE } from "../../mcp/index.ts";
+import { type HttpParts, openShutdown, type SessionSource, serve, serveHttp, TOKEN_VARIABLE } from "../../mcp/index.ts";
 import { keyPath, userHome } from "../../platform/home.ts";
 import { newToken } from "../../platform/loopback.ts";
 import { version } from "../../platform/version.ts";
@@ -29,7 +29,7 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
   const note = (line: string) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`);
   const token = own.http ? chosenToken(note) : null;
   // Before the transport listens: what runs must be suspended before the client's end is told to its requests.
-  const leaving = openLeaving({
+  const shutdown = openShutdown({
     exit: (code) => process.exit(code),
     on: (signal, handle) => void process.on(signal, handle),
   });
@@ -41,7 +41,7 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     source: sessionSource(args, host),
     tools,
     limits: { answerMs: msOf(own, ANSWER_MS), answerMsWithProgress: msOf(own, ANSWER_MS_WITH_PROGRESS), answerBytes },
-    leaving,
+    shutdown,
     note,
   };
   if (token === null) serve(parts);

@@ -42,8 +42,8 @@ export function fates<M extends PiMessage>(
     if (standsFor || key === null) return raw;
     const n = (call && numbers.get(call)) ?? count(key);
     if (outside.isFolded(key, n)) return { ...raw, is: "folded" };
-    const marks = outside.marks(key, n);
-    const stub = marks.length > 0 ? stubbed(message, marks, { key, call, ids }) : null;
+    const bounds = outside.stubBounds(key, n);
+    const stub = bounds.length > 0 ? stubbed(message, bounds, { key, call, ids }) : null;
     if (!stub) return raw;
     made.set(stub, [key]);
     return { ...raw, is: "stub", sent: stub };

@@ -1,10 +1,10 @@
 import type { Epoch } from "../events.ts";
 import { nextMessages, readOutside } from "./branch.ts";
-import type { Situation } from "./branch-state.ts";
+import type { BranchState } from "./branch-state.ts";
 import { type CompactionWish, lastCompaction, type PiAnswer } from "./compaction.ts";
 import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
-import { outlook, triggerOf } from "./next-request.ts";
+import { nextRequest, triggerOf } from "./next-request.ts";
 import type { Overview } from "./overview.ts";
 import { overviewOf } from "./overview.ts";
 import { rawSize } from "./size.ts";
@@ -61,7 +61,7 @@ export interface NextSize {
 /** Pi's `ctx.compact`. */
 export type Compact = (options: { onComplete(): void; onError(error: Error): void }) => void;
 
-export interface AskedParts extends Pick<Situation, "branch" | "baseOf" | "rules" | "room" | "window" | "keeps"> {
+export interface AskedParts extends Pick<BranchState, "branch" | "baseOf" | "rules" | "room" | "window" | "keeps"> {
   readonly ids: ObjectIds;
   /** Writes one of our entries. */
   write(data: object): void;
@@ -79,7 +79,7 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
     const messages = nextMessages(entries);
     const outside = readOutside(entries);
     const parts = { messages, branch: entries, outside, base: baseOf(messages), ids };
-    const { objects, size } = outlook({ ...parts, rules: null });
+    const { objects, size } = nextRequest({ ...parts, rules: null });
     return { parts, objects, tokens: size.tokens, outside, raw: rawSize(parts).tokens };
   }
 
@@ -104,7 +104,7 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       if (!held) return { is: "no_model" };
       const { parts, outside } = next();
       if (outside.entries.isOff) return { is: "off" };
-      const { entries, objects } = outlook({ ...parts, rules: { ...held, isAsked: true } });
+      const { entries, objects } = nextRequest({ ...parts, rules: { ...held, isAsked: true } });
       for (const entry of entries) write(entry);
       const epoch = epochOf(entries, objects);
       if (epoch) wrote(epoch);

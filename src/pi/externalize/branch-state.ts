@@ -7,7 +7,7 @@ import { tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
 import type { Rules } from "./next-request.ts";
 
-export interface Situation {
+export interface BranchState {
   branch(): readonly BranchEntry[];
   seen(): Seen;
   /** @throws RlmError `invalid_config` */
@@ -36,7 +36,7 @@ export interface Seen {
 /** The user's settings of what goes outside, with their defaults. */
 export type OutsideSettings = PiSettings & typeof PI_DEFAULTS;
 
-export interface SituationParts {
+export interface BranchStateParts {
   context(): PiContext;
   readonly actions: Pick<PiActions, "getActiveTools" | "getAllTools" | "appendEntry">;
   /** Settings in force. @throws RlmError `invalid_config` */
@@ -49,7 +49,7 @@ export interface SituationParts {
 const RESERVE = 16_384;
 
 /** The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the session. */
-export function openSituation({ context, actions, settings, reserve }: SituationParts): Situation {
+export function openBranchState({ context, actions, settings, reserve }: BranchStateParts): BranchState {
   let known: PiSettings | undefined;
   /** By Pi's settings, for each model. */
   const reserves = new Map<string, number>();
@@ -106,7 +106,7 @@ function rulesOf(settings: OutsideSettings, model: PiContext["model"], reserve: 
 function baseTokens(
   messages: readonly PiMessage[],
   context: Pick<PiContext, "getSystemPrompt">,
-  actions: Pick<SituationParts["actions"], "getActiveTools" | "getAllTools">,
+  actions: Pick<BranchStateParts["actions"], "getActiveTools" | "getAllTools">,
 ): number {
   if (messages.some(({ role }) => role === "system")) return 0;
   const active = actions.getActiveTools();

@@ -4,13 +4,13 @@ import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
 import { isResultKey, isTimed, keyOf, resultKey } from "./keys.ts";
 import { callsOf, messageOf, type PiMessage } from "./message.ts";
-import { type Cover, type Mark, marksBy } from "./stub-bounds.ts";
+import { type Cover, type StubBounds, stubBoundsBy } from "./stub-bounds.ts";
 
 /** The state of a branch's messages. Messages with equal keys are told apart by their order, from 0. */
 export interface Outside {
   readonly entries: OutsideEntries;
-  /** The marks of a message that may make a stub of it, in the order of their entries. */
-  marks(key: string, n: number): readonly Mark[];
+  /** The bounds within which a message becomes a stub, in the order of their entries. */
+  stubBounds(key: string, n: number): readonly StubBounds[];
   isFolded(key: string, n: number): boolean;
   /** The entry of the newest fold; null if nothing is folded. */
   readonly fold: EpochEntry | null;
@@ -32,13 +32,13 @@ export function readOutside(branch: readonly BranchEntry[]): Outside {
 function outsideOf(places: Places, entries: OutsideEntries): Outside {
   const { of, kept, compacted, answer } = places;
   const covers = coversOf(places, entries);
-  const marks = marksBy(covers);
+  const stubBounds = stubBoundsBy(covers);
   const folding = covers.findLast(({ folded }) => folded >= 0);
   return {
     entries,
-    marks(key, n) {
+    stubBounds(key, n) {
       const at = of.get(key)?.[n];
-      return at === undefined ? [] : marks(key, n, at);
+      return at === undefined ? [] : stubBounds(key, n, at);
     },
     isFolded: (key, n) => (of.get(key)?.[n] ?? Number.POSITIVE_INFINITY) <= (folding?.folded ?? -1),
     fold: folding?.epoch ?? null,

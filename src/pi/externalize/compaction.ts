@@ -7,7 +7,7 @@ import type { OutsideSettings } from "./branch-state.ts";
 import { farewell, type ListBounds, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn } from "./keys.ts";
 import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
-import { isOtherModel, type OutlookParts, outlook, type Rules } from "./next-request.ts";
+import { isOtherModel, type NextRequestParts, nextRequest, type Rules } from "./next-request.ts";
 import { estimate } from "./size.ts";
 
 /** Pi's facts about a compaction that it is about to make. */
@@ -48,7 +48,7 @@ export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompac
  */
 export function answerTo(
   wish: CompactionWish,
-  parts: OutlookParts<PiMessage> & { readonly rules: Rules },
+  parts: NextRequestParts<PiMessage> & { readonly rules: Rules },
   { externalize, compaction: compacts }: Pick<OutsideSettings, "externalize" | "compaction">,
   tell: (text: string) => void,
 ): PiAnswer {
@@ -56,14 +56,14 @@ export function answerTo(
   const reason = reasonOf(wish, branch, rules);
   const { window, reserve } = rules;
   if (reason === "manual") {
-    const { ratio } = outlook({ ...parts, rules: null }).size;
+    const { ratio } = nextRequest({ ...parts, rules: null }).size;
     if (wish.summaries.every((summary) => summaryTokens(summary, ratio) <= window)) return {};
     const compaction = ourCompaction(wish, branch, ids, rules);
     tell("RLM: the conversation is too large for a model to summarize; its objects are listed");
     return { compaction };
   }
   // An epoch that the settings forbid makes no room.
-  const next = () => outlook({ ...parts, rules: externalize ? rules : null });
+  const next = () => nextRequest({ ...parts, rules: externalize ? rules : null });
   if (reason === "threshold" && next().size.tokens < window - reserve) return { cancel: true };
   return compacts === "pi" ? {} : { compaction: ourCompaction(wish, branch, ids, rules) };
 }

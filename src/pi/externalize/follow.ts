@@ -5,17 +5,17 @@ import { applyOutside } from "./apply.ts";
 import type { Asked } from "./asked.ts";
 import { epochOf, openAsked } from "./asked.ts";
 import { nextMessages } from "./branch.ts";
-import { openSituation, type Seen, type Situation, type SituationParts } from "./branch-state.ts";
+import { type BranchState, type BranchStateParts, openBranchState, type Seen } from "./branch-state.ts";
 import { answerTo, type CompactionWish, ourCompaction, type PiAnswer } from "./compaction.ts";
 import { findCopies } from "./copies.ts";
 import { OUTSIDE_ENTRY } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
 import { type ObjectIds, rememberedIds } from "./keys.ts";
 import { messagesOf, type PiMessage } from "./message.ts";
-import { outlook } from "./next-request.ts";
+import { nextRequest } from "./next-request.ts";
 import { rawSize } from "./size.ts";
 
-export interface OutsideParts extends SituationParts {
+export interface OutsideParts extends BranchStateParts {
   /** Is told of each epoch that is written. Must not throw. */
   announced(epoch: Epoch): void;
 }
@@ -35,7 +35,7 @@ export interface Outside {
 export function openOutside({ announced, ...parts }: OutsideParts): Outside {
   const { context, actions } = parts;
   const ids = rememberedIds();
-  const now = openSituation(parts);
+  const now = openBranchState(parts);
   /** The parts that failed; they stay undone until Pi starts again. */
   let failed: "nothing" | "planning" | "all" = "nothing";
 
@@ -59,7 +59,7 @@ export function openOutside({ announced, ...parts }: OutsideParts): Outside {
   function planned<M extends PiMessage>(messages: readonly M[], seen: Seen) {
     const rules = now.keeps() ? now.rules() : null;
     if (!rules) return applyOutside(messages, seen.outside, ids);
-    const next = outlook({ ...seen, messages, base: now.baseOf(messages), ids, rules });
+    const next = nextRequest({ ...seen, messages, base: now.baseOf(messages), ids, rules });
     for (const entry of next.entries) write(entry);
     const epoch = epochOf(next.entries, next.objects);
     if (epoch) announced(epoch);
@@ -112,7 +112,7 @@ export function openOutside({ announced, ...parts }: OutsideParts): Outside {
 const UNKNOWN = "RLM: entries of another version of Belay say what is outside the conversation; they are passed over";
 
 /** The answer to a compaction, by the settings and what is outside. */
-function answered(wish: CompactionWish, now: Situation, ids: ObjectIds, tell: (text: string) => void): PiAnswer {
+function answered(wish: CompactionWish, now: BranchState, ids: ObjectIds, tell: (text: string) => void): PiAnswer {
   const seen = now.seen();
   const { entries } = seen.outside;
   const rules = now.rules();

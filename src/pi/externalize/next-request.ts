@@ -7,7 +7,7 @@ import { type Bounds, type Plan, planEpoch, planValve } from "./plan.ts";
 import { estimate, ratioOf, type Size, type SizeParts, sizeOf } from "./size.ts";
 
 /** The facts that decide the next request. */
-export interface OutlookParts<M extends PiMessage> extends SizeParts {
+export interface NextRequestParts<M extends PiMessage> extends SizeParts {
   /** As Pi would send them, with recovered results. */
   readonly messages: readonly M[];
   /** null: nothing more goes out. */
@@ -30,7 +30,7 @@ export interface Rules extends Bounds {
 }
 
 /** The next request. */
-export interface Outlook<M extends PiMessage> extends Pick<State<M>, "sent" | "entries" | "size"> {
+export interface NextRequest<M extends PiMessage> extends Pick<State<M>, "sent" | "entries" | "size"> {
   /** The number of texts that are not in it. */
   readonly objects: number;
 }
@@ -46,19 +46,19 @@ export function triggerOf({ at, to, window, reserve }: Pick<Rules, "at" | "to" |
 }
 
 /** The next request, and the entries to write before it: a pure function. */
-export function outlook<M extends PiMessage>(parts: OutlookParts<M>): Outlook<M> {
+export function nextRequest<M extends PiMessage>(parts: NextRequestParts<M>): NextRequest<M> {
   const { rules } = parts;
   const now = stateOf(parts, parts.outside, []);
-  if (!rules) return outlookOf(now);
+  if (!rules) return requestOf(now);
   const isCold = isOtherModel(parts, rules);
   const trigger = isCold ? (rules.to + LEAST_FREED) * rules.window : triggerOf(rules);
   const valve = VALVE_AT * rules.window;
   const isOver = now.size.tokens > trigger;
-  if (!isOver && !rules.isAsked && now.size.atMost <= valve) return outlookOf(now);
+  if (!isOver && !rules.isAsked && now.size.atMost <= valve) return requestOf(now);
   const cause = rules.isAsked ? "manual" : isCold && now.size.tokens <= triggerOf(rules) ? "model" : "threshold";
   const needed = now.size.atMost > valve || rules.isAsked ? 1 : LEAST_FREED * rules.window;
   const first = afterEpoch(parts, rules, now, { cause, needed });
-  return outlookOf(first.size.atMost > valve ? afterValve(parts, rules, first) : first);
+  return requestOf(first.size.atMost > valve ? afterValve(parts, rules, first) : first);
 }
 
 /** A request, as it is with these entries. */
@@ -72,7 +72,7 @@ interface State<M extends PiMessage> {
 }
 
 function stateOf<M extends PiMessage>(
-  parts: OutlookParts<M>,
+  parts: NextRequestParts<M>,
   outside: Outside,
   entries: readonly EpochEntry[],
   ratio?: number,
@@ -83,13 +83,13 @@ function stateOf<M extends PiMessage>(
   return { entries, outside, fates: all, sent, size: sizeOf(sent, sized, ratio ?? ratioOf(sent, sized)) };
 }
 
-function outlookOf<M extends PiMessage>({ entries, sent, fates, size }: State<M>): Outlook<M> {
+function requestOf<M extends PiMessage>({ entries, sent, fates, size }: State<M>): NextRequest<M> {
   return { entries, sent, size, objects: fates.filter(({ is }) => is !== "raw").length };
 }
 
 /** @param needed tokens that the epoch has to free, or it does not happen */
 function afterEpoch<M extends PiMessage>(
-  parts: OutlookParts<M>,
+  parts: NextRequestParts<M>,
   rules: Rules,
   now: State<M>,
   { cause, needed }: { readonly cause: EpochEntry["cause"]; readonly needed: number },
@@ -103,7 +103,7 @@ function afterEpoch<M extends PiMessage>(
   return freedTokens(now, next) >= needed ? next : now;
 }
 
-function afterValve<M extends PiMessage>(parts: OutlookParts<M>, rules: Rules, now: State<M>) {
+function afterValve<M extends PiMessage>(parts: NextRequestParts<M>, rules: Rules, now: State<M>) {
   const wanted = (now.size.atMost - VALVE_TO * rules.window) / ((now.size.ratio * 4) / 3);
   const plan = planValve({ ...now, ids: parts.ids, bounds: rules }, wanted, PREVIEW_UNITS);
   return plan ? withPlan(parts, rules, now, plan, "valve") : now;
@@ -115,7 +115,7 @@ function freedTokens(before: State<PiMessage>, after: State<PiMessage>): number 
 }
 
 function withPlan<M extends PiMessage>(
-  parts: OutlookParts<M>,
+  parts: NextRequestParts<M>,
   { min, manifest, window }: Rules,
   now: State<M>,
   plan: Plan,
@@ -128,12 +128,12 @@ function withPlan<M extends PiMessage>(
   // What the provider counted is still what it counts an estimated token for.
   const then = stateOf(parts, outside, [], now.size.ratio);
   const after = Math.max(0, Math.round(now.size.tokens - freedTokens(now, then)));
-  const { objects } = outlookOf(then);
+  const { objects } = requestOf(then);
   return { ...then, entries: [...now.entries, ...inParts({ ...bare, after, objects })] };
 }
 
 /** True if the last answer came from another model than the one that is asked next: its cache has nothing of this. */
-export function isOtherModel({ branch }: Pick<OutlookParts<PiMessage>, "branch">, { model }: Rules): boolean {
+export function isOtherModel({ branch }: Pick<NextRequestParts<PiMessage>, "branch">, { model }: Rules): boolean {
   const last = branch.findLast((entry) => messageOf(entry)?.role === "assistant");
   const message = last && messageOf(last);
   if (!message || message.provider === undefined || message.model === undefined) return false;

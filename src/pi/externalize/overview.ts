@@ -43,7 +43,7 @@ export interface SaidObject {
  */
 export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw = false): Overview {
   const read = readOutside(branch);
-  const outside = isRaw ? { ...read, marks: () => [], isFolded: () => false } : read;
+  const outside = isRaw ? { ...read, stubBounds: () => [], isFolded: () => false } : read;
   const { entries, compacted } = outside;
   const kept = branch.findIndex(({ id }) => id !== undefined && id === branch[compacted]?.firstKeptEntryId);
   const said = branch.flatMap((entry, at) => {

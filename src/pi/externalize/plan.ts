@@ -53,12 +53,12 @@ export function planEpoch(parts: PlanParts, wanted: number | null): Plan | null 
  */
 export function planValve({ fates, ids }: PlanParts, wanted: number, preview: number): Plan | null {
   const last = lastAnswer(fates);
-  const marks = [{ min: 0, preview }];
+  const bounds = [{ min: 0, preview }];
   const results = fates
     .slice(last + 1)
     .flatMap(({ message, key, call, is }) => {
       if (message.role !== "toolResult" || key === null || is !== "raw") return [];
-      const stub = stubbed(message, marks, { key, call, ids });
+      const stub = stubbed(message, bounds, { key, call, ids });
       return stub ? [{ key, freed: tokensOf(message) - tokensOf(stub) }] : [];
     })
     .toSorted((a, b) => b.freed - a.freed);

@@ -2,7 +2,7 @@ import { binarySearch } from "../../platform/binary-search.ts";
 import type { EpochEntry } from "./entries.ts";
 
 /** The bounds of an entry within which a message may become a stub. */
-export interface Mark {
+export interface StubBounds {
   /** Tokens that the text must have. */
   readonly min: number;
   /** UTF-16 units that stay of it; null: none. */
@@ -22,10 +22,11 @@ export interface Cover {
 }
 
 /**
- * The marks of the n-th message of a key, which is at this place of the branch, in the order of their entries. A mark that asks for as many tokens as an earlier one makes no stub
- * that the earlier one does not make, and is left out: few entries are looked at for a message, however many there are.
+ * Finds the bounds for the n-th message of a key, which is at this place of the branch, in the order of their
+ * entries. Bounds that ask for as many tokens as earlier ones are left out, since they make no further stub: few
+ * entries are looked at for a message, however many there are.
  */
-export function marksBy(covers: readonly Cover[]) {
+export function stubBoundsBy(covers: readonly Cover[]) {
   // The end of each entry or one before it, and the fewest tokens that each or one behind it asks for.
   const reach = chosenUpTo(
     covers.map(({ end }) => end),
@@ -35,18 +36,18 @@ export function marksBy(covers: readonly Cover[]) {
   const least = chosenUpTo(mins.toReversed(), Math.min).reverse();
   const firstReaching = (at: number) => binarySearch(reach.length, (order) => (reach[order] ?? 0) >= at);
   const results = resultsIn(covers);
-  return (key: string, n: number, at: number): readonly Mark[] => {
+  return (key: string, n: number, at: number): readonly StubBounds[] => {
     const result = results.get(key)?.find((one) => one.n === n);
     const last = result?.order ?? covers.length - 1;
-    const marks: Mark[] = [];
+    const all: StubBounds[] = [];
     let bound = Number.POSITIVE_INFINITY;
     for (let order = firstReaching(at); order <= last && (least[order] ?? bound) < bound; order++) {
       const cover = covers[order];
       if (!cover || at > cover.end || cover.keeps(key, n) || cover.epoch.min >= bound) continue;
       bound = cover.epoch.min;
-      marks.push({ min: bound, preview: null });
+      all.push({ min: bound, preview: null });
     }
-    return result ? [...marks, { min: 0, preview: result.preview }] : marks;
+    return result ? [...all, { min: 0, preview: result.preview }] : all;
   };
 }
 

@@ -1,7 +1,7 @@
 import { isCopyOf, once } from "./copies.ts";
 import { type ObjectIds, objectText, tokensIn } from "./keys.ts";
 import { blocksOf, type Call, type PiMessage } from "./message.ts";
-import type { Mark } from "./stub-bounds.ts";
+import type { StubBounds } from "./stub-bounds.ts";
 
 // The first version of stubs. What it writes stands in requests that providers keep, and must never change: another way of
 // writing gets another `v` in the entries, and this one stays.
@@ -15,11 +15,11 @@ export interface StubParts {
 }
 
 /** The message with a stub instead of its text; null if it stays as it is. */
-export function stubbed<M extends PiMessage>(message: M, marks: readonly Mark[], parts: StubParts): M | null {
+export function stubbed<M extends PiMessage>(message: M, bounds: readonly StubBounds[], parts: StubParts): M | null {
   if (!isStubbable(message)) return null;
   const tokens = tokensIn(ownText(message).length);
-  const mark = marks.find(({ min }) => tokens >= min);
-  const text = mark ? stubText(message, mark.preview, parts.key, parts.call, parts.ids) : null;
+  const fitting = bounds.find(({ min }) => tokens >= min);
+  const text = fitting ? stubText(message, fitting.preview, parts.key, parts.call, parts.ids) : null;
   if (text === null) return null;
   const stub = withText(message, text);
   isCopyOf(stub, oneStub(message, text));
@@ -86,7 +86,7 @@ const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}[\]|]/gu;
 
 /** null if the stub would not be shorter than the text. */
 const stubText = once(
-  (message, preview: Mark["preview"], key: string, call: Call | undefined, ids: ObjectIds): string | null => {
+  (message, preview: StubBounds["preview"], key: string, call: Call | undefined, ids: ObjectIds): string | null => {
     const whole = objectText(message);
     if (whole === null) return null;
     const text = textOfStub(message, whole, preview, { key, call, ids });
@@ -94,7 +94,7 @@ const stubText = once(
   },
 );
 
-function textOfStub(message: PiMessage, whole: string, preview: Mark["preview"], parts: StubParts): string {
+function textOfStub(message: PiMessage, whole: string, preview: StubBounds["preview"], parts: StubParts): string {
   const head = `[RLM externalized: ${objectLine(message, parts)}]`;
   const id = parts.ids.idOf(parts.key, whole);
   const view = `Use rlm_peek("${id}") to view, or rlm_search to find specific content.`;

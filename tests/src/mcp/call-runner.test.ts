@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openRuns } from "../../../src/mcp/call-runner.ts";
+import { openCallRunner } from "../../../src/mcp/call-runner.ts";
 import type { ToolEnvelope } from "../../../src/tools/index.ts";
 import { rlm_exec } from "../../../src/tools/rlm_exec.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";
@@ -22,7 +22,7 @@ function scene() {
   const told: string[] = [];
   const asked: Asked[] = [];
   const waits: { readonly meant: string | null; readonly answer: Promise<ToolEnvelope | null> }[] = [];
-  const runs = openRuns({
+  const runs = openCallRunner({
     clock,
     suspend: left.signal,
     execId: () => current?.id ?? null,

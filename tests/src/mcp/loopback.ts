@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
-import { type HttpParts, openLeaving, serveHttp } from "../../../src/mcp/index.ts";
+import { type HttpParts, openShutdown, serveHttp } from "../../../src/mcp/index.ts";
 import { callerOf, type Era, type PairOptions, type Project, project, projectSource, WHOLE } from "./pair.ts";
 
 export const TOKEN = "a-token-of-sixteen";
@@ -27,19 +27,19 @@ export async function served(
   { of = project(), token = TOKEN, answers }: ServedOptions = {},
 ) {
   const gone = Promise.withResolvers<number>();
-  const leaving = openLeaving({ exit: gone.resolve, on() {} });
+  const shutdown = openShutdown({ exit: gone.resolve, on() {} });
   const notes: string[] = [];
   const parts = {
     version: "1.2.3",
     source: projectSource(of, answers ? { answers } : {}),
     tools: "core",
     limits: WHOLE,
-    leaving,
+    shutdown,
     clock,
   } as const;
   const url = await serveHttp({ ...parts, port: 0, token, bounds, note: (line) => void notes.push(line) });
   const leave = async () => {
-    leaving.leave();
+    shutdown.leave();
     return gone.promise;
   };
   onTestFinished(async () => void (await leave()));

@@ -2,7 +2,7 @@ import { Client, type ClientOptions, InMemoryTransport } from "@modelcontextprot
 import { onTestFinished } from "vitest";
 import type { Clock } from "../../../runtime/index.ts";
 import type { AnswerLimits } from "../../../src/mcp/calls.ts";
-import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
+import { openShutdown, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { type SessionRow, shareStore } from "../../../src/store/index.ts";
@@ -80,11 +80,11 @@ export async function openPair(of: Project, options: PairOptions = {}) {
   const { era = "legacy", tools = "core", limits } = options;
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const gone = Promise.withResolvers<number>();
-  const leaving = openLeaving({ exit: gone.resolve, on() {} });
+  const shutdown = openShutdown({ exit: gone.resolve, on() {} });
   const notes: string[] = [];
   serve({
     ...{ version: "1.2.3", source: { ...projectSource(of, options), ...options.source }, tools },
-    ...{ limits: { ...WHOLE, ...limits }, leaving },
+    ...{ limits: { ...WHOLE, ...limits }, shutdown },
     ...(options.clock ? { clock: options.clock } : {}),
     transport: theirs,
     note: (line) => void notes.push(line),

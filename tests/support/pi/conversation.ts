@@ -5,7 +5,7 @@ import { findCopies } from "../../../src/pi/externalize/copies.ts";
 import { OUTSIDE_ENTRY } from "../../../src/pi/externalize/entries.ts";
 import { type ObjectIds, rememberedIds } from "../../../src/pi/externalize/keys.ts";
 import { callsOf, messagesOf, type PiMessage } from "../../../src/pi/externalize/message.ts";
-import { type Outlook, outlook, type Rules } from "../../../src/pi/externalize/next-request.ts";
+import { type NextRequest, nextRequest, type Rules } from "../../../src/pi/externalize/next-request.ts";
 import { overviewOf } from "../../../src/pi/externalize/overview.ts";
 import { NO_STATE } from "../../../src/pi/runs/board.ts";
 
@@ -27,7 +27,7 @@ export interface Talk {
   answer(...content: object[]): PiMessage;
   result(id: string, text: string, toolName?: string): PiMessage;
   /** The next request; what it wants written stands on the branch afterwards. */
-  request(): Outlook<PiMessage>;
+  request(): NextRequest<PiMessage>;
   /** The messages that Pi has for the next request. */
   messages(): readonly PiMessage[];
 }
@@ -62,7 +62,7 @@ export function talk(rules: Partial<Rules> = {}): Talk {
       const messages = self.messages();
       findCopies(messages, messagesOf(branch));
       const outside = readOutside(branch);
-      const next = outlook({ messages, branch, outside, base: 100, ids, rules: self.rules });
+      const next = nextRequest({ messages, branch, outside, base: 100, ids, rules: self.rules });
       for (const data of next.entries) {
         branch.push({ type: "custom", customType: OUTSIDE_ENTRY, data, id: `e${branch.length}` });
       }
@@ -79,7 +79,7 @@ export function filler(name: string, chars: number): string {
 }
 
 /** Turns of a prompt, a read and an answer; answers what each request was. */
-export function readTurns(self: Talk, turns: number, chars = 3000, from = 0): readonly Outlook<PiMessage>[] {
+export function readTurns(self: Talk, turns: number, chars = 3000, from = 0): readonly NextRequest<PiMessage>[] {
   return Array.from({ length: turns }, (_, n) => {
     const id = `call_${from + n}`;
     self.user(`What is in ${id}?`);

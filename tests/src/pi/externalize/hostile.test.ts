@@ -211,8 +211,8 @@ test("an epoch of thousands of entries costs what they hold, and keeps the texts
     forge(self, { ...FACTS, epoch: 1, objects: 1, through, keep: [...others, keys[n % keys.length]] });
   }
   const outside = readOutside(self.branch);
-  expect(keys.map((key) => outside.marks(String(key), 0))).toEqual(keys.map(() => []));
-  expect(outside.marks(String(through), 0)).toEqual([{ min: 1, preview: null }]);
+  expect(keys.map((key) => outside.stubBounds(String(key), 0))).toEqual(keys.map(() => []));
+  expect(outside.stubBounds(String(through), 0)).toEqual([{ min: 1, preview: null }]);
 });
 
 test("a call whose arguments are nested more deeply than can be compared goes on with its conversation", () => {
