@@ -1,11 +1,23 @@
 import type { Clock } from "../../runtime/index.ts";
+import { amount, elapsed, priced, size } from "../platform/figures.ts";
 import { aborted, joinSignals } from "../platform/signals.ts";
+import { inLine } from "../platform/visible.ts";
 import { type SessionEvent, waitText } from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
-import type { Tally } from "./progress.ts";
 
-/** The running exec, as far as others may know. `turn` is that of an ask, and absent for other execs. */
-export type RunningState = ReturnType<RunningCall["state"]>;
+/** The running exec as answers tell of it. */
+export interface RunningState {
+  /** `null` before the exec has begun. */
+  readonly exec_id: string | null;
+  readonly tool: string;
+  /** Wall time, ms. */
+  readonly elapsed_ms: number;
+  /** The turn of an ask; absent for other execs. */
+  readonly turn?: number;
+  /** Sub-calls that were answered. */
+  readonly done: number;
+  readonly tokens: number;
+}
 
 /** The facts of its server that a run needs. */
 export interface CallParts {
@@ -38,7 +50,7 @@ export interface RunningCall {
   detach(): void;
   progress(event: SessionEvent): void;
   tally(): Tally;
-  state(): { done: number; tokens: number; turn?: number; exec_id: string | null; tool: string; elapsed_ms: number };
+  state(): RunningState;
 }
 
 /** The time that a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
@@ -125,3 +137,65 @@ export function beginCall(
     },
   };
 }
+
+/** The state of a running call. */
+export interface Tally {
+  /** The tool. */
+  readonly name: string;
+  /** Wall time, ms. */
+  readonly elapsed_ms: number;
+  /** The turn of an ask. */
+  readonly turn: Extract<SessionEvent, { kind: "turn" }> | null;
+  /** Sub-calls of the cell that runs. */
+  readonly calls: Extract<SessionEvent, { kind: "calls" }> | null;
+  readonly load: Extract<SessionEvent, { kind: "load" }> | null;
+  readonly notice: string | null;
+}
+
+/** `turn 3 of 20 · 7 of 9 sub-calls · 18,412 tokens · $0.03`, at most 200 characters. */
+export function progressMessage({ name, elapsed_ms, turn, calls: counted, load, notice }: Tally): string {
+  const calls = counted && counted.done + counted.running > 0 ? counted : null;
+  const spent = turn ?? calls;
+  const parts = [
+    ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
+    ...(calls ? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`] : []),
+    ...(spent ? [amount(spent.tokens, "token"), ...priced(spent.cost_usd)] : []),
+    ...(load && !calls ? [`${amount(load.files, "file")}`, size(load.bytes)] : []),
+    ...(notice === null ? [] : [inLine(notice)]),
+  ];
+  const line = parts.length > 0 ? parts.join(" · ") : `${name} runs, ${elapsed(elapsed_ms)}`;
+  return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("");
+}
+
+const MESSAGE_CHARACTERS = 200;
+
+/**
+ * Notifications of one call: at most one a second, and one at least every ten seconds.
+ *
+ * @param send gets the number of the notification, from 1
+ */
+export function openProgressNotes(clock: Clock, send: (progress: number) => void) {
+  let sentAt = clock.monotonic();
+  let count = 0;
+  let isSoon = false;
+  let callOff = clock.after(LONGEST_MS, note);
+  function note(): void {
+    sentAt = clock.monotonic();
+    isSoon = false;
+    callOff = clock.after(LONGEST_MS, note);
+    send(++count);
+  }
+  return {
+    /** Something has happened. */
+    tell(): void {
+      if (isSoon) return;
+      isSoon = true;
+      callOff();
+      callOff = clock.after(Math.max(0, sentAt + SHORTEST_MS - clock.monotonic()), note);
+    },
+    [Symbol.dispose]: () => callOff(),
+  };
+}
+
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 10_000;

@@ -14,10 +14,10 @@ import {
   type ToolSet,
 } from "../tools/index.ts";
 import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
-import { OF_CALL } from "./call-key.ts";
+import { openProgressNotes, progressMessage } from "./call.ts";
 import { type Called, type CallRunner, openCallRunner } from "./call-runner.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
-import { openProgressNotes, progressMessage } from "./progress.ts";
+import { OF_CALL } from "./protocol.ts";
 import { answerOfExec, statusOf } from "./status.ts";
 
 /** A request of the client. */

@@ -8,9 +8,8 @@ import { parseJson } from "../platform/json.ts";
 import { bears, foreignHeader, listenOnLoopback } from "../platform/loopback.ts";
 import { isName } from "../session/session-name.ts";
 import { openClients } from "./http-clients.ts";
-import { refusalsOf } from "./malformed.ts";
+import { refusal, refusalsOf } from "./messages.ts";
 import type { OwnClientParts } from "./own-client.ts";
-import { refusal } from "./refusal.ts";
 
 export interface HttpParts extends OwnClientParts {
   /** 0: a free one. */

@@ -1,18 +1,38 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { hash, randomUUID } from "node:crypto";
 import {
+  type EventStore,
   INTERNAL_ERROR,
+  type JSONRPCMessage,
   WebStandardStreamableHTTPServerTransport as SessionTransport,
 } from "@modelcontextprotocol/server";
 import * as v from "valibot";
 import { LIMITS } from "../../runtime/index.ts";
 import { isRecord } from "../platform/json.ts";
 import { sealed, unsealed } from "../platform/sealed.ts";
-import { CALL_KEY, OF_CALL } from "./call-key.ts";
-import { openClientSession, type ServerParts } from "./client-session.ts";
-import type { Asked, Client } from "./known-clients.ts";
-import { refusal } from "./refusal.ts";
-import { type Due, openReplay, type ReplayBounds, RequestIdSchema } from "./replay.ts";
+import { type ClientSession, openClientSession, type ServerParts } from "./client-session.ts";
+import { refusal } from "./messages.ts";
+import { CALL_KEY, OF_CALL } from "./protocol.ts";
 import { serverFor } from "./serve.ts";
+
+/** A request with a token. */
+export interface Asked {
+  /** It is without its body. */
+  readonly request: Request;
+  /** Its body, parsed; undefined if it has none. */
+  readonly body: unknown;
+  /** Aborted when the connection is done with the request; the signal of a request may be collected before. */
+  readonly gone: AbortSignal;
+  /** The session that the address names; null: the one of the folder. */
+  readonly name: string | null;
+}
+
+/** Those who ask and have a session of Belay's. */
+export interface Client {
+  readonly session: ClientSession;
+  answer(asked: Asked): Promise<Response>;
+  close(): Promise<void>;
+}
 
 /** Parts of a server that knows its clients again after a restart. */
 export interface OwnClientParts extends ServerParts {
@@ -116,6 +136,11 @@ function posted(headers: Headers): Request {
   return new Request("http://127.0.0.1", { method: "POST", headers });
 }
 
+const ID_UNITS = 100;
+
+/** The id of a request, as far as ids of events repeat it. */
+const RequestIdSchema = v.union([v.pipe(v.string(), v.maxLength(ID_UNITS)), v.number()]);
+
 const RequestSchema = v.looseObject({
   id: RequestIdSchema,
   method: v.string(),
@@ -153,4 +178,102 @@ async function askedAgain(
   const params = { name: "rlm_wait", arguments: { exec_id: `${OF_CALL}${key}` }, _meta };
   const body = { jsonrpc: "2.0", id, method: "tools/call", params };
   return transport.handleRequest(posted(new Headers(headers)), { parsedBody: body });
+}
+
+/** A request whose answer is due on a stream. */
+const DueSchema = v.object({
+  id: RequestIdSchema,
+  /** The key of a call of a tool, by which its exec is found after a restart; null: it is another request. */
+  key: v.nullable(v.string()),
+  /** The client is told of progress by this token; null: it is not. */
+  progress: v.nullable(RequestIdSchema),
+});
+
+type Due = v.InferOutput<typeof DueSchema>;
+
+/** The id of an event: a place in a stream. If several requests are answered there, none is due. */
+const PlaceSchema = v.object({
+  stream: v.string(),
+  at: v.number(),
+  due: v.nullable(DueSchema),
+  /** True for the answer, after which nothing comes. */
+  isAnswer: v.boolean(),
+});
+type Place = v.InferOutput<typeof PlaceSchema>;
+
+interface Kept extends Place {
+  readonly id: string;
+  readonly message: JSONRPCMessage;
+  readonly bytes: number;
+}
+
+/** Bounds of what is kept of one client. */
+export interface ReplayBounds {
+  readonly events: number;
+  readonly eventBytes: number;
+}
+
+interface ReplayParts extends ReplayBounds {
+  /** Signs ids of events. */
+  readonly token: string;
+  /** Names the client whose events they are. */
+  of(): string;
+}
+
+/**
+ * Keeps the last events of a client's streams, so that a client whose connection broke gets what it missed. An id says what is due on
+ * its stream, so that a later process knows it too.
+ */
+function openReplay({ token, of, events, eventBytes }: ReplayParts) {
+  const answered = new AsyncLocalStorage<Due | null>();
+  let kept: readonly Kept[] = [];
+  let count = 0;
+
+  function placeOf(id: string): Place | null {
+    const { success, output } = v.safeParse(PlaceSchema, unsealed(token, of(), id));
+    return success ? output : null;
+  }
+
+  const store: EventStore = {
+    async storeEvent(stream, message) {
+      const due = answered.getStore() ?? null;
+      const place = {
+        stream,
+        at: ++count,
+        due,
+        isAnswer: due !== null && !("method" in message) && "jsonrpc" in message,
+      };
+      const id = sealed(token, of(), place);
+      kept = newest([...kept, { ...place, id, message, bytes: Buffer.byteLength(JSON.stringify(message)) }]);
+      return id;
+    },
+    getStreamIdForEventId: async (id) => placeOf(id)?.stream,
+    async replayEventsAfter(last, { send }) {
+      const place = placeOf(last);
+      for (const { id, stream, at, message } of kept) {
+        // A stream begins with an event that has an id alone.
+        if (stream === place?.stream && at > place.at && "jsonrpc" in message) await send(id, message);
+      }
+      return place?.stream ?? "";
+    },
+  };
+
+  /** The last events, within the bounds. */
+  function newest(all: readonly Kept[]): readonly Kept[] {
+    let bytes = 0;
+    const dropped = all.findLastIndex((event, index) => {
+      bytes += event.bytes;
+      return bytes > eventBytes || index < all.length - events;
+    });
+    return all.slice(dropped + 1);
+  }
+
+  return {
+    store,
+    placeOf,
+    /** True if this process has the event or what follows it: the oldest are dropped first. */
+    has: ({ stream, at }: Place): boolean => kept.some((event) => event.stream === stream && event.at >= at),
+    /** Handles a request: what is sent until it is answered is due to it. */
+    answering: <T>(due: Due | null, handle: () => T): T => answered.run(due, handle),
+  };
 }

@@ -13,11 +13,10 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { whenAborted } from "../platform/signals.ts";
-import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
-import { CALL_KEY } from "./call-key.ts";
 import type { Calls } from "./calls.ts";
 import { type ClientSession, openClientSession, type ServerParts } from "./client-session.ts";
-import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
+import { boundedLines, LINE_BYTES } from "./messages.ts";
+import { CALL_KEY, EXEC_TEMPLATE, SESSION_RESOURCE } from "./protocol.ts";
 import type { Shutdown } from "./shutdown.ts";
 
 /**
@@ -142,7 +141,7 @@ function serveResources(server: Server, calls: () => Promise<Calls>): void {
   server.setRequestHandler("resources/list", () => ({ resources: [SESSION_RESOURCE] }));
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [EXEC_TEMPLATE] }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
-    const { readResource } = await import("./resources.ts");
+    const { readResource } = await import("./status.ts");
     const text = await readResource(uri, await calls()).catch((error: unknown) => {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, messageOf(error));
     });

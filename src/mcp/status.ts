@@ -1,10 +1,12 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
 import { toldSkips } from "../context/index.ts";
 import { describeSession } from "../history/index.ts";
+import { jsonText } from "../platform/visible.ts";
 import { coverageSentence, type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
-import { changedSentence, unfinishedOf } from "../tools/index.ts";
+import { changedSentence, fitted, unfinishedOf } from "../tools/index.ts";
 import type { CallRunner } from "./call-runner.ts";
 import type { Connection } from "./connection.ts";
+import { SESSION_RESOURCE } from "./protocol.ts";
 
 /** Tells what rlm_status answers. */
 export async function statusOf(connection: Connection, runner: CallRunner) {
@@ -59,5 +61,34 @@ export async function answerOfExec(connection: Connection, exec_id: string | nul
     exec_id === null ? "nothing has been run in this session yet" : `there is no exec ${exec_id} that is over`;
   throw new RlmError("invalid_argument", missing, {
     suggestion: exec_id === null ? `Load a context: ${remedy("load")}.` : "Leave exec_id out to get the newest.",
+  });
+}
+
+const EXEC = /^belay:\/\/exec\/([0-9A-Za-z]+)$/;
+const RESOURCE_BYTES = 1_000_000;
+const EXECS_LISTED = 200;
+
+/** The text of a resource; null if there is none at this address. @throws RlmError */
+export async function readResource(
+  uri: string,
+  { connection, runner }: { readonly connection: Connection; readonly runner: CallRunner },
+): Promise<string | null> {
+  const [, exec_id] = EXEC.exec(uri) ?? [];
+  if (exec_id !== undefined) {
+    const { answer } = await answerOfExec(connection, exec_id);
+    return jsonText(
+      fitted(answer, "The rest of it is in the store: the user has it with `belay show`.", RESOURCE_BYTES),
+    );
+  }
+  if (uri !== SESSION_RESOURCE.uri) return null;
+  const status = await statusOf(connection, runner);
+  const { execs, checkpoints } = await describeSession(await connection.store(), status.session_id);
+  const listed = execs.slice(-EXECS_LISTED).toReversed();
+  return jsonText({
+    ...status,
+    checkpoints: checkpoints.length,
+    execs: listed.map(({ exec_id, number, kind, input, status, error_code, time_ms, tokens, cost_usd, calls }) => {
+      return { exec_id, number, kind, input, status, error_code, time_ms, tokens, cost_usd, sub_calls: calls.length };
+    }),
   });
 }

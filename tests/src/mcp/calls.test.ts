@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { folderSession } from "../../../src/mcp/session-name.ts";
+import { folderSession } from "../../../src/mcp/session-source.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/index.ts";
 import { heldClock } from "../../support/held-clock.ts";

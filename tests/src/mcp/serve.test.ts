@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { openFree } from "../../../src/mcp/connection.ts";
-import { folderSession } from "../../../src/mcp/session-name.ts";
+import { folderSession } from "../../../src/mcp/session-source.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { ERAS, openPair, project } from "./pair.ts";
 

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../../runtime/index.ts";
 import { REMEDIES } from "../../../runtime/remedies.ts";
 import { answerOf, pageOf, shownBy } from "../../../src/mcp/answer.ts";
+import { openProgressNotes, progressMessage } from "../../../src/mcp/call.ts";
 import { configFor } from "../../../src/mcp/clients.ts";
 import { listedTools } from "../../../src/mcp/listed-tools.ts";
-import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
-import { namesOf } from "../../../src/mcp/session-name.ts";
+import { namesOf } from "../../../src/mcp/session-source.ts";
 import { failure, isFailureCode } from "../../../src/models/failure.ts";
 import { noModelCure, refusalOf } from "../../../src/models/models.ts";
 import { checkSessionName } from "../../../src/session/session-name.ts";
@@ -196,7 +196,7 @@ test("no cure has a client's model type a command: those are for its user", () =
       if (TYPED.test(clause)) expect(clause, suggestion).toMatch(/\buser\b/);
     }
   }
-  const names = ["answer", "calls", "connection", "resources", "running", "status", "http-clients"];
+  const names = ["answer", "calls", "connection", "call-runner", "status", "http-clients"];
   for (const name of names) {
     const lines = readFileSync(new URL(`../../../src/mcp/${name}.ts`, import.meta.url), "utf8").split("\n");
     const strings = lines.filter((line) => /["`]/.test(line) && /\bbelay [a-z]/.test(line));

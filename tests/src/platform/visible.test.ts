@@ -15,7 +15,7 @@ import { showValue } from "../../../src/cli/render/value.ts";
 import { showMemory } from "../../../src/cli/repl/show.ts";
 import { skippedStats } from "../../../src/context/index.ts";
 import { answerOf } from "../../../src/mcp/answer.ts";
-import { progressMessage } from "../../../src/mcp/progress.ts";
+import { progressMessage } from "../../../src/mcp/call.ts";
 import { harmless, oneLine } from "../../../src/pi/view/texts.ts";
 import { displayName } from "../../../src/platform/ids.ts";
 import { escapedJson, inLine, jsonText, visible } from "../../../src/platform/visible.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boundedLines, LINE_BYTES } from "../../../src/mcp/bounded-lines.ts";
+import { boundedLines, LINE_BYTES } from "../../../src/mcp/messages.ts";
 
 /** What comes out of pieces, and what the client is answered. */
 function read(pieces: Iterable<string>) {

@@ -1,3 +1,9 @@
+/** The field of a request's `_meta` with the key of the call. */
+export const CALL_KEY = "belay/idempotencyKey";
+
+/** Before a key, it stands in place of the id of the exec that the call with this key began. */
+export const OF_CALL = "call:";
+
 /** Resources that a client may read beside the answers of tools. Nothing is subscribed. */
 export const SESSION_RESOURCE = {
   uri: "belay://session",
