@@ -2,8 +2,7 @@ import type { Clock } from "../../runtime/index.ts";
 import { whenAborted } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
-import type { Tally } from "./call.ts";
-import { beginCall, type CallParts, type RunningCall, type RunningState } from "./call.ts";
+import { beginCall, type CallParts, type RunningCall, type RunningState, type Tally } from "./call.ts";
 
 /** A call of a tool, as a client made it. */
 export interface Called {

@@ -7,8 +7,7 @@ import { lazy } from "../platform/lazy.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
 import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
-import type { SessionSource } from "./session-source.ts";
-import { folderSession, namesOf, SERVER_PREFIX } from "./session-source.ts";
+import { folderSession, namesOf, SERVER_PREFIX, type SessionSource } from "./session-source.ts";
 
 /** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
 export interface Connection {

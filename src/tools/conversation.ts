@@ -1,5 +1,6 @@
 import { type Json, RlmError } from "../../runtime/index.ts";
 import { type Context, findObject, type ObjectSource, pauses, type TextObject } from "../context/index.ts";
+import { cutText } from "../platform/visible.ts";
 import type { FoundObject, ReadingOptions } from "../query/index.ts";
 
 /** A host's access to the conversation in which a tool is called. */
@@ -47,4 +48,27 @@ export async function objectNamed({ sources, problem }: ConversationObjects, id:
     const { code, message, suggestion } = error;
     throw new RlmError(code, `${message}; P cannot be read: ${problem}`, { suggestion, cause: error });
   }
+}
+
+/** Most bytes of what an answer quotes. A tool of Pi may answer 51,200; a line of facts stands above. */
+export const QUOTED_BYTES = 50_000;
+
+const NAME_UNITS = 200;
+
+/** The name of an object's document in answers, on one line. */
+export function nameOf({ of, document }: Pick<TextObject, "of" | "document">): string {
+  const shown = cutText(document.id.replaceAll(/\p{Cc}/gu, " "), NAME_UNITS);
+  return of === "P" ? `P: ${shown}` : shown;
+}
+
+/** The number of UTF-16 units of a text that take at most so many bytes of UTF-8. A surrogate pair counts whole. */
+export function unitsWithin(text: string, maxBytes: number): number {
+  let bytes = 0;
+  let units = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxBytes) break;
+    units += character.length;
+  }
+  return units;
 }

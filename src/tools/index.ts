@@ -4,20 +4,16 @@ import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_exec } from "./rlm_exec.ts";
 import { rlm_load_append, rlm_load_unless_loaded } from "./rlm_load.ts";
 import { rlm_query } from "./rlm_query.ts";
-import { rlm_status } from "./rlm_status.ts";
-import { rlm_wait } from "./rlm_wait.ts";
-import type { SessionHost } from "./session-host.ts";
+import { rlm_status, rlm_wait, type SessionHost } from "./session-host.ts";
 
-export { changedSentence } from "./changed-files.ts";
 export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Signals, Tool, ToolEnvelope } from "./define.ts";
-export { finished } from "./finished.ts";
 export { beginning, bytesOf, fitted, withWarnings } from "./fit.ts";
-export { runTool } from "./interrupted.ts";
+export { finished, runTool } from "./interrupted.ts";
 export { askAnswer } from "./rlm_ask.ts";
 export { placedArguments } from "./rlm_load.ts";
 export type { SessionHost } from "./session-host.ts";
-export { unfinishedOf } from "./unfinished.ts";
+export { changedSentence, unfinishedOf } from "./session-report.ts";
 
 export const TOOL_SETS = ["core", "all"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];

@@ -1,9 +1,10 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
+import { jsonOf } from "../platform/json.ts";
 import type { Session, Unfinished } from "../session/index.ts";
-import type { Signals, Tool, ToolCall, ToolEnvelope } from "./define.ts";
-import { finished } from "./finished.ts";
+import { NOTHING_RECORDED, type Signals, type Tool, type ToolCall, type ToolEnvelope } from "./define.ts";
 import { withWarnings } from "./fit.ts";
 import type { Keyed, KeyedCall } from "./keyed-calls.ts";
+import { askAnswer } from "./rlm_ask.ts";
 import { leavesLoaded } from "./rlm_load.ts";
 
 /**
@@ -22,7 +23,8 @@ export async function runTool(
   const opened = async () => {
     const session = await open();
     const { signal, suspend, idempotencyKey: key } = call;
-    keyed = key === undefined ? null : await keyedOf(session, { tool, args, key, signal, suspend });
+    const finish = () => finished(session, tool, args, { signal, suspend });
+    keyed = key === undefined ? null : await keyedOf(session, { tool, args, key, finish });
     const begin = () => keyed?.begin();
     met = keyed?.answer
       ? { answer: keyed.answer, warnings: [] }
@@ -107,4 +109,14 @@ function isSameCall({ kind, input }: Pick<Unfinished, "kind" | "input">, tool: s
 
 function textOf(input: Json, field: string): unknown {
   return typeof input === "object" && input !== null ? Reflect.get(input, field) : input;
+}
+
+/** Finishes what was interrupted, as an answer of the tool that is asked. */
+export async function finished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<ToolEnvelope> {
+  const resumed = await session.resume(signals);
+  if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
+  const { envelope = null } = resumed ?? {};
+  if (envelope) return { success: envelope.success, ...jsonOf(envelope) };
+  const answer = await tool.recorded(args, { ...NOTHING_RECORDED, stats: session.stats() });
+  return answer ?? { success: true, kind: resumed?.kind ?? null };
 }

@@ -3,15 +3,16 @@ import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { canonicalJson } from "../platform/canonical-json.ts";
 import { jsonOf } from "../platform/json.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
-import { NOTHING_RECORDED, type Signals, type Tool, type ToolEnvelope } from "./define.ts";
-import { finished } from "./finished.ts";
+import { NOTHING_RECORDED, type Tool, type ToolEnvelope } from "./define.ts";
 import { askAnswer } from "./rlm_ask.ts";
 
 /** A call with the key that its host has given it. */
-export interface KeyedCall extends Signals {
+export interface KeyedCall {
   readonly tool: Tool;
   readonly args: unknown;
   readonly key: unknown;
+  /** Finishes the exec of an earlier call that was interrupted. */
+  finish(): Promise<ToolEnvelope>;
 }
 
 /** A call with a key, before it is made. */
@@ -25,23 +26,23 @@ export interface Keyed {
 }
 
 /** @throws RlmError `invalid_argument` for a key of another call, or one that is no key */
-export async function keyedCall(session: Session, { tool, args, key, ...signals }: KeyedCall): Promise<Keyed> {
+export async function keyedCall(session: Session, { tool, args, key, finish }: KeyedCall): Promise<Keyed> {
   if (typeof key !== "string" || key === "" || key.length > LIMITS.callKeyUnits) throw noKey();
   const call = { key, sum: hash("sha256", canonicalJson([tool.name, jsonOf(args)]) ?? "") };
   const calls = keyedCallsOf(session);
   const earlier = calls.find(key);
   if (earlier && earlier.sum !== call.sum) throw ofAnotherCall(tool, key);
-  const answer = earlier && (await answerOf(session, { tool, args, ...signals }, earlier.exec_id));
+  const answer = earlier && (await answerOf(session, { tool, args, finish }, earlier.exec_id));
   return { answer, begin: () => calls.next(call), end: () => calls.next(null) };
 }
 
 /** The answer of an exec, which is finished if it was interrupted; null: it was cancelled, so the call is to be made. */
 async function answerOf(
   session: Session,
-  { tool, args, ...signals }: Omit<KeyedCall, "key">,
+  { tool, args, finish }: Omit<KeyedCall, "key">,
   exec_id: string,
 ): Promise<ToolEnvelope | null> {
-  if (session.unfinished()?.exec_id === exec_id) return finished(session, tool, args, signals);
+  if (session.unfinished()?.exec_id === exec_id) return finish();
   const recorded = await keyedCallsOf(session).answer(exec_id);
   if (!recorded) return null;
   const { ask, answer, stats } = recorded;

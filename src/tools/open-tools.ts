@@ -10,18 +10,18 @@ import {
   type SessionOptions,
   TOOLS_OPTIONS,
 } from "../session/index.ts";
-import { failureOf, type Tool, type ToolEnvelope } from "./define.ts";
+import { failureOf, type Tool, type ToolEnvelope, type ToolParameters } from "./define.ts";
 import { fitted } from "./fit.ts";
 import { runTool } from "./interrupted.ts";
-import type { ToolParameters } from "./parameters.ts";
+
 import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_exec } from "./rlm_exec.ts";
-import { placedArguments, rlm_load_append, rlm_load_unless_loaded, shortened } from "./rlm_load.ts";
+import { placedArguments, rlm_load_append, rlm_load_unless_loaded } from "./rlm_load.ts";
 import { rlm_query } from "./rlm_query.ts";
-import { rlm_status } from "./rlm_status.ts";
-import { unfinishedOf } from "./unfinished.ts";
+import { rlm_status } from "./session-host.ts";
+import { shortened, unfinishedOf } from "./session-report.ts";
 
-export type { ToolParameter, ToolParameters } from "./parameters.ts";
+export type { ToolParameter, ToolParameters } from "./define.ts";
 
 /** A tool over a session, for the model of any program: each framework takes it in one line. */
 export interface SessionTool {

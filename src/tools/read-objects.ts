@@ -2,9 +2,8 @@ import { RlmError } from "../../runtime/index.ts";
 import { withoutUndefined } from "../platform/json.ts";
 import { checkObjects, checkText, type FoundObject, isFound, type ObjectToRead } from "../query/index.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
-import { type ConversationObjects, objectNamed } from "./conversation.ts";
+import { type ConversationObjects, nameOf, objectNamed } from "./conversation.ts";
 import { conversationOf, type ToolCall } from "./define.ts";
-import { nameOf } from "./text-answer.ts";
 
 /** A tool call's request to models about objects. */
 export interface ObjectsAsked {

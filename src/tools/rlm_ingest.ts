@@ -1,8 +1,9 @@
 import { documentsNamed, objectOf, pauses } from "../context/index.ts";
 import type { LoadResult } from "../session/index.ts";
+import { nameOf } from "./conversation.ts";
 import { conversationOf, defineTool, type Ingested } from "./define.ts";
-import { shortened, sourceAt } from "./rlm_load.ts";
-import { nameOf } from "./text-answer.ts";
+import { sourceAt } from "./rlm_load.ts";
+import { shortened } from "./session-report.ts";
 
 export const rlm_ingest = defineTool({
   name: "rlm_ingest",

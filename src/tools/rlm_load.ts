@@ -4,10 +4,8 @@ import { RlmError } from "../../runtime/index.ts";
 import { parseJson } from "../platform/json.ts";
 import { typedPath } from "../platform/typed-path.ts";
 import type { LoadResult, Session } from "../session/index.ts";
-import { changedSentence } from "./changed-files.ts";
-import { defineTool, type RecordedCall, type Tool } from "./define.ts";
-import { plainJson } from "./parameters.ts";
-import { unfinishedOf } from "./unfinished.ts";
+import { defineTool, plainJson, type RecordedCall, type Tool } from "./define.ts";
+import { changedSentence, shortened, unfinishedOf } from "./session-report.ts";
 
 const PATH = { type: "string", description: "Relative to the working directory, or absolute" } as const;
 
@@ -107,21 +105,6 @@ export function placedArguments({ parameters }: Tool, given: unknown, cwd: strin
   const { path }: { readonly path?: unknown } = Object(args);
   return typeof path === "string" ? { ...Object(args), path: sourceAt(path, cwd) } : args;
 }
-
-/** A model needs to know why files are missing, and not the name of each; of converted documents those that lost something. */
-export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] {
-  const { skipped, converted, ...facts } = stats;
-  return {
-    ...facts,
-    skipped: { ...skipped, files: skipped.files.slice(0, LISTED_FILES) },
-    ...(converted ? { converted: { ...converted, files: lossy(converted.files).slice(0, LISTED_FILES) } } : {}),
-  };
-}
-
-const lossy = (files: NonNullable<LoadResult["stats"]["converted"]>["files"]) =>
-  files.filter(({ lost }) => lost.length > 0);
-
-const LISTED_FILES = 20;
 
 const CHANGED =
   "Nothing was reset. rlm_load_append with this path adds what is new or has changed and keeps all of this; reset: true loads it anew and drops all of this.";

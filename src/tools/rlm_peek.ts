@@ -1,7 +1,6 @@
 import type { TextObject } from "../context/index.ts";
-import { objectNamed } from "./conversation.ts";
+import { nameOf, objectNamed, QUOTED_BYTES, unitsWithin } from "./conversation.ts";
 import { defineConversationTool } from "./define.ts";
-import { nameOf, QUOTED_BYTES, unitsWithin } from "./text-answer.ts";
 
 const LENGTH = 2000;
 

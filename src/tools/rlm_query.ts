@@ -1,8 +1,7 @@
 import { SEARCH_STRATEGIES } from "../query/index.ts";
 import { emptyEnvelope, emptyQueryEnvelope } from "../session/empty-envelope.ts";
 import type { Session } from "../session/index.ts";
-import { checkContext, defineTool, type Signals } from "./define.ts";
-import type { Arguments } from "./parameters.ts";
+import { type Arguments, checkContext, defineTool, type Signals } from "./define.ts";
 
 /** Parameters that choose sections. */
 export const SECTIONS = {

@@ -10,9 +10,8 @@ import {
   pauses,
 } from "../context/index.ts";
 import { TaskEnded, taskThread } from "../models/index.ts";
-import type { ConversationObjects } from "./conversation.ts";
+import { type ConversationObjects, nameOf, QUOTED_BYTES } from "./conversation.ts";
 import { defineConversationTool } from "./define.ts";
-import { nameOf, QUOTED_BYTES } from "./text-answer.ts";
 
 const HITS = 50;
 /** Characters shown on each side of where a hit begins; of a long one the beginning. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shortened } from "../../../src/tools/rlm_load.ts";
+import { shortened } from "../../../src/tools/session-report.ts";
 import { contextOf, convertedFile, textFile } from "../../support/converted.ts";
 
 test("of converted documents a model is told of the first 20 that have lost something", async () => {

@@ -1,0 +1,43 @@
+import { relative } from "node:path";
+import { amount } from "../platform/figures.ts";
+import { inLine } from "../platform/visible.ts";
+import type { LoadResult, Session } from "../session/index.ts";
+
+/** An exec of a session that is unfinished, and the calls that finish it; null: there is none. */
+export function unfinishedOf(session: Session): { readonly exec_id: string; readonly suggestion: string } | null {
+  const unfinished = session.unfinished();
+  if (!unfinished) return null;
+  const { exec_id, kind, input } = unfinished;
+  const text = typeof input === "string" ? input : JSON.stringify(input);
+  const told = { exec_id, kind, input: text.slice(0, INPUT_CHARACTERS) };
+  return { ...told, suggestion: BY_CALLING };
+}
+
+const BY_CALLING =
+  "The same call again finishes it, and any other call finishes it first; rlm_load with reset: true gives it up.";
+const INPUT_CHARACTERS = 200;
+
+const NAMED = 5;
+
+/** `2 files differ from what is loaded: a.txt, new.txt`; null if none does. @param paths absolute */
+export function changedSentence(paths: readonly string[], cwd: string): string | null {
+  if (paths.length === 0) return null;
+  const names = paths.slice(0, NAMED).map((path) => inLine(relative(cwd, path)));
+  const more = paths.length > NAMED ? `, … ${amount(paths.length - NAMED, "more", "more")}` : "";
+  return `${amount(paths.length, "file differs", "files differ")} from what is loaded: ${names.join(", ")}${more}`;
+}
+
+/** A model needs to know why files are missing, and not the name of each; of converted documents those that lost something. */
+export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] {
+  const { skipped, converted, ...facts } = stats;
+  return {
+    ...facts,
+    skipped: { ...skipped, files: skipped.files.slice(0, LISTED_FILES) },
+    ...(converted ? { converted: { ...converted, files: lossy(converted.files).slice(0, LISTED_FILES) } } : {}),
+  };
+}
+
+const lossy = (files: NonNullable<LoadResult["stats"]["converted"]>["files"]) =>
+  files.filter(({ lost }) => lost.length > 0);
+
+const LISTED_FILES = 20;
