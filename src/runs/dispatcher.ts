@@ -5,7 +5,8 @@
 export interface Dispatcher extends AsyncDisposable {
   /**
    * Queues tickets; resolves when all of them are taken. A job with a waiting ticket gets no second
-   * one, so whoever is in doubt offers again.
+   * one, so whoever is in doubt offers again. One that waits for `afterMs` or `dueMs` comes sooner
+   * if the new one would.
    */
   offer(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void>;
   /**
@@ -37,7 +38,10 @@ export interface Ticket {
   readonly n: number;
   /** The lowest is tried first. */
   readonly rank: number;
-  /** Not before so many ms. */
+  /**
+   * Not before so many ms, as the job's row has it. A ticket of the job that is offered for an
+   * earlier time takes its place.
+   */
   readonly afterMs?: number;
   /** The number of its tries that died before it was offered. Default: 0. */
   readonly lapses?: number;
@@ -61,7 +65,12 @@ export interface DeadLetter extends Omit<Tried, "changed"> {
 }
 
 /**
- * The verdict of a try on its ticket: the job needs no further try, or it should be tried again
- * after so many ms. Its lapses are forgotten, unless the verdict names those that still count.
+ * The verdict of a try on its ticket: the job needs no further try, its ticket should come again
+ * after `againMs`, or the job is due in `dueMs`. Its lapses are forgotten, unless the verdict names
+ * those that still count.
  */
-export type Verdict = "over" | { readonly againMs: number; readonly lapses?: number };
+export type Verdict =
+  | "over"
+  | { readonly againMs: number; readonly lapses?: number }
+  /** Its row names this time, and may be changed: the ticket comes sooner if the job is offered. */
+  | { readonly dueMs: number; readonly lapses?: number };

@@ -38,15 +38,16 @@ export function openInProcess({
   let handlers: Handlers | null = null;
   let lastId = 0;
 
-  async function tryOnce(ticket: Ticket, lapses: number): Promise<void> {
+  async function tryOnce(ticket: Ticket): Promise<void> {
     if (!handlers) return;
+    const { lapses = 0 } = ticket;
     const id = String(++lastId);
     const changed = new AbortController();
     trying.set(id, { ticket, changed });
     try {
       const { run, n, rank } = ticket;
       const verdict = await handlers.attempt({ run, n, rank, id, lapses, changed: changed.signal });
-      if (verdict !== "over") tickets.add({ run, n, rank, afterMs: verdict.againMs }, verdict.lapses ?? 0);
+      giveBack({ run, n, rank }, verdict);
     } catch (error) {
       await lapsed(ticket, { id, lapses: lapses + 1, why: messageOf(error) });
     } finally {
@@ -54,16 +55,24 @@ export function openInProcess({
     }
   }
 
+  function giveBack(ticket: Ticket, verdict: Verdict): void {
+    if (verdict === "over") return;
+    const { lapses = 0 } = verdict;
+    if ("dueMs" in verdict) tickets.add({ ...ticket, afterMs: verdict.dueMs, lapses });
+    else tickets.keep({ ...ticket, afterMs: verdict.againMs, lapses });
+  }
+
   async function lapsed(ticket: Ticket, end: Pick<DeadLetter, "id" | "lapses" | "why">): Promise<void> {
     if (end.lapses > mostLapses) return bury({ ...ticket, ...end });
-    tickets.add({ ...ticket, afterMs: retryMs * Math.min(2 ** (end.lapses - 1), SLOWEST) }, end.lapses);
+    const afterMs = retryMs * Math.min(2 ** (end.lapses - 1), SLOWEST);
+    tickets.keep({ ...ticket, afterMs, lapses: end.lapses });
   }
 
   async function bury(letter: DeadLetter): Promise<void> {
     try {
       const verdict = await handlers?.dead(letter);
       const { run, n, rank } = letter;
-      if (verdict && verdict !== "over") tickets.add({ run, n, rank, afterMs: verdict.againMs }, 0);
+      if (verdict) giveBack({ run, n, rank }, verdict);
     } catch {
       tickets.after(retryMs * SLOWEST, () => void bury(letter));
     }
@@ -80,47 +89,73 @@ export function openInProcess({
     async nudge(tries) {
       for (const { ticket, id } of tries) {
         trying.get(id)?.changed.abort();
-        tickets.add(ticket, 0);
+        tickets.add(ticket);
       }
     },
     [Symbol.asyncDispose]: () => tickets.end(),
   };
 }
 
-/** Tickets that wait here, each once, and are tried in the order of their ranks. */
-function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => Promise<void>) {
+/** A ticket that waits for its time, or for its turn. */
+interface Waiting {
+  /** The time before which it is not tried; monotonic, ms. */
+  readonly from: number;
+  readonly lapses: number;
+  /** Takes it away, for one that comes sooner. */
+  callOff(): void;
+}
+
+/** Tickets that wait here, one of each job, and are tried in the order of their ranks. */
+function openTickets(held: number, tryOnce: (ticket: Ticket) => Promise<void>) {
   const queue = new PQueue({ concurrency: 1, autoStart: false });
-  /** Keys of tickets that wait, here or for their time. */
-  const waiting = new Set<string>();
+  /** By the keys of their tickets. No other ticket comes sooner if the value is null. */
+  const waiting = new Map<string, Waiting | null>();
   const timers = openTimers();
   /** Tries by the keys of their tickets. */
   const running = new Map<string, Promise<void>>();
-  const offers = openOffers(
-    () => waiting.size < held,
-    (ticket) => add(ticket, ticket.lapses ?? 0),
-  );
+  const offers = openOffers(() => waiting.size < held, add);
 
-  function add(ticket: Ticket, lapses: number): void {
+  /** Its job's row says when it is due: one of the same job that would come later gives way. */
+  function add(ticket: Ticket): void {
     const key = keyOf(ticket);
-    if (waiting.has(key)) return;
-    waiting.add(key);
-    const { afterMs = 0 } = ticket;
-    if (afterMs <= 0) enqueue(ticket, lapses);
-    else timers.after(afterMs, () => enqueue(ticket, lapses));
+    const from = performance.now() + (ticket.afterMs ?? 0);
+    const other = waiting.get(key);
+    if (other === null || (other && other.from <= from)) return;
+    other?.callOff();
+    const best = { ...ticket, lapses: Math.max(other?.lapses ?? 0, ticket.lapses ?? 0) };
+    const callOff = later(best);
+    if (callOff) waiting.set(key, { from, lapses: best.lapses, callOff });
   }
 
-  function enqueue(ticket: Ticket, lapses: number): void {
+  /** It waits for as long as it says, even if its job is offered meanwhile. */
+  function keep(ticket: Ticket): void {
     const key = keyOf(ticket);
+    if (waiting.has(key)) return;
+    waiting.set(key, null);
+    later(ticket);
+  }
+
+  /** @returns what calls it off; `null` if it waits for its turn alone */
+  function later(ticket: Ticket): (() => void) | null {
+    const { afterMs = 0 } = ticket;
+    if (afterMs > 0) return timers.after(afterMs, () => enqueue(ticket));
+    enqueue(ticket);
+    return null;
+  }
+
+  function enqueue(ticket: Ticket): void {
+    const key = keyOf(ticket);
+    waiting.set(key, null);
     const trial = async () => {
       // The session of a job that is being tried here is free once that try has ended, and not
       // sooner.
       const before = running.get(key);
       if (before) {
-        void before.then(() => enqueue(ticket, lapses));
+        void before.then(() => enqueue(ticket));
         return;
       }
       waiting.delete(key);
-      const run = tryOnce(ticket, lapses).finally(() => running.delete(key));
+      const run = tryOnce(ticket).finally(() => running.delete(key));
       running.set(key, run);
       offers.look();
       await run;
@@ -136,6 +171,7 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
 
   return {
     add,
+    keep,
     offer: offers.add,
     after: timers.after,
     start(concurrency: number): void {
@@ -155,12 +191,17 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
 function openTimers() {
   const timers = new Set<NodeJS.Timeout>();
   return {
-    after(ms: number, then: () => void): void {
+    /** @returns what calls it off */
+    after(ms: number, then: () => void): () => void {
       const timer = setTimeout(() => {
         timers.delete(timer);
         then();
       }, ms);
       timers.add(timer);
+      return () => {
+        clearTimeout(timer);
+        timers.delete(timer);
+      };
     },
     clear() {
       for (const timer of timers) clearTimeout(timer);

@@ -109,7 +109,7 @@ async function underLease(
       if (step.damage) await pauseRun(parts, found.run, reasonOf(step.damage)); // ▣ before the job
       const isPut = await jobs.put(found.job, lease.fence, step.back); // ▣ waiting or parked
       left(parts, found, isPut ? state : null, isPut ? why : null);
-      return isPut && step.afterMs !== null ? { againMs: step.afterMs } : "over";
+      return isPut && step.afterMs !== null ? { dueMs: step.afterMs } : "over";
     }
     case "again":
       left(parts, found, null, codeIn(end));
@@ -265,7 +265,7 @@ function verdictUnlessDue(found: JobOfRun | null, now: number, isForeign: boolea
   if (run.state === "paused") return "over";
   // The store offers it once there is room. A ticket that waits for its instant would prevent that.
   if (job.state === "parked" && job.why === "held" && (job.run_at ?? 0) > now) return "over";
-  if (job.run_at !== null && job.run_at > now) return { againMs: job.run_at - now };
+  if (job.run_at !== null && job.run_at > now) return { dueMs: job.run_at - now };
   if (isForeign) return { againMs: OTHER_BUILD_MS };
   return null;
 }

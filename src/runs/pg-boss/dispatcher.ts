@@ -4,7 +4,7 @@ import type { JobInsert, JobWithMetadata, WorkOptions } from "pg-boss";
 import * as v from "valibot";
 import { aborted } from "../../platform/signals.ts";
 import { type DeadLetter, type Dispatcher, MOST_LAPSES, type Ticket, type Tried, type Verdict } from "../dispatcher.ts";
-import { deadOf, openQueue, PERIODS, type Periods } from "./opening.ts";
+import { deadOf, openQueue, PERIODS, type Periods, schemaOf } from "./opening.ts";
 
 interface PgBossOptions {
   /** The URL of the store, `postgres://…`. */
@@ -27,23 +27,35 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
   const { queue, log = () => {} } = options;
   const every = { ...PERIODS, ...options.periods };
   const boss = await openQueue({ ...options, log, every });
+  const bringForward = bringForwardIn(schemaOf(options.url));
 
   async function offer(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void> {
     let piece: JobInsert[] = [];
     for await (const ticket of tickets) {
       piece.push(rowOf(ticket));
       if (piece.length < PIECE) continue;
-      await boss.insert(queue, piece);
+      await insert(piece);
       piece = [];
     }
-    if (piece.length > 0) await boss.insert(queue, piece);
+    if (piece.length > 0) await insert(piece);
   }
 
-  /** Offers it when the server is back, if it is away. Meanwhile its old ticket stays active. */
-  async function offerAgain(ticket: Ticket, stopped: AbortSignal): Promise<void> {
+  /** Inserts tickets. One whose job has a later one gives it its own time. */
+  async function insert(piece: JobInsert[]): Promise<void> {
+    await boss.insert(queue, piece);
+    const times = piece.map(({ singletonKey, startAfter = 0 }) => ({ key: singletonKey, s: startAfter }));
+    await boss.getDb().executeSql(bringForward, [queue, JSON.stringify(times)]);
+  }
+
+  /** Gives a ticket back, once the server is there. Until then the old one stays active. */
+  async function giveBack(ticket: Ticket, verdict: Exclude<Verdict, "over">, stopped: AbortSignal): Promise<void> {
+    const { run, n, rank } = ticket;
+    const { lapses = 0 } = verdict;
+    const isDue = "dueMs" in verdict;
+    const row = rowOf({ run, n, rank, lapses, afterMs: isDue ? verdict.dueMs : verdict.againMs }, !isDue);
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MOST_WAIT_MS)) {
       try {
-        return await offer([ticket]);
+        return await insert([row]);
       } catch (error) {
         if (stopped.aborted) throw error;
         await setTimeout(waitMs, undefined, { signal: stopped }).catch(() => {});
@@ -80,13 +92,13 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
           return signal.aborted ? { againMs: 0 } : attempt(tried);
         });
         // A death between the two leaves two tickets, which is harmless.
-        if (verdict !== "over") await offerAgain({ ...tried, ...again(verdict) }, signal);
+        if (verdict !== "over") await giveBack(tried, verdict, signal);
       };
       const burials = new PQueue({ concurrency: 1 });
       const burying = async ([job]: JobWithMetadata[]) => {
         const letter = job && letterOf(job);
         const verdict = letter ? await burials.add(() => dead(letter)) : "over";
-        if (letter && verdict !== "over") await offerAgain({ ...letter, ...again(verdict) }, signal);
+        if (letter && verdict !== "over") await giveBack(letter, verdict, signal);
       };
       const often = { pollingIntervalSeconds: every.poll, heartbeatRefreshSeconds: every.touch };
       for (let loop = 0; loop < concurrency; loop++) await look(queue, often, trying);
@@ -104,8 +116,6 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
   };
 }
 
-const again = ({ againMs, lapses = 0 }: Exclude<Verdict, "over">) => ({ afterMs: againMs, lapses });
-
 /** Time to wait for a server that is away. The time doubles. */
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
@@ -114,13 +124,27 @@ const MOST_WAIT_MS = 30_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
+ * Gives tickets that wait for their jobs' time an earlier one. pg-boss inserts no second ticket of a
+ * job.
+ */
+const bringForwardIn = (schema: string) => `
+  UPDATE ${schema}.job SET start_after = offered.at
+  FROM (
+    SELECT key, now() + s * interval '1 s' AS at FROM jsonb_to_recordset($2::jsonb) AS o(key text, s float8)
+  ) AS offered
+  WHERE name = $1 AND state = 'created' AND policy = 'short' AND coalesce(singleton_key, '') = offered.key
+    AND start_after > offered.at AND NOT data ? 'keep'`;
+
+/**
  * Each ticket has a priority of its own: those of one insert have one age, and a lapsed one would
  * stand behind all of them.
+ *
+ * @param isKept it waits for as long as it says, even if its job is offered meanwhile
  */
-function rowOf({ run, n, rank, afterMs = 0, lapses = 0 }: Ticket): JobInsert {
+function rowOf({ run, n, rank, afterMs = 0, lapses = 0 }: Ticket, isKept = false): JobInsert {
   const after = afterMs > 0 ? { startAfter: Math.ceil(afterMs / 1000) } : {};
   const counted = lapses > 0 ? { retryLimit: Math.max(0, MOST_LAPSES - lapses) } : {};
-  const data = lapses > 0 ? { run, n, lapses } : { run, n };
+  const data = { run, n, lapses: lapses > 0 ? lapses : undefined, keep: isKept ? true : undefined };
   return { data, singletonKey: `${run}/${n}`, priority: -rank, ...after, ...counted };
 }
 

@@ -71,9 +71,12 @@ async function lookAtQueues<T>(url: string, work: (boss: PgBoss, version: number
 }
 
 function placeIn(url: string) {
-  const { connectionString, schema } = readServerUrl(url);
-  return { connectionString, schema: `${schema}_queue`, application_name: "belay", schedule: false };
+  const { connectionString } = readServerUrl(url);
+  return { connectionString, schema: schemaOf(url), application_name: "belay", schedule: false };
 }
+
+/** The schema of the queues, beside that of the store. */
+export const schemaOf = (url: string) => `${readServerUrl(url).schema}_queue`;
 
 /** @throws RlmError `store_too_new` */
 function checkVersion(version: number | null, name: string): void {

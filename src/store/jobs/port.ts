@@ -65,8 +65,8 @@ export interface Jobs {
   put(key: JobKey, fence: number, back: Back): Promise<boolean>;
   /**
    * `cancel`: waiting and parked jobs become cancelled, running ones cancelling. `retry`: final ones that are not done wait again
-   * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes parked jobs wait, but those that
-   * have open requests by batch. Those of jobs that are cancelled or wait again are given up, here and in `replace` and `finish`.
+   * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes jobs due that are parked or wait for
+   * their time, but those that have open requests by batch. Those of jobs that are cancelled or wait again are given up, here and in `replace` and `finish`.
    * Returns the jobs that are being tried now, with their tickets.
    */
   change(run: string, change: Change): Promise<readonly Tried[]>;

@@ -105,7 +105,7 @@ export function* changeRun(id: string, change: Change, own: Changing): Plan<read
     case "resume":
       yield* run(sql`UPDATE runs SET state = 'open', why = NULL WHERE id = ${id}`);
       yield* run(sql`UPDATE jobs SET state = 'waiting', why = NULL, run_at = NULL, changed_at = ${own.now}
-        WHERE run = ${id} AND state = 'parked'
+        WHERE run = ${id} AND (state = 'parked' OR (state = 'waiting' AND run_at IS NOT NULL))
           AND NOT (coalesce(why, '') = ${DELIVERY} AND ${hasOpenRequests(sql`jobs.session`)})`);
       return [];
   }

@@ -67,7 +67,7 @@ test("a worker that stops has the job suspended in its process", async () => {
   const trying = tryInChild(options, ticket);
   await expect.poll(() => server.requests.length).toBe(2);
   suspend.abort();
-  expect(await trying).toEqual({ againMs: 0 });
+  expect(await trying).toEqual({ dueMs: 0 });
   expect(await jobs(run)).toMatchObject([{ state: "waiting", lapses: 2 }]);
 });
 

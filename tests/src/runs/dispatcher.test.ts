@@ -116,6 +116,29 @@ describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
     },
   );
 
+  dispatched("a ticket that waits until its job is due comes at once if the job is offered", async (dispatcher) => {
+    await dispatcher.offer([ticket(1), ticket(2, { afterMs: 600_000 })]);
+    const worker = await working(dispatcher, async ({ n }, count) =>
+      n === 1 && count === 1 ? { dueMs: 600_000 } : "over",
+    );
+    // The verdict on the first has been taken in once the next is tried.
+    await dispatcher.offer([ticket(3)]);
+    await worker.until(() => worker.tried.length === 2);
+    await dispatcher.offer([ticket(1), ticket(2)]);
+    await worker.stopAfter(4);
+    expect(worker.tried).toEqual([1, 3, 1, 2]);
+  });
+
+  dispatched("a ticket that is to come again after a while waits, even if its job is offered", async (dispatcher) => {
+    await dispatcher.offer([ticket(1)]);
+    const worker = await working(dispatcher, async ({ n }) => (n === 1 ? { againMs: 600_000 } : "over"));
+    await dispatcher.offer([ticket(2)]);
+    await worker.until(() => worker.tried.length === 2);
+    await dispatcher.offer([ticket(1), ticket(3)]);
+    await worker.stopAfter(3);
+    expect(worker.tried).toEqual([1, 2, 3]);
+  });
+
   dispatched(
     "a rejected attempt is a lapse: after five the ticket is dead, and new if its job is to be tried again",
     async (dispatcher) => {

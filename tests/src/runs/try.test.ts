@@ -63,9 +63,9 @@ test.each<[string, Knobs, unknown]>([
   ["has failed", { job: { state: "failed" } }, "over"],
   ["is cancelled", { job: { state: "cancelled" } }, "over"],
   ["is parked", { job: { state: "parked" } }, "over"],
-  ["is parked until later", { job: { state: "parked", run_at: 6000 } }, { againMs: 5000, lapses: 0 }],
+  ["is parked until later", { job: { state: "parked", run_at: 6000 } }, { dueMs: 5000, lapses: 0 }],
   ["is of a paused run", { run: { state: "paused" } }, "over"],
-  ["is not due", { job: { run_at: 6000 } }, { againMs: 5000, lapses: 0 }],
+  ["is not due", { job: { run_at: 6000 } }, { dueMs: 5000, lapses: 0 }],
 ])("a job that %s is not touched", async (_name, knobs, expected) => {
   const { verdict, log } = await tried(knobs);
   expect(verdict).toEqual(expected);
@@ -182,13 +182,13 @@ test.each(["machine_lost", "context_lost"] as const)(
       expect(log).toContain(`put waiting ${code} ${5000 * 4 ** attempts} counts`);
       waits.push(verdict);
     }
-    expect(waits).toEqual([{ againMs: 5000 }, { againMs: 20_000 }]);
+    expect(waits).toEqual([{ dueMs: 5000 }, { dueMs: 20_000 }]);
     const { verdict, row } = await tried({ job: { attempts: 2 }, cell: async () => failedWith(code) });
     expect([verdict, row?.job.state]).toEqual(["over", "failed"]);
     const far = { ...JOB, attempts: 50 };
     const spec = JSON.parse(JSON.stringify({ ...SPEC, retries: 60 }));
     expect((await tried({ job: far, run: { spec }, cell: async () => failedWith(code) })).verdict).toEqual({
-      againMs: 600_000,
+      dueMs: 600_000,
     });
   },
 );
@@ -285,7 +285,7 @@ test.each<[string, Cell]>([
   ["23 hours have passed", suspendedBy(({ pass }) => pass(23 * 3600_000))],
 ])("when %s the job is suspended and waits again, and its ticket is given back at once", async (_when, cell) => {
   const { verdict, log } = await tried({ cell });
-  expect(verdict).toEqual({ againMs: 0 });
+  expect(verdict).toEqual({ dueMs: 0 });
   expect(log).toContain("put waiting null 0");
 });
 
@@ -303,7 +303,7 @@ test("a job without money is parked, and its run paused before", async () => {
 
 test("a job whose provider wants a long wait is parked for as long", async () => {
   const { verdict, log } = await tried({ cell: suspendedBy((_scene, park) => park("provider")) });
-  expect(verdict).toEqual({ againMs: 300_000 });
+  expect(verdict).toEqual({ dueMs: 300_000 });
   expect(log).toContain("put parked provider 300000");
 });
 

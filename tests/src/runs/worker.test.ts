@@ -150,6 +150,30 @@ test("a run's limit parks its jobs, and a raised one goes on: nothing is asked t
   });
 });
 
+test("a job that waits for its provider goes on as soon as its run is resumed and its jobs are offered", async () => {
+  let refused = 0;
+  const resumed = Promise.withResolvers<void>();
+  const { submit, works, results, runs } = await runScene('await llm_query("a" + job, { tools: [] })', {
+    async script({ prompt }) {
+      if (prompt === "a1" && refused++ === 0) return { status: 429, headers: { "retry-after": "3600" } };
+      if (prompt === "a2") await resumed.promise;
+      return { text: prompt };
+    },
+  });
+  const { run } = await submit([1, 2]);
+  await works({
+    run,
+    concurrency: 1,
+    on(told, _stop, dispatcher) {
+      // The ticket of the first waits by now. As another terminal resumes it, and this one sees that jobs wait.
+      if (told.kind !== "begun" || told.key.n !== 1) return;
+      const offered = runs.change(run, { to: "resume" }, null).then(() => runs.offer(run, dispatcher));
+      offered.then(resumed.resolve, resumed.reject);
+    },
+  });
+  expect([await results(run), refused]).toEqual([["a1", "a2"], 2]);
+});
+
 test.each([
   ["wants a long wait", { "retry-after": "3600" }, 1, 3_000_000],
   ["refuses a call and its retries", {}, 4, 50_000],

@@ -304,6 +304,24 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
     await expect.poll(() => jobs.due(PAGE)).toMatchObject([{ n: 1, afterMs: 0 }]);
   });
 
+  stored("a job that waits for its time is due at once when somebody resumes its run", async ({ jobs }) => {
+    await jobs.open(runOf("R1"));
+    await jobs.add("R1", jobsOf("R1", 3));
+    const waits = [
+      { state: "parked", why: "provider", afterMs: 300_000, counts: false },
+      { state: "waiting", why: "machine_lost", afterMs: 600_000, counts: true },
+    ] as const;
+    for (const [n, back] of waits.entries()) {
+      await jobs.begin({ run: "R1", n }, tryOf(`t${n}`));
+      await jobs.put({ run: "R1", n }, 0, back);
+    }
+    const times = async () => (await jobs.due(PAGE)).map(({ afterMs }) => afterMs > 0);
+    expect(await times()).toEqual([true, true, false]);
+    await jobs.change("R1", { to: "resume" });
+    expect(await times()).toEqual([false, false, false]);
+    expect((await jobs.read({ run: "R1", n: 1 }))?.job).toMatchObject({ state: "waiting", why: null, attempts: 1 });
+  });
+
   stored("cancel, pause, resume and retry change what waits, and name what is being tried", async ({ jobs }) => {
     await jobs.open(runOf("R1"));
     await jobs.add("R1", jobsOf("R1", 4));
