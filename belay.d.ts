@@ -235,7 +235,10 @@ interface SearchHit {
   score: number;
   start: number;
   end: number;
-  /** The document that it is of, and the number of the line there that has most of the words, from 1. */
+  /**
+   * The document that it is of, and the number of the line there that has most of the words, from
+   * 1.
+   */
   doc_id: string;
   line: number;
   /** The place in P at which that line begins. */
@@ -279,9 +282,15 @@ interface Stats {
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;
-  /** Files of the sources that are not in P. Those that should have text and could not be read are unread, and stand first in files; at most 100 are listed, and capped says if that is not all. */
+  /**
+   * Files of the sources that are not in P. Those that should have text and could not be read are
+   * unread, and stand first in files; at most 100 are listed, and capped says if that is not all.
+   */
   skipped: { count: number; unread: number; files: { path: string; reason: string }[]; capped: boolean };
-  /** Documents that became text when they were loaded, and what is not in the text; absent if there are none. */
+  /**
+   * Documents that became text when they were loaded, and what is not in the text; absent if there
+   * are none.
+   */
   converted?: { count: number; lossy: number; lost: Record<string, number>; files: ConvertedFile[] };
 }
 interface ConvertedFile {
@@ -349,9 +358,15 @@ interface SubCallOptions {
   system?: string;
   /** Output tokens, thinking included; default 4096 and the thinking of its level. */
   max_tokens?: number;
-  /** The level of thinking; default: the session's, which is "off" (as little as the model can) unless it is set. */
+  /**
+   * The level of thinking; default: the session's, which is "off" (as little as the model can)
+   * unless it is set.
+   */
   thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** 0 to 2. What the model does not take, of this and the next three, it is asked without, with a warning. */
+  /**
+   * 0 to 2. What the model does not take, of this and the next three, it is asked without, with a
+   * warning.
+   */
   temperature?: number;
   /** 0 to 1. */
   top_p?: number;
@@ -365,10 +380,16 @@ interface SubCallOptions {
   schema?: object;
   /** With schema: an answer that does not fit it, also after one repair, is given as text. */
   or_text?: boolean;
-  /** "batch": half the price, minutes to 24 hours later; the process may end meanwhile. Default: the session's, "now". */
+  /**
+   * "batch": half the price, minutes to 24 hours later; the process may end meanwhile. Default: the
+   * session's, "now".
+   */
   delivery?: "now" | "batch";
 }
-/** The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
+/**
+ * The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError,
+ * ReentrancyError.
+ */
 interface SubAgentError extends Error {
   code: string;
   /** True if the same call may succeed if it is made again. */
@@ -396,12 +417,18 @@ interface DocumentPlace {
   line: number;
   /** In the line, from 1, UTF-16 units. */
   column: number;
-  /** The part of a converted document: p.12, slide 3, Sales!17 (a row), cell 7, body. null in other texts. */
+  /**
+   * The part of a converted document: p.12, slide 3, Sales!17 (a row), cell 7, body. null in other
+   * texts.
+   */
   place: string | null;
 }
 
 interface AnswerOptions {
-  /** Places of P that the answer rests on, at most 50: [start, end], or anything with start and end, such as search hits. */
+  /**
+   * Places of P that the answer rests on, at most 50: [start, end], or anything with start and end,
+   * such as search hits.
+   */
   cite?: unknown;
 }
 
@@ -409,7 +436,10 @@ interface AnswerOptions {
 type Place = [start: number, end: number, of?: "history"] | { start: number; end: number; of?: "history" };
 /** Options of a call with a context of its own; tools, system and max_tokens are not among them. */
 interface ChildOptions {
-  /** P of the model: at most 1 MB of text, or one or many places of this P, or of the history, such as documents and hits. */
+  /**
+   * P of the model: at most 1 MB of text, or one or many places of this P, or of the history, such
+   * as documents and hits.
+   */
   context?: string | Place | Place[];
   /** Turns of the model, 1 to 100; default 10. */
   max_turns?: number;
@@ -419,7 +449,9 @@ interface ChildOptions {
   cites?: boolean;
   /** "provider/id"; default: the session's model. */
   model?: string;
-  /** The level of thinking of the model, and of those that its cells ask; default: the session's. */
+  /**
+   * The level of thinking of the model, and of those that its cells ask; default: the session's.
+   */
   thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** For the whole call; default 600,000. */
   timeout_ms?: number;

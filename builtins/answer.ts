@@ -16,7 +16,10 @@ export const answer: Builtin = {
   summary:
     "Answers the question of an ask: the ask ends with this value, if the cell succeeds. Of several calls in a cell the last counts; outside of an ask the value is only kept with the exec.",
   types: `interface AnswerOptions {
-  /** Places of P that the answer rests on, at most 50: [start, end], or anything with start and end, such as search hits. */
+  /**
+   * Places of P that the answer rests on, at most 50: [start, end], or anything with start and end,
+   * such as search hits.
+   */
   cite?: unknown;
 }`,
   example: 'const { matches } = find("TODO");\nanswer(matches.length, { cite: matches.slice(0, 3) });',
@@ -24,7 +27,6 @@ export const answer: Builtin = {
     js_error: "no value is given, or the value and its places are longer as JSON than a result may be",
   },
   source: new URL("./answer.guest.js", import.meta.url),
-  // Guests of earlier builds call it by this name, too.
   host: {
     answer(_services, args, scope) {
       const { value, options = {} } = read(args);

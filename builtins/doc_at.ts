@@ -17,7 +17,10 @@ export const doc_at = defineBuiltin({
   line: number;
   /** In the line, from 1, UTF-16 units. */
   column: number;
-  /** The part of a converted document: p.12, slide 3, Sales!17 (a row), cell 7, body. null in other texts. */
+  /**
+   * The part of a converted document: p.12, slide 3, Sales!17 (a row), cell 7, body. null in other
+   * texts.
+   */
   place: string | null;
 }`,
   params: { offset: integer },

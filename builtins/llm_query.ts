@@ -35,9 +35,15 @@ export const llm_query: Builtin = {
   system?: string;
   /** Output tokens, thinking included; default 4096 and the thinking of its level. */
   max_tokens?: number;
-  /** The level of thinking; default: the session's, which is "off" (as little as the model can) unless it is set. */
+  /**
+   * The level of thinking; default: the session's, which is "off" (as little as the model can)
+   * unless it is set.
+   */
   thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** 0 to 2. What the model does not take, of this and the next three, it is asked without, with a warning. */
+  /**
+   * 0 to 2. What the model does not take, of this and the next three, it is asked without, with a
+   * warning.
+   */
   temperature?: number;
   /** 0 to 1. */
   top_p?: number;
@@ -51,10 +57,16 @@ export const llm_query: Builtin = {
   schema?: object;
   /** With schema: an answer that does not fit it, also after one repair, is given as text. */
   or_text?: boolean;
-  /** "batch": half the price, minutes to 24 hours later; the process may end meanwhile. Default: the session's, "now". */
+  /**
+   * "batch": half the price, minutes to 24 hours later; the process may end meanwhile. Default: the
+   * session's, "now".
+   */
   delivery?: "now" | "batch";
 }
-/** The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
+/**
+ * The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError,
+ * ReentrancyError.
+ */
 interface SubAgentError extends Error {
   code: string;
   /** True if the same call may succeed if it is made again. */

@@ -26,7 +26,10 @@ export const rlm_query: Builtin = {
 type Place = [start: number, end: number, of?: "history"] | { start: number; end: number; of?: "history" };
 /** Options of a call with a context of its own; tools, system and max_tokens are not among them. */
 interface ChildOptions {
-  /** P of the model: at most 1 MB of text, or one or many places of this P, or of the history, such as documents and hits. */
+  /**
+   * P of the model: at most 1 MB of text, or one or many places of this P, or of the history, such
+   * as documents and hits.
+   */
   context?: string | Place | Place[];
   /** Turns of the model, 1 to 100; default 10. */
   max_turns?: number;
@@ -36,7 +39,9 @@ interface ChildOptions {
   cites?: boolean;
   /** "provider/id"; default: the session's model. */
   model?: string;
-  /** The level of thinking of the model, and of those that its cells ask; default: the session's. */
+  /**
+   * The level of thinking of the model, and of those that its cells ask; default: the session's.
+   */
   thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** For the whole call; default 600,000. */
   timeout_ms?: number;

@@ -21,7 +21,10 @@ export const search = defineBuiltin({
   score: number;
   start: number;
   end: number;
-  /** The document that it is of, and the number of the line there that has most of the words, from 1. */
+  /**
+   * The document that it is of, and the number of the line there that has most of the words, from
+   * 1.
+   */
   doc_id: string;
   line: number;
   /** The place in P at which that line begins. */

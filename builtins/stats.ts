@@ -14,9 +14,15 @@ export const stats = defineBuiltin({
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;
-  /** Files of the sources that are not in P. Those that should have text and could not be read are unread, and stand first in files; at most 100 are listed, and capped says if that is not all. */
+  /**
+   * Files of the sources that are not in P. Those that should have text and could not be read are
+   * unread, and stand first in files; at most 100 are listed, and capped says if that is not all.
+   */
   skipped: { count: number; unread: number; files: { path: string; reason: string }[]; capped: boolean };
-  /** Documents that became text when they were loaded, and what is not in the text; absent if there are none. */
+  /**
+   * Documents that became text when they were loaded, and what is not in the text; absent if there
+   * are none.
+   */
   converted?: { count: number; lossy: number; lost: Record<string, number>; files: ConvertedFile[] };
 }
 interface ConvertedFile {

@@ -37,7 +37,7 @@ type ToCaller<Answer, Note> =
   | { readonly note: Note };
 
 /** An error on its way. Only an RlmError has a code. */
-export interface SentError {
+interface SentError {
   readonly code?: ErrorCode;
   readonly message: string;
   readonly suggestion: string;
@@ -86,7 +86,7 @@ export function openCaller<Request, Answer, Note = never, Heard = never>(
 }
 
 /** The work of a thread or process for its caller. */
-export interface Service<Request, Answer, Heard = never> {
+interface Service<Request, Answer, Heard = never> {
   /** Answers a request. What it throws is thrown to the caller. */
   answer(request: Request): Answer | Promise<Answer>;
   /** Takes what the caller tells. */

@@ -127,8 +127,8 @@ async function makeGuest(options: GuestOptions): Promise<Guest> {
 }
 
 /**
- * The most that a guest can have been granted: an image may come from another user, and does not raise
- * the limit of this one.
+ * The most that a guest can have been granted: an image may come from another user, and does not
+ * raise the limit of this one.
  */
 function mostGranted({ texts }: GuestLibrary): number {
   const loaded = Object.values(texts).filter((text) => text.id() !== null);

@@ -176,7 +176,7 @@ export type CellEnd =
 /** The end of a slice of guest code: the guest waits for calls, or the exec has ended. */
 export type SliceEnd = Idle | Ended;
 
-export interface Idle {
+interface Idle {
   readonly kind: "idle";
   /** Calls that were made in the slice. */
   readonly calls: readonly PendingCall[];

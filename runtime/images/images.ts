@@ -14,7 +14,7 @@ import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePag
 import { openPages } from "./pages.ts";
 
 /** Captures images of a guest, each as what changed since an earlier one. */
-export interface Images {
+interface Images {
   /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
   readonly prelude: string;
   /** Bytes of the copies that are kept to compare with. */

@@ -91,7 +91,7 @@ export interface Poolable {
   end(): Promise<void>;
 }
 
-export interface PoolOptions<T> {
+interface PoolOptions<T> {
   start(): Promise<T>;
   readonly clock: Clock;
   /** Timers that let the process end. */
@@ -105,7 +105,7 @@ export interface PoolOptions<T> {
 }
 
 /** The threads of a pool, and those of them that have no machine. */
-export interface Threads<T extends Poolable> {
+interface Threads<T extends Poolable> {
   begin(): Promise<T>;
   /** Lets a thread stay for the next machine, for `lingerMs`. */
   keep(thread: Promise<T>): void;

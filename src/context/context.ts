@@ -14,7 +14,10 @@ import {
 } from "./skipped.ts";
 import { type Text, textFromPartsInSlices } from "./text/text.ts";
 
-/** A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of P. */
+/**
+ * A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of
+ * P.
+ */
 export interface Document extends Partial<Converted> {
   /** Relative path (a single file: its basename), made unique within the context. */
   readonly id: string;
@@ -44,7 +47,10 @@ export interface ContextStats {
   context_hash: string;
   /** Files of its sources that are not in P. */
   skipped: SkippedStats;
-  /** Documents whose file was appended again with another text, which follows them; absent if there are none. */
+  /**
+   * Documents whose file was appended again with another text, which follows them; absent if there
+   * are none.
+   */
   replaced?: number;
   /** Absent if all documents are text as they were. */
   converted?: ConvertedStats;
@@ -58,11 +64,17 @@ export interface ContextPart {
   readonly bytes: number;
 }
 
-/** The loaded text P with its index. Immutable: an append makes a new one. All but `text` can be structured-cloned. */
+/**
+ * The loaded text P with its index. Immutable: an append makes a new one. All but `text` can be
+ * structured-cloned.
+ */
 export interface Context {
   /** SHA-256 of P's UTF-8, hex. */
   readonly hash: string;
-  /** Identifies P together with its sources, ids, paths and routes: the same text of another folder has another key. */
+  /**
+   * Identifies P together with its sources, ids, paths and routes: the same text of another folder
+   * has another key.
+   */
   readonly key: string;
   readonly text: Text;
   readonly parts: readonly ContextPart[];
@@ -74,7 +86,10 @@ export interface Context {
   readonly stats: ContextStats;
 }
 
-/** A file that was read: its bytes (valid UTF-8), the separator that stands before it in P, and what a conversion told of it. */
+/**
+ * A file that was read: its bytes (valid UTF-8), the separator that stands before it in P, and what
+ * a conversion told of it.
+ */
 export interface LoadedFile extends Partial<Converted> {
   readonly relative: string;
   readonly path: string;
@@ -86,11 +101,16 @@ export interface LoadedFile extends Partial<Converted> {
 export interface LoadedSource {
   /** The words that `stats.sources` shows. */
   readonly name: string;
-  /** null: nothing stands before the name of a document whose name is taken; else the last part of `name` does. */
+  /**
+   * null: nothing stands before the name of a document whose name is taken; else the last part of
+   * `name` does.
+   */
   readonly folder?: null;
   readonly files: readonly LoadedFile[];
   readonly skipped: readonly SkippedFile[];
-  /** The absolute folder that paths of skipped files are relative to; absent: `name` is that folder. */
+  /**
+   * The absolute folder that paths of skipped files are relative to; absent: `name` is that folder.
+   */
   readonly base?: string;
 }
 
@@ -216,7 +236,10 @@ async function scan(bytes: Uint8Array, pause: Pause): Promise<{ hash: string; ne
   return { hash: hash.digest("hex"), newlines };
 }
 
-/** An AGENTS.md is read for routes as far as this, UTF-16 units: a longer one would hold up the thread. */
+/**
+ * An AGENTS.md is read for routes as far as this, UTF-16 units: a longer one would hold up the
+ * thread.
+ */
 const MAX_UNITS = 1024 * 1024;
 /** Routes of one context: each takes some 200 bytes here and in the store. */
 const MAX_ROUTES = 100_000;

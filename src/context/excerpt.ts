@@ -7,9 +7,9 @@ import { openPlaces, placesBefore } from "./text/places.ts";
 export type Range = readonly [start: number, end: number];
 
 /**
- * The parts of documents that lie in the ranges, as files to load: nothing becomes a JavaScript string. What stands between
- * documents is left out. A range that ends inside a character (a surrogate pair) takes all of it. Parts of a converted document
- * keep their places.
+ * The parts of documents that lie in the ranges, as files to load: nothing becomes a JavaScript
+ * string. What stands between documents is left out. A range that ends inside a character (a
+ * surrogate pair) takes all of it. Parts of a converted document keep their places.
  *
  * @param ranges sorted, and apart from each other
  */
@@ -26,14 +26,20 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
   const { at: placeAt } = openPlaces(context.text, context.documents);
   const lineAt = (offset: number) => placeAt(offset)?.line ?? 1;
   return {
-    /** In their order in P: `ID` if all of the document is there, else `ID:start-end`, with offsets in the document. */
+    /**
+     * In their order in P: `ID` if all of the document is there, else `ID:start-end`, with offsets
+     * in the document.
+     */
     files: placed.map((part) => ({
       relative: part.id,
       path: "-",
       bytes: data.bytes.subarray(byteAt(part.start), byteAt(part.end)),
       ...conversionOf(part, lineAt),
     })),
-    /** The places of an excerpt's range in the context that it is of: a range for each part that it touches. */
+    /**
+     * The places of an excerpt's range in the context that it is of: a range for each part that it
+     * touches.
+     */
     toParent: ([start, end]: Range) =>
       placed.flatMap((part) => {
         const shift = part.start - part.at;
@@ -54,7 +60,11 @@ interface Part extends Pick<Document, "id" | "start" | "end"> {
   readonly of: Document;
 }
 
-/** A part of a converted document as one: with what was lost, if it is all of it. @param lineAt the line of an offset of P */
+/**
+ * A part of a converted document as one: with what was lost, if it is all of it.
+ *
+ * @param lineAt the line of an offset of P
+ */
 function conversionOf({ of, start, end }: Part, lineAt: (offset: number) => number): Partial<Converted> {
   const { original, places = [], lost = [] } = of;
   if (!original) return {};
@@ -66,7 +76,8 @@ function conversionOf({ of, start, end }: Part, lineAt: (offset: number) => numb
   const inside = places.slice(first, placesBefore(places, to)).map((place) => moved(place, place[0] - from));
   if (!cut || inside[0]?.[0] === 0) return { original, places: inside };
   const [unit, label, firstRow] = cut;
-  // The line that a part begins with is taken for its heading, so that the rows behind it have their numbers.
+  // The line that a part begins with is taken for its heading, so that the rows behind it have
+  // their numbers.
   const row = firstRow === undefined ? undefined : firstRow + lineAt(start) - lineAt(of.start + unit);
   return { original, places: [moved([unit, label, row], 0), ...inside] };
 }

@@ -24,7 +24,10 @@ export function messageText({ text, calls, images }: Pick<HistoryMessage, "text"
   ].join("\n");
 }
 
-/** The id of the document that the message with this place in the conversation becomes: `history/0012-read`. */
+/**
+ * The id of the document that the message with this place in the conversation becomes:
+ * `history/0012-read`.
+ */
 function historyId(index: number, { role, tool }: Pick<HistoryMessage, "role" | "tool">): string {
   const name = (tool ?? role).replaceAll(/[^\w.-]/g, "_").slice(0, NAME_UNITS);
   return `history/${String(index + 1).padStart(4, "0")}-${name}`;
@@ -33,14 +36,17 @@ function historyId(index: number, { role, tool }: Pick<HistoryMessage, "role" | 
 const NAME_UNITS = 64;
 
 /**
- * A conversation as a context: a document and a part for each message, with a line end between two. The parts of a
- * conversation that continues begin with those that it had.
+ * A conversation as a context: a document and a part for each message, with a line end between two.
+ * The parts of a conversation that continues begin with those that it had.
  */
 export function historyContext(messages: readonly HistoryMessage[], pause: Pause): Promise<Context> {
   return growingHistory()(messages, pause);
 }
 
-/** Makes contexts of a conversation as it continues. The same messages, at its beginning, are not worked on again. */
+/**
+ * Makes contexts of a conversation as it continues. The same messages, at its beginning, are not
+ * worked on again.
+ */
 export function growingHistory(): typeof historyContext {
   let grown = nothingYet();
   let last: Promise<unknown> = Promise.resolve();
@@ -81,7 +87,10 @@ interface Grown {
   readonly digest: Hash;
 }
 
-/** A conversation up to some message. Contexts that were made of it keep their bytes: others are only put behind them. */
+/**
+ * A conversation up to some message. Contexts that were made of it keep their bytes: others are
+ * only put behind them.
+ */
 function nothingYet(): Grown {
   const messages: HistoryMessage[] = [];
   const parts: ContextPart[] = [];

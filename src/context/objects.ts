@@ -4,14 +4,17 @@ import { nearest } from "../platform/nearest.ts";
 import type { Context, Document } from "./context.ts";
 import { inSlices, type Pause } from "./pauses.ts";
 
-/** A context whose documents can be named by ids of their texts: the history of a conversation, or what was loaded. */
+/**
+ * A context whose documents can be named by ids of their texts: the history of a conversation, or
+ * what was loaded.
+ */
 export interface ObjectSource {
   readonly of: "history" | "P";
   readonly context: Pick<Context, "text" | "documents">;
 }
 
 /** A document in its context. */
-export interface SourceDocument extends ObjectSource {
+interface SourceDocument extends ObjectSource {
   readonly document: Document;
 }
 
@@ -20,7 +23,10 @@ export interface TextObject extends SourceDocument {
   readonly id: string;
 }
 
-/** The id of a text: `rlm-obj-` and 12 hex digits. Equal texts have equal ids; a lone surrogate counts as U+FFFD. */
+/**
+ * The id of a text: `rlm-obj-` and 12 hex digits. Equal texts have equal ids; a lone surrogate
+ * counts as U+FFFD.
+ */
 export function objectId(text: string): string {
   return idOf(createHash("sha256").update(text.toWellFormed()).digest("hex"));
 }
@@ -31,10 +37,11 @@ export async function objectOf(at: SourceDocument, pause: Pause): Promise<TextOb
 }
 
 /**
- * Returns the object of an id, of a beginning of one with at least 6 digits, or of a document's id. If several documents
- * have the text, it is the first one.
+ * Returns the object of an id, of a beginning of one with at least 6 digits, or of a document's id.
+ * If several documents have the text, it is the first one.
  *
- * @throws RlmError `object_not_found` with near ids, or `object_ambiguous` with the objects that are meant
+ * @throws RlmError `object_not_found` with near ids, or `object_ambiguous` with the objects that
+ * are meant
  */
 export async function findObject(sources: readonly ObjectSource[], id: string, pause: Pause): Promise<TextObject> {
   const all = sources.flatMap((source) => source.context.documents.map((document) => ({ ...source, document })));

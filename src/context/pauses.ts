@@ -1,11 +1,18 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Awaited after work on so many bytes, so that the thread stays responsive. It rejects to end the work. */
+/**
+ * Awaited after work on so many bytes, so that the thread stays responsive. It rejects to end the
+ * work.
+ */
 export type Pause = (bytes: number) => Promise<void>;
 
 const SLICE_BYTES = 1024 * 1024;
 
-/** Lets the thread do other things after each MB: answer a user interface, for example. @param tell is called before */
+/**
+ * Lets the thread do other things after each MB: answer a user interface, for example.
+ *
+ * @param tell is called before
+ */
 export function pauses(tell = () => {}): Pause {
   let worked = 0;
   return async (bytes) => {

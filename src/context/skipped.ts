@@ -9,13 +9,16 @@ export interface SkippedFile {
 }
 
 /** The number of skipped files for each kind of reason. */
-export type SkipCounts = Readonly<Record<string, number>>;
+type SkipCounts = Readonly<Record<string, number>>;
 
 /** Files that a context lacks, by their wire names. */
 export interface SkippedStats {
   /** All files that were left out for another reason than an ignore rule. */
   count: number;
-  /** Those among them that should have text and could not be read. The others are left out by what they are. */
+  /**
+   * Those among them that should have text and could not be read. The others are left out by what
+   * they are.
+   */
   unread: number;
   /** The first 1,000, those that could not be read before the others. */
   files: SkippedFile[];
@@ -23,7 +26,10 @@ export interface SkippedStats {
   reasons: SkipCounts;
 }
 
-/** Skipped files as cells and answers report them. `capped` is true if `files` does not have all of them. */
+/**
+ * Skipped files as cells and answers report them. `capped` is true if `files` does not have all of
+ * them.
+ */
 export interface ToldSkips extends Pick<SkippedStats, "count" | "unread" | "files"> {
   capped: boolean;
 }
@@ -75,8 +81,9 @@ const KINDS: readonly SkipKind[] = [
 const kindOf = (reason: string) => KINDS.find(({ pattern }) => pattern.test(reason));
 
 /**
- * True if a file with this reason should have text and could not be read: it is damaged, encrypted, without text, too large or
- * not permitted. A binary file or a possible secret is left out by what it is. The word of a kind may stand for the reason.
+ * True if a file with this reason should have text and could not be read: it is damaged, encrypted,
+ * without text, too large or not permitted. A binary file or a possible secret is left out by what
+ * it is. The word of a kind may stand for the reason.
  */
 export function isUnread(reason: string): boolean {
   const kind = kindOf(reason) ?? KINDS.find(({ word }) => word === reason);
@@ -145,7 +152,10 @@ export function allSkipped(skips: readonly SourceSkips[]): SkippedStats {
   };
 }
 
-/** Skipped files of several sources. A name that another source has too stands behind that of its folder, as documents' ids do. */
+/**
+ * Skipped files of several sources. A name that another source has too stands behind that of its
+ * folder, as documents' ids do.
+ */
 function withOwnNames(skips: readonly SourceSkips[]): readonly SkippedFile[] {
   const taken = new Set<string>();
   return skips.flatMap(({ base, stats }) => {
@@ -159,8 +169,8 @@ function withOwnNames(skips: readonly SourceSkips[]): readonly SkippedFile[] {
 }
 
 /**
- * The files that a context lacks after one more source was read. A source that is read again tells anew what it lacks, and a file
- * that is skipped or loaded now is not counted twice.
+ * The files that a context lacks after one more source was read. A source that is read again tells
+ * anew what it lacks, and a file that is skipped or loaded now is not counted twice.
  * @param loaded absolute paths of the files that were read
  */
 export function withSkipsOf(
@@ -200,8 +210,9 @@ const NAMED = 5;
 const NAME_UNITS = 100;
 
 /**
- * `2 files could not be read: scan.pdf (has no text), lease.pdf (is encrypted: it needs a password).`, or null if all could be.
- * The sentence is one bounded line, whatever names the files have. @param how the command that lists all of them
+ * `2 files could not be read: scan.pdf (has no text), lease.pdf (is encrypted: it needs a password).`,
+ * or null if all could be. The sentence is one bounded line, whatever names the files have. @param
+ * how the command that lists all of them
  */
 export function unreadSentence({ unread, files }: Pick<SkippedStats, "unread" | "files">, how = ""): string | null {
   if (unread === 0) return null;

@@ -60,7 +60,11 @@ function unpackFailure(error: unknown, limit: number): Unreadable {
   return damaged(codeOf(error) === ENDS_EARLY ? "it ends too early" : "its data cannot be unpacked");
 }
 
-/** The data as it was before it was packed, if that has at most so many bytes. @param limit named if it has more */
+/**
+ * The data as it was before it was packed, if that has at most so many bytes.
+ *
+ * @param limit named if it has more
+ */
 function unpack(
   by: (data: Buffer, options: { maxOutputLength: number }) => Buffer,
   data: Buffer,
@@ -88,7 +92,12 @@ export interface Parts {
   text(name: string): string;
 }
 
-/** The members of a zip, in the order of its directory. Nothing is unpacked yet. @param lose told of parts that are not of their encoding @throws Unreadable */
+/**
+ * The members of a zip, in the order of its directory. Nothing is unpacked yet.
+ *
+ * @param lose told of parts that are not of their encoding
+ * @throws Unreadable
+ */
 export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {}): Promise<Parts> {
   const members: Member[] = [];
   const left = { bytes: UNPACKED_BYTES };
@@ -161,7 +170,13 @@ function unpacked(bytes: Buffer, entry: Entry, left: { bytes: number }): Buffer 
 
 const BLOCK = 512;
 
-/** The members of a tar that is unpacked already. One that ends too early has what is whole, and a member that says so. @param isCut it was packed, and ended too early there @throws Unreadable */
+/**
+ * The members of a tar that is unpacked already. One that ends too early has what is whole, and a
+ * member that says so.
+ *
+ * @param isCut it was packed, and ended too early there
+ * @throws Unreadable
+ */
 export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
   const members: Member[] = [];
   let longName: string | null = null;

@@ -2,10 +2,11 @@ import { convert } from "./convert.ts";
 import { until } from "./guard-entry.ts";
 import { answerFrame, frameOf, framesOf, jobOf, timeFor } from "./messages.ts";
 
-// The process that reads documents for another one: jobs come over stdin and answers go over stdout. It has no environment and no
-// keys, and may read nothing but its own code.
+// The process that reads documents for another one: jobs come over stdin and answers go over
+// stdout. It has no environment and no keys, and may read nothing but its own code.
 
-// Streams of Node unpack in another thread, for which each page of a PDF would wait. Without them pdf.js unpacks by itself.
+// Streams of Node unpack in another thread, for which each page of a PDF would wait. Without them
+// pdf.js unpacks by itself.
 Reflect.deleteProperty(globalThis, "DecompressionStream");
 
 // Answers go over stdout. What a package prints there would be taken for one.

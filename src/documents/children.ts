@@ -9,6 +9,7 @@ import { CHILDREN } from "./kinds.ts";
 import {
   type Answer,
   answerOf,
+  type Frame,
   frameOf,
   framesOf,
   type Job,
@@ -33,7 +34,7 @@ export interface Asked {
 
 interface Child {
   readonly process: ChildProcess;
-  readonly frames: ReturnType<typeof framesOf>;
+  readonly frames: AsyncGenerator<Frame, undefined>;
   /** Resolves with the signal or code by which it ended. */
   readonly ended: Promise<string>;
   served: number;
@@ -43,7 +44,11 @@ interface Child {
 const idle = new Set<Child>();
 const turns = new PQueue({ concurrency: CHILDREN });
 
-/** Reads an original in a process of its own, when its turn comes. @throws Unreadable; RlmError `cancelled` */
+/**
+ * Reads an original in a process of its own, when its turn comes.
+ *
+ * @throws Unreadable; RlmError `cancelled`
+ */
 export async function readInChild(bytes: Uint8Array, job: Job, asked: Asked): Promise<Answer> {
   const { signal } = asked;
   return turns
@@ -131,7 +136,10 @@ async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onPro
   }
 }
 
-/** A child ends itself by its processor time. On a busy computer that takes longer, and a child that waits for nothing is ended. */
+/**
+ * A child ends itself by its processor time. On a busy computer that takes longer, and a child that
+ * waits for nothing is ended.
+ */
 const WAITING = 10;
 
 /** Ends work when its time, ms, has ended or the signal is aborted, until it is disposed. */

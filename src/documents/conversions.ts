@@ -2,7 +2,10 @@ import { LIMITS } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
 import { type Converted, CUT_OFF, type Loss, type Original, UNPLACED } from "./growing.ts";
 
-/** Facts about the documents of a context that became text when they were loaded, by their wire names. */
+/**
+ * Facts about the documents of a context that became text when they were loaded, by their wire
+ * names.
+ */
 export interface ConvertedStats {
   count: number;
   /** Documents whose text lacks something. */
@@ -20,7 +23,10 @@ interface ConvertedFile extends Original {
   readonly lost: readonly Loss[];
 }
 
-/** Files with as many places as a context that has these documents may still have. Behind them stands one without a label. */
+/**
+ * Files with as many places as a context that has these documents may still have. Behind them
+ * stands one without a label.
+ */
 export function withPlacesWithin<File extends Partial<Converted>>(
   files: readonly File[],
   documents: readonly Partial<Converted>[],

@@ -48,7 +48,10 @@ async function readTable(bytes: Buffer, reading: Reading, asked: RowsAsked): Pro
   return { isArchive: false, texts: [readText(table, kind, bytes, text.end())], refused: [] };
 }
 
-/** The decoding of texts that nobody named one by one, or of which the last character may be cut off. */
+/**
+ * The decoding of texts that nobody named one by one, or of which the last character may be cut
+ * off.
+ */
 function forListed(decoding: Decoding): Decoding {
   return decoding.bad === "none" ? { ...decoding, bad: "few" } : decoding;
 }
@@ -136,7 +139,10 @@ async function readMembers(members: readonly Member[], reading: Reading): Promis
   return { isArchive: true, texts, refused };
 }
 
-/** The members that the archive's .gitignore files exclude, and those of a repository's own folder. Rules that were not applied are told. */
+/**
+ * The members that the archive's .gitignore files exclude, and those of a repository's own folder.
+ * Rules that were not applied are told.
+ */
 function ignoredIn(members: readonly Member[]) {
   const good = new Set(members.filter(({ refusal }) => refusal === undefined).map(({ name }) => name));
   const files = members.filter(({ name }) => good.has(name) && /(^|\/)\.gitignore$/.test(name));
@@ -187,7 +193,10 @@ const nested = () => {
   throw new Unreadable("left_out", "an archive in an archive");
 };
 
-/** Readers are imported when a file of their kind comes: to load all of them takes longer than to read a short document. */
+/**
+ * Readers are imported when a file of their kind comes: to load all of them takes longer than to
+ * read a short document.
+ */
 const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   pdf: async (bytes, text) => (await import("./pdf/pdf.ts")).readPdf(bytes, text),
   async html(bytes, text, { decoding }) {

@@ -10,8 +10,9 @@ const UTF_8 = "utf-8";
 const GUESSED = "windows-1252";
 
 /**
- * The text of HTML. A byte order mark decides, then NUL in every second place of its beginning, then its bytes if they are UTF-8, then
- * what a user or the HTML itself says. A guess and bytes that are not of the encoding are losses.
+ * The text of HTML. A byte order mark decides, then NUL in every second place of its beginning,
+ * then its bytes if they are UTF-8, then what a user or the HTML itself says. A guess and bytes
+ * that are not of the encoding are losses.
  *
  * @param encoding the user's word: a label of the Encoding Standard
  * @throws Unreadable if it is not text
@@ -58,7 +59,8 @@ function decodedAs(label: string, bytes: Buffer, text: Growing): string {
 }
 
 /**
- * The text of a part of a document: by its byte order mark, or else by its XML declaration, or else as UTF-8.
+ * The text of a part of a document: by its byte order mark, or else by its XML declaration, or else
+ * as UTF-8.
  *
  * @param lose called if bytes are not of the encoding: they become U+FFFD
  */
@@ -99,7 +101,8 @@ function declaredIn(bytes: Buffer): string | undefined {
   });
   const inFirstLine = xmlEncoding(head);
   if (inFirstLine !== undefined) found.push(inFirstLine);
-  // The bytes read here are not UTF-16. Fonts stand behind x-user-defined, of which browsers have the bytes as windows-1252.
+  // The bytes read here are not UTF-16. Fonts stand behind x-user-defined, of which browsers have
+  // the bytes as windows-1252.
   const usable = found.filter((said) => !/^(utf-16|x-user-defined)/.test(labelOf(said) ?? ""));
   return usable.find((said) => labelOf(said) !== undefined) ?? usable[0];
 }
@@ -115,7 +118,10 @@ export function labelOf(said: string | undefined): string | undefined {
   }
 }
 
-/** True for UTF-8 with a few damaged characters. In text of another encoding hardly any byte beyond ASCII is valid. */
+/**
+ * True for UTF-8 with a few damaged characters. In text of another encoding hardly any byte beyond
+ * ASCII is valid.
+ */
 function isNearlyUtf8(bytes: Buffer): boolean {
   let beyond = 0;
   for (let at = 0; at < bytes.length; at++) beyond += (bytes[at] ?? 0) >> 7;

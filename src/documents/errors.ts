@@ -4,7 +4,9 @@ import { shellWord } from "../platform/shell-word.ts";
 import { type Reason, SCRIPTED } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
 
-/** The fault of a document that a caller named. `problem` is the predicate of a sentence about it. */
+/**
+ * The fault of a document that a caller named. `problem` is the predicate of a sentence about it.
+ */
 export function documentError(given: string, problem: string, reason: Reason, kind: FileKind | null = null): RlmError {
   if (reason === "text_too_large") {
     return new RlmError("context_too_large", `${given} ${problem}`, { suggestion: smaller(given) });

@@ -1,4 +1,8 @@
-/** The place of a part of a document: the offset of its first UTF-16 unit in the document's text, its label (`p.12`, `slide 3`, a sheet's or table's name, `cell 7`, `body`), and for rows the number of the first row. */
+/**
+ * The place of a part of a document: the offset of its first UTF-16 unit in the document's text,
+ * its label (`p.12`, `slide 3`, a sheet's or table's name, `cell 7`, `body`), and for rows the
+ * number of the first row.
+ */
 export type Place = readonly [unit: number, label: string, firstRow?: number];
 /** The loss of labels behind the first 100,000 places of a context. */
 export const UNPLACED = "place over 100,000";
@@ -36,7 +40,10 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** The refusal of an original. The message is the predicate of a sentence about it: `is encrypted: it needs a password`. */
+/**
+ * The refusal of an original. The message is the predicate of a sentence about it:
+ * `is encrypted: it needs a password`.
+ */
 export class Unreadable extends Error {
   readonly reason: Reason;
 
@@ -55,13 +62,21 @@ export const SCRIPTED = "has no text: scripts make it";
 /** The loss of what stands behind the end of a packed file that was cut off. */
 export const CUT_OFF = "rest of a file that is cut off";
 
-/** The loss of certainty about bytes that do not say what they are. Its places are the encodings by which they were read. */
+/**
+ * The loss of certainty about bytes that do not say what they are. Its places are the encodings by
+ * which they were read.
+ */
 export const GUESSED_ENCODING = "guessed encoding";
 
-/** The loss of the text of an element that is not known. Its places are the names of such elements. */
+/**
+ * The loss of the text of an element that is not known. Its places are the names of such elements.
+ */
 const UNREAD = "unread element";
 
-/** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
+/**
+ * A text that grows, with its places and losses. It throws {@link Unreadable} once it has more
+ * bytes than `room`.
+ */
 export interface Growing {
   progress(place: string): void;
   add(given: string): void;
@@ -147,7 +162,9 @@ function nothingIn(places: readonly Place[], losses: ReadonlyMap<string, { reado
   return `has text on none of its ${number.toLocaleString("en-US")} ${what}s`;
 }
 
-/** Words of a document or a program as a part of one line, without characters that steer a terminal. */
+/**
+ * Words of a document or a program as a part of one line, without characters that steer a terminal.
+ */
 export function oneLine(words: string): string {
   return words
     .toWellFormed()

@@ -5,12 +5,14 @@ import net from "node:net";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import threads from "node:worker_threads";
 
-// A child that reads documents runs this before any reader. Node's permission model refuses files and programs, but neither
-// connections (before version 25) nor the files that SQLite opens. What opens them is taken away here.
+// A child that reads documents runs this before any reader. Node's permission model refuses files
+// and programs, but neither connections (before version 25) nor the files that SQLite opens. What
+// opens them is taken away here.
 
 /**
- * A parser may hold up its thread, so another one looks at its processor time and memory: heap limits do not count the buffers of
- * arrays. It ends the process, too, when the one that started it is gone.
+ * A parser may hold up its thread, so another one looks at its processor time and memory: heap
+ * limits do not count the buffers of arrays. It ends the process, too, when the one that started it
+ * is gone.
  */
 const WATCH = `
 const { workerData: { most, parent, full, slow, until } } = require("node:worker_threads");
@@ -40,20 +42,29 @@ const { apply } = Reflect;
 /** A database that takes queries alone. */
 export type Queried = Pick<DatabaseSync, "prepare" | typeof Symbol.dispose>;
 
-/** Opens the copy that this child was started for, or without one an empty database. It takes queries alone. */
+/**
+ * Opens the copy that this child was started for, or without one an empty database. It takes
+ * queries alone.
+ */
 export function openDatabase(copy?: string): Queried {
   if (copy !== undefined && copy !== file) refuse();
   const readOnly = copy !== undefined;
   return new Database(copy ?? ":memory:", { readOnly, enableForeignKeyConstraints: false });
 }
 
-/** Nothing of what it uses can be replaced: a string that begins with `SELECT ` sorts behind it and before `SELECT!`. */
+/**
+ * Nothing of what it uses can be replaced: a string that begins with `SELECT ` sorts behind it and
+ * before `SELECT!`.
+ */
 function query(this: DatabaseSync, sql: string): StatementSync {
   const isQuery = (sql >= "SELECT " && sql < "SELECT!") || (sql >= "PRAGMA " && sql < "PRAGMA!");
   return typeof sql === "string" && isQuery ? apply(prepare, this, [sql]) : refuse();
 }
 
-/** Functions that reach other machines, files, other processes, or a thread in which nothing is taken away. */
+/**
+ * Functions that reach other machines, files, other processes, or a thread in which nothing is
+ * taken away.
+ */
 const CLOSED: readonly (readonly [object, readonly string[]])[] = [
   [net, ["connect", "createConnection", "_createServerHandle"]],
   [net.Socket.prototype, ["connect"]],

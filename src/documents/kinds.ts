@@ -4,7 +4,10 @@ import type { Decoding } from "../context/text/decode.ts";
 
 // A load without documents needs this file. Readers are imported when a file is to become text.
 
-/** Kinds that the first bytes of a file tell, or its extension. A `zip` may turn out to be a file of an office suite. */
+/**
+ * Kinds that the first bytes of a file tell, or its extension. A `zip` may turn out to be a file of
+ * an office suite.
+ */
 export const FILE_KINDS = [
   ...(["pdf", "html", "ipynb", "eml", "mbox", "sqlite", "parquet"] as const),
   ...(["zip", "tar", "gz", "zst", "ole", "rtf"] as const),
@@ -20,7 +23,10 @@ const BY_CONTENT = new Set(["pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", 
 /** A larger original is refused. */
 export const MOST_ORIGINAL_BYTES = 256 * 2 ** 20;
 
-/** The kind of a document or archive by the first bytes of the file, or else by its extension; null: it is a text or unknown. */
+/**
+ * The kind of a document or archive by the first bytes of the file, or else by its extension; null:
+ * it is a text or unknown.
+ */
 export function kindOf(head: Uint8Array, name: string): FileKind | null {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 1024)).toString("latin1");
   const extension = extensionOf(name);
@@ -46,7 +52,10 @@ export function extensionOf(name: string): string {
   return extname(name).slice(1).toLowerCase();
 }
 
-/** Kinds of Office files by the types of their main parts, also those of templates, shows and files with macros. */
+/**
+ * Kinds of Office files by the types of their main parts, also those of templates, shows and files
+ * with macros.
+ */
 const BY_MAIN: readonly (readonly [RegExp, Kind])[] = [
   [/\b(wordprocessingml|ms-word)\./i, "docx"],
   [/\b(presentationml|ms-powerpoint)\./i, "pptx"],
@@ -61,7 +70,10 @@ const OPEN: readonly (readonly [type: string, Kind])[] = [
   ["graphics", "odg"],
 ];
 
-/** The kind of a zip by the names in it, its member `mimetype`, and the content type of its main part; null: parts have no types. */
+/**
+ * The kind of a zip by the names in it, its member `mimetype`, and the content type of its main
+ * part; null: parts have no types.
+ */
 export function zippedKind(names: ReadonlySet<string>, mimetype: string, main: string | null): Kind {
   if (mimetype.includes("epub")) return "epub";
   const open = OPEN.find(([type]) => mimetype.includes(`opendocument.${type}`));
@@ -76,7 +88,10 @@ export function zippedKind(names: ReadonlySet<string>, mimetype: string, main: s
 /** The number of documents that are read at once. */
 export const CHILDREN = Math.max(1, Math.min(4, availableParallelism() - 1));
 
-/** The user's converters by extension: arguments, where `{}` is the path of a copy; false: unconverted; true: in a repository too. */
+/**
+ * The user's converters by extension: arguments, where `{}` is the path of a copy; false:
+ * unconverted; true: in a repository too.
+ */
 export type Converters = Readonly<Record<string, readonly string[] | boolean>>;
 
 /** Which files load, and how documents become text. */
@@ -86,9 +101,15 @@ export interface DocumentOptions {
   /** Loads files as they are (default false). */
   readonly raw?: boolean;
   readonly convert?: Converters;
-  /** The encoding of texts without a byte order mark: a label of the Encoding Standard (default UTF-8). */
+  /**
+   * The encoding of texts without a byte order mark: a label of the Encoding Standard (default
+   * UTF-8).
+   */
   readonly encoding?: string | undefined;
-  /** Reads all bytes that are not of the encoding as U+FFFD (default false: a few, in the files of a folder). */
+  /**
+   * Reads all bytes that are not of the encoding as U+FFFD (default false: a few, in the files of a
+   * folder).
+   */
   readonly lossy?: boolean;
   /** Folder that keeps converted texts for later loads. */
   readonly keptIn?: string;
@@ -115,7 +136,10 @@ export interface OriginalFile {
   readonly wal?: Uint8Array;
 }
 
-/** The way in which a file becomes text, by its first bytes and its name; null: it is a text already. HTML is source in a repository. */
+/**
+ * The way in which a file becomes text, by its first bytes and its name; null: it is a text
+ * already. HTML is source in a repository.
+ */
 export function wayOf(
   head: Uint8Array,
   name: string,

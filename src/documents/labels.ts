@@ -1,10 +1,12 @@
 /**
- * The form of a number: `1`, `01`, `a` (behind z comes aa, ab), `aa` (behind z comes aa, bb), or `i` for Roman numbers.
- * Those of HTML and OpenDocument have these names.
+ * The form of a number: `1`, `01`, `a` (behind z comes aa, ab), `aa` (behind z comes aa, bb), or
+ * `i` for Roman numbers. Those of HTML and OpenDocument have these names.
  */
 export type NumberFormat = "1" | "01" | "a" | "A" | "aa" | "AA" | "i" | "I";
 
-/** A number as a list prints it. One that has no such form is decimal, as in browsers and offices. */
+/**
+ * A number as a list prints it. One that has no such form is decimal, as in browsers and offices.
+ */
 export function numeral(number: number, format: NumberFormat): string {
   const decimal = String(number);
   if (format === "1") return decimal;
@@ -53,7 +55,10 @@ function roman(number: number): string {
   return letters;
 }
 
-/** The whole number that a file gives for a count, a level or a start; not below 0 and not above `most`. */
+/**
+ * The whole number that a file gives for a count, a level or a start; not below 0 and not above
+ * `most`.
+ */
 export function boundedNumber(given: string | undefined, otherwise: number, most = 1_000_000): number {
   const number = Math.trunc(Number(given ?? otherwise));
   return Number.isNaN(number) ? otherwise : Math.min(Math.max(number, 0), most);
@@ -128,12 +133,18 @@ function labelOf({ label, isLegal = false }: Level, counts: readonly (number | u
 /** The place of words: raised, lowered, or on the line. */
 export type Shift = "^" | "_" | "";
 
+/** The places that `vertAlign` of Word and of sheets names. */
+export const VERTICAL: ReadonlyMap<string, Shift> = new Map([
+  ["superscript", "^"],
+  ["subscript", "_"],
+]);
+
 /** Writes words of a paragraph, with what stands before them. */
 export type Shifting = (before: string, words: string, shift: Shift) => string;
 
 /**
- * Writes words so that what is raised or lowered does not become a part of the number or word before it: `10^6`, `1st`. The
- * function takes all words of a paragraph, one after the other.
+ * Writes words so that what is raised or lowered does not become a part of the number or word
+ * before it: `10^6`, `1st`. The function takes all words of a paragraph, one after the other.
  */
 export function shifting(): Shifting {
   let last: Shift = "";

@@ -32,19 +32,31 @@ export function parse(source: string, xmlMode: boolean, events: Events): void {
 /** Handlers by the known name of an element (see `knownNames`), `/name` for its end. */
 export type Handlers = Readonly<Record<string, (attributes: Attributes) => void>>;
 
+/** XML that is open for a walk. */
+export interface Xml {
+  /**
+   * The number of elements of this name within which the walk is, with the one that it enters or
+   * leaves.
+   */
+  depth(name: string): number;
+  /** True if the walk is within an element of one of these names. */
+  within(...names: readonly string[]): boolean;
+  walk(walk: Walk): void;
+}
+
 /**
- * Opens XML for a walk. No entity but those of XML is expanded, no document type is read, and nothing is opened.
+ * Opens XML for a walk. No entity but those of XML is expanded, no document type is read, and
+ * nothing is opened.
  *
  * @throws Unreadable if elements are nested more than 5,000 deep
  */
-export function openXml(source: string) {
+export function openXml(source: string): Xml {
   const kinds = new Map<string, ElementKind>();
   const depth = (name: string) => kinds.get(name)?.depth ?? 0;
   return {
-    /** The number of elements of this name within which the walk is, with the one that it enters or leaves. */
     depth,
-    within: (...names: readonly string[]) => names.some((name) => depth(name) > 0),
-    walk({ take, unread = () => {}, on = {}, silent }: Walk): void {
+    within: (...names) => names.some((name) => depth(name) > 0),
+    walk({ take, unread = () => {}, on = {}, silent }) {
       // The elements that are open, and whether each has text that nobody took.
       const path: { readonly kind: ElementKind; isUnread: boolean; hasChoice: boolean }[] = [];
       const names = knownNames(source);
@@ -110,7 +122,10 @@ interface ElementKind {
 interface Walk {
   /** True if a reader takes this text, or leaves it out for a reason that it knows. */
   readonly take?: (text: string) => boolean;
-  /** Called at the end of each element that has text which was not taken: see `unread` of a text that grows. */
+  /**
+   * Called at the end of each element that has text which was not taken: see `unread` of a text
+   * that grows.
+   */
   readonly unread?: (element: string) => void;
   readonly on?: Handlers;
   /** Elements of which only the beginning is handled: what is in them is left out. */
@@ -137,7 +152,10 @@ export function textsIn(source: string, of: string, words: string, left = ""): s
 export const isSaid = (source: string, element: string) =>
   textsIn(source, element, element).some((text) => text.trim() !== "");
 
-/** Namespaces and the prefix under which the readers know their names. Those of sheets, packages and formulas have none. */
+/**
+ * Namespaces and the prefix under which the readers know their names. Those of sheets, packages and
+ * formulas have none.
+ */
 const PREFIXES: Readonly<Record<string, string>> = {
   "ooxml/wordprocessingml/main": "w:",
   "ooxml/presentationml/main": "p:",
@@ -185,7 +203,10 @@ const TAKEN = new Set(Object.values(PREFIXES));
 /** Stands before names of another namespace whose prefix is one of those above. */
 const OTHER = "other:";
 
-/** The prefix for the names of a namespace, of which transitional and strict documents have one each. */
+/**
+ * The prefix for the names of a namespace, of which transitional and strict documents have one
+ * each.
+ */
 function knownPrefix(namespace: string): string | undefined {
   const short = namespace
     .replace(/^http:\/\/(?:schemas\.openxmlformats\.org|purl\.oclc\.org\/ooxml)\//, "ooxml/")
@@ -205,7 +226,10 @@ interface Binding {
   readonly before: string | undefined;
 }
 
-/** Gives elements and attributes the names that the readers know, whatever prefixes a document binds, and where. */
+/**
+ * Gives elements and attributes the names that the readers know, whatever prefixes a document
+ * binds, and where.
+ */
 function knownNames(source: string) {
   // Most documents bind all prefixes in their first element, and the usual ones.
   let unbound = bindingsIn(source);
@@ -265,7 +289,10 @@ function knownNames(source: string) {
   };
 }
 
-/** The number of attributes that bind prefixes. Namespaces of OpenDocument have `xmlns` in their names as well. */
+/**
+ * The number of attributes that bind prefixes. Namespaces of OpenDocument have `xmlns` in their
+ * names as well.
+ */
 function bindingsIn(source: string): number {
   let count = 0;
   for (let at = source.indexOf("xmlns"); at >= 0; at = source.indexOf("xmlns", at + 1)) {

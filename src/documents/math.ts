@@ -1,8 +1,9 @@
 import type { Attributes, Handlers } from "./markup.ts";
 
 /**
- * The lines that elements of equations become. `{e}` is an argument of the element or a sign that it gives itself; `^{e}` and `_{e}` are
- * arguments in parentheses with the sign before them, if they say something.
+ * The lines that elements of equations become. `{e}` is an argument of the element or a sign that
+ * it gives itself; `^{e}` and `_{e}` are arguments in parentheses with the sign before them, if
+ * they say something.
  */
 const FORMS: Readonly<Record<string, string>> = {
   f: "({num}){type}({den})",
@@ -30,7 +31,9 @@ const FORMS: Readonly<Record<string, string>> = {
 };
 const ARGUMENTS = ["e", "num", "den", "sup", "sub", "deg", "lim", "fName", "mr"];
 const SIGNS = ["begChr", "endChr", "sepChr", "chr", "pos", "type"];
-/** The signs of elements that give themselves none. `sepChr` stands between arguments of one name. */
+/**
+ * The signs of elements that give themselves none. `sepChr` stands between arguments of one name.
+ */
 const USUAL: Readonly<Record<string, string>> = {
   "d begChr": "(",
   "d endChr": ")",
@@ -75,7 +78,11 @@ export interface Equations {
 /** Replaces {@link equations}, whose handlers are many, in a text without any. */
 export const NO_EQUATIONS: Equations = { handlers: {}, take: () => false };
 
-/** Makes each equation a line such as `c^(2)(1)/(2)`. @param lose told of one that does not fit: its signs stay */
+/**
+ * Makes each equation a line such as `c^(2)(1)/(2)`.
+ *
+ * @param lose told of one that does not fit: its signs stay
+ */
 export function equations(put: (line: string) => void, lose: () => void): Equations {
   const open: Part[] = [];
   let fits = true;

@@ -101,7 +101,11 @@ export function progressIn({ header }: Frame): string | undefined {
   return told.success ? told.output.progress.slice(0, 100) : undefined;
 }
 
-/** The answer in a frame. @throws Error if it is not one: a parser may have been taken over by a document */
+/**
+ * The answer in a frame.
+ *
+ * @throws Error if it is not one: a parser may have been taken over by a document
+ */
 export function answerOf({ header, body }: Frame): Answer {
   const { texts, ...answer } = v.parse(AnswerSchema, header);
   let at = 0;
@@ -116,8 +120,15 @@ export function answerOf({ header, body }: Frame): Answer {
   return { ...answer, texts: read };
 }
 
-/** A message between a process and the child that reads documents: two lengths of four bytes, JSON, then bytes. */
-export type Frame = ReturnType<typeof frameIn>;
+/**
+ * A message between a process and the child that reads documents: two lengths of four bytes, JSON,
+ * then bytes.
+ */
+export interface Frame {
+  /** The value of the JSON. */
+  readonly header: unknown;
+  readonly body: Buffer;
+}
 
 const PREFIX = 8;
 const MOST_FRAME_BYTES = MOST_ORIGINAL_BYTES + 64 * 2 ** 20;
@@ -134,7 +145,8 @@ export function frameOf(header: unknown, body: readonly Uint8Array[] = []): Uint
 
 /** The frames of a stream, until it ends. @throws Error if one is too large */
 export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame, undefined> {
-  // A frame is put together as its pieces come: to join a large one at once would hold up the thread.
+  // A frame is put together as its pieces come: to join a large one at once would hold up the
+  // thread.
   let held: Buffer = Buffer.alloc(PREFIX);
   let size: number = 0;
   for await (const chunk of stream) {
@@ -161,7 +173,7 @@ function begun(prefix: Buffer): Buffer {
 }
 
 /** The frame that these bytes are. @throws SyntaxError */
-export function frameIn(bytes: Buffer) {
+export function frameIn(bytes: Buffer): Frame {
   const bodyAt = PREFIX + bytes.readUInt32BE(0);
   return { header: JSON.parse(bytes.toString("utf8", PREFIX, bodyAt)), body: bytes.subarray(bodyAt) };
 }

@@ -12,7 +12,10 @@ const NamedSchema = v.fallback(v.record(v.string(), v.unknown()), {});
 const named = (value: unknown): Named => v.parse(NamedSchema, value);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value ?? {}]);
 
-/** The names in cells and outputs whose values are read, or say nothing that people see: settings, numbers, ids, languages. */
+/**
+ * The names in cells and outputs whose values are read, or say nothing that people see: settings,
+ * numbers, ids, languages.
+ */
 const NAMES =
   "cell_type source input code outputs attachments metadata execution_count prompt_number id language level collapsed " +
   "output_type data name stream ename etype evalue traceback transient";
@@ -112,7 +115,9 @@ function readOutput(given: unknown, text: Growing, place: string): void {
   else if (said.trim() === "" && types.some((type) => type !== "text/plain")) text.lose("output without text", place);
 }
 
-/** The backtrace of an error, which mostly has its name and message; "" if the output is no error. */
+/**
+ * The backtrace of an error, which mostly has its name and message; "" if the output is no error.
+ */
 function errorOf({ ename, etype = ename, evalue, traceback }: Named): string {
   const name = wordsOf(etype);
   const error = name === "" ? "" : onTerminal(`${name}: ${wordsOf(evalue)}`);
@@ -147,7 +152,10 @@ function tellUnknown(part: Named, text: Growing): void {
   }
 }
 
-/** The text that a terminal shows of what was printed on it: each line as it was written last, without colors. */
+/**
+ * The text that a terminal shows of what was printed on it: each line as it was written last,
+ * without colors.
+ */
 function onTerminal(printed: string): string {
   if (!MOVES.test(printed)) return printed;
   const lines = printed.split("\n").map((line) => (REWRITES.test(line) ? rewritten(line) : line));

@@ -3,11 +3,12 @@ import type { Parts } from "./archives.ts";
 import { encrypted, type Growing } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
 import { BULLET } from "./labels.ts";
-import { type Handlers, openXml, walkXml } from "./markup.ts";
+import { type Handlers, openXml, walkXml, type Xml } from "./markup.ts";
 
 /**
- * Parts that no reader opens, by their facts: `image/png <image> /word/media/a.png` is content type, relation and name. Each is a loss of
- * this kind, or null if a person does not see its text in the document.
+ * Parts that no reader opens, by their facts: `image/png <image> /word/media/a.png` is content
+ * type, relation and name. Each is a loss of this kind, or null if a person does not see its text
+ * in the document.
  */
 const UNOPENED: readonly (readonly [facts: RegExp, kind: string | null])[] = [
   // Relations, properties, pictures for lists of files and of tables that are read, signatures.
@@ -20,7 +21,8 @@ const UNOPENED: readonly (readonly [facts: RegExp, kind: string | null])[] = [
   [/oleObject|<package>|\/embeddings\/| \/Object \d+\/content\.xml$/, "embedded object"],
   [/vbaProject| \/Basic\//i, "macro"],
   [/<comments>|<threadedComment>|\/comments\d*\.xml$|\/(comments|threadedComments)\//, "part with comments"],
-  // Templates, building blocks, looks of charts and diagrams, history, and data behind what is shown.
+  // Templates, building blocks, looks of charts and diagrams, history, and data behind what is
+  // shown.
   [
     /(slide|notes|handout)Master|slideLayout|glossary|chartshapes|diagramDrawing|\/(charts|diagrams)\/|revisionLog/,
     null,
@@ -67,13 +69,17 @@ function hasWords(parts: Parts, name: string): boolean {
 }
 
 /** A part that another one refers to. */
-export interface Relation {
+interface Relation {
   /** The last name in the address of its type, such as `styles`. */
   readonly type: string;
   readonly target: string;
 }
 
-/** The parts that a part refers to, by their ids. Those outside of the file are left out. @param of "" for the file itself */
+/**
+ * The parts that a part refers to, by their ids. Those outside of the file are left out.
+ *
+ * @param of "" for the file itself
+ */
 export function relationsOf(parts: Parts, of: string): Map<string, Relation> {
   const found = new Map<string, Relation>();
   const { dir, base } = posix.parse(of);
@@ -111,7 +117,10 @@ export function relatedPart(parts: Parts, of: string, type: string): string {
   return related?.target ?? posix.join(posix.dirname(of), `${type}.xml`);
 }
 
-/** The kind of a paragraph: a heading of some level, an item of a list with its label and level, or neither. */
+/**
+ * The kind of a paragraph: a heading of some level, an item of a list with its label and level, or
+ * neither.
+ */
 export interface BlockKind {
   /** 0 if it is no heading. */
   readonly heading?: number;
@@ -149,16 +158,25 @@ export interface Table {
   take(said: string): boolean;
   /** Leaves columns empty at this place of the row. */
   skip(columns: number): void;
-  /** Says over how many columns the open cell goes. The others are empty, so that the nth cell is the nth column, or repeat it. */
+  /**
+   * Says over how many columns the open cell goes. The others are empty, so that the nth cell is
+   * the nth column, or repeat it.
+   */
   span(columns: number, isRepeated?: boolean): void;
-  /** Says how many columns and rows the open cell covers, for files that leave out the cells which it covers. */
+  /**
+   * Says how many columns and rows the open cell covers, for files that leave out the cells which
+   * it covers.
+   */
   cover(columns: number, rows: number): void;
   /** Says how often the open row comes. */
   repeat(rows: number): void;
 }
 
-/** Rows of a table are `a | b`; a table in a cell, or in a box of Word, is a part of what it stands in. */
-export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: string, tr: string, td: string): Table {
+/**
+ * Rows of a table are `a | b`; a table in a cell, or in a box of Word, is a part of what it stands
+ * in.
+ */
+export function tableOf(xml: Xml, text: Lines, table: string, tr: string, td: string): Table {
   let row: string[] = [];
   let cell: string | null = null;
   let columns = 1;
@@ -222,7 +240,10 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   };
 }
 
-/** The type of an OpenDocument file by its list of parts, for those that have no member `mimetype`; "" if it has none. */
+/**
+ * The type of an OpenDocument file by its list of parts, for those that have no member `mimetype`;
+ * "" if it has none.
+ */
 export function manifestType(parts: Parts): string {
   let type = "";
   const manifest = parts.names.has("content.xml") ? parts.text("META-INF/manifest.xml") : "";

@@ -101,11 +101,16 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Private copies lie in folders that name their process, so that those of a killed one can be told. */
+/**
+ * Private copies lie in folders that name their process, so that those of a killed one can be told.
+ */
 const PREFIX = "belay-documents-";
 let isSwept = false;
 
-/** Works with a copy of an original in a file (0600) in a folder of its own, which is removed afterwards. */
+/**
+ * Works with a copy of an original in a file (0600) in a folder of its own, which is removed
+ * afterwards.
+ */
 export async function withCopy<T>(
   files: Readonly<Record<string, Uint8Array>>,
   use: (folder: string) => Promise<T>,

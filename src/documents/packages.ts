@@ -6,7 +6,10 @@ import { TEXT_VERSION } from "../context/text/decode.ts";
 import { entryUrl } from "../entries.ts";
 import { parseJson } from "../platform/json.ts";
 
-/** Packages of the readers and of what checks their answers. Those of Parquet files and of messages of Outlook are installed by who needs them. */
+/**
+ * Packages of the readers and of what checks their answers. Those of Parquet files and of messages
+ * of Outlook are installed by who needs them.
+ */
 const PACKAGES =
   "unpdf htmlparser2 dingbat-to-unicode yauzl postal-mime ignore valibot hyparquet hyparquet-compressors @kenjiuno/msgreader".split(
     " ",
@@ -21,7 +24,10 @@ interface Found {
 
 let found: ReadonlyMap<string, Found> | undefined;
 
-/** The packages, looked up for the first document, so that a package that cannot be read refuses documents and not a load. */
+/**
+ * The packages, looked up for the first document, so that a package that cannot be read refuses
+ * documents and not a load.
+ */
 const packages = () => {
   found ??= new Map(
     PACKAGES.flatMap((name) => {
@@ -38,7 +44,10 @@ export function readerEntries(): { readonly guard: string; readonly reader: stri
   return { guard: file("documents/guard-entry"), reader: file("documents/child-entry") };
 }
 
-/** Paths that a child may read, as Node's permission model takes them: the readers and their packages. */
+/**
+ * Paths that a child may read, as Node's permission model takes them: the readers and their
+ * packages.
+ */
 export function readablePaths(): string[] {
   const documents = dirname(readerEntries().reader);
   const sources = dirname(documents);
@@ -55,7 +64,9 @@ function linksTo(place: string): string[] {
   return lstatSync(place).isSymbolicLink() ? [...above, place] : above;
 }
 
-/** Readers: a number, to be raised if the text differs from before, their kinds, and their packages. */
+/**
+ * Readers: a number, to be raised if the text differs from before, their kinds, and their packages.
+ */
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
   pdf: [2, "pdf", "unpdf"],
   markup: [3, "html epub", "htmlparser2"],
@@ -75,7 +86,10 @@ export function readerOf(kind: string): string {
   return idOf(names.find((name) => READERS[name]?.[1].split(" ").includes(kind)) ?? "office");
 }
 
-/** The ids of all readers: an archive may need any of them, and some versions of Node read no database in one. */
+/**
+ * The ids of all readers: an archive may need any of them, and some versions of Node read no
+ * database in one.
+ */
 export function allReaders(): string {
   return [...Object.keys(READERS).map(idOf), `sqlite ${process.versions.sqlite}`].join(", ");
 }

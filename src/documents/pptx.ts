@@ -41,10 +41,16 @@ export function readPptx(parts: Parts, text: Growing): void {
 const targetsOf = (parts: Parts, of: string) =>
   new Map(Array.from(relationsOf(parts, of).values(), ({ type, target }) => [type, target]));
 
-/** Elements whose text nobody sees: the ids of the looks of tables, and what an animation changes. */
+/**
+ * Elements whose text nobody sees: the ids of the looks of tables, and what an animation changes.
+ */
 const SILENT = ["a:tableStyleId", "p:attrName"];
 
-/** True if the slide has text. @param bases what marks paragraphs by its layout, and by its master */
+/**
+ * True if the slide has text.
+ *
+ * @param bases what marks paragraphs by its layout, and by its master
+ */
 function readSlide(source: string, text: Growing, bases: readonly Markers[], lead = ""): boolean {
   const xml = openXml(source);
   const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
@@ -134,7 +140,9 @@ interface Marker {
 const SIGN: Marker = { type: "", start: 1 };
 const NONE: Marker = { type: "", start: 1 };
 
-/** Markers of paragraphs that do not say their own, by a name of the shape and the level: `body1 0`. */
+/**
+ * Markers of paragraphs that do not say their own, by a name of the shape and the level: `body1 0`.
+ */
 type Markers = Map<string, Marker>;
 
 /** Finds what marks paragraphs by a layout or master. */
@@ -230,7 +238,10 @@ const ENDS: readonly (readonly [name: RegExp, sign: string])[] = [
   [/Paren(R|Both)$/, ")"],
 ];
 
-/** The form of numbers, by the beginning and the end of the name of their kind; no format if it is not one of these. */
+/**
+ * The form of numbers, by the beginning and the end of the name of their kind; no format if it is
+ * not one of these.
+ */
 function numberingOf(type: string, level: number) {
   const format = FORMATS.find(([name]) => name.test(type))?.[1];
   const before = type.endsWith("ParenBoth") ? "(" : "";

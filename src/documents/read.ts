@@ -36,7 +36,12 @@ export interface FileDocuments {
   readonly isFolder: boolean;
 }
 
-/** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
+/**
+ * The documents that an original gives, or why it gives none: from the texts that are kept, or from
+ * a process.
+ *
+ * @throws RlmError `cancelled`
+ */
 export async function documentsOfOriginal(
   original: OriginalFile,
   { relative, path, rules }: NamedFile,
@@ -116,14 +121,21 @@ export function readersOf({ convert = {} }: DocumentOptions): string {
   return [allReaders(), ...own].join(", ");
 }
 
-/** The rows of one sheet or table of an original: its name, and a line of JSON for each row as `rows.ts` has them. */
+/**
+ * The rows of one sheet or table of an original: its name, and a line of JSON for each row as
+ * `rows.ts` has them.
+ */
 export interface TableText {
   readonly name: string;
   readonly lines: Uint8Array;
   readonly lost: readonly Loss[];
 }
 
-/** Reads the rows of a workbook, a database or a Parquet file that a caller named. @throws RlmError */
+/**
+ * Reads the rows of a workbook, a database or a Parquet file that a caller named.
+ *
+ * @throws RlmError
+ */
 export async function tableOfOriginal(
   path: string,
   original: OriginalFile,
@@ -178,7 +190,10 @@ async function digest(start: string, pieces: readonly Uint8Array[]): Promise<str
   return sum.digest("hex");
 }
 
-/** Texts of documents that were read before, in a folder of the user's own. They hold no path, and grant nothing. */
+/**
+ * Texts of documents that were read before, in a folder of the user's own. They hold no path, and
+ * grant nothing.
+ */
 export function openKeptTexts(dir: string, most = MOST_BYTES) {
   const pathOf = (key: string) => join(dir, `text-${key}`);
   return {

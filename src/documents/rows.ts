@@ -6,8 +6,9 @@ import { type CellValue, passOf, type SheetPass } from "./sheets/sheets.ts";
 import { openXlsx, readSheet } from "./sheets/xlsx.ts";
 import { inDatabase, inParquet, rowsInTable, tablesIn } from "./tables.ts";
 
-// Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a line for each. Numbers are as the
-// file has them, and dates have their ISO form. Tables with named columns begin with a line `[0,[names]]`.
+// Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a
+// line for each. Numbers are as the file has them, and dates have their ISO form. Tables with named
+// columns begin with a line `[0,[names]]`.
 
 /** The sheet or table whose rows are wanted; null: the only one. */
 export interface RowsAsked {

@@ -5,7 +5,10 @@ const PRIVATE = /[\ue000-\uf8ff]/g;
 const MOST_NAME = 60;
 const FONTS = /^(symbol|webdings|wingdings( [23])?)$/i;
 
-/** Writes the characters of a font of symbols as Unicode: `✔`, or `[Font F0FE]`, which is told, where it has none. */
+/**
+ * Writes the characters of a font of symbols as Unicode: `✔`, or `[Font F0FE]`, which is told,
+ * where it has none.
+ */
 export function symbols(words: string, font: string, lose: () => void): string {
   const isSymbols = font !== "" && FONTS.test(font);
   const sign = (char: string) => {

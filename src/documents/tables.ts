@@ -1,7 +1,12 @@
 import { cell, damaged, type Growing, Unreadable } from "./growing.ts";
 import { openDatabase, type Queried } from "./guard-entry.ts";
 
-/** Reads the tables of an SQLite database: of its copy, or in an archive of its bytes. Views and triggers are not run. @throws Unreadable */
+/**
+ * Reads the tables of an SQLite database: of its copy, or in an archive of its bytes. Views and
+ * triggers are not run.
+ *
+ * @throws Unreadable
+ */
 export function readSqlite(from: string | Buffer, text: Growing): void {
   inDatabase(from, (database) => {
     for (const { name, type } of tablesIn(database)) {
@@ -40,7 +45,9 @@ function deserialize(database: Queried, bytes: Buffer): void {
   database.deserialize(content);
 }
 
-/** The tables by their names, without views and the tables in which virtual ones keep their content. */
+/**
+ * The tables by their names, without views and the tables in which virtual ones keep their content.
+ */
 export function tablesIn(database: Queried): { readonly name: string; readonly type: string }[] {
   const listed = database.prepare("PRAGMA main.table_list").all();
   const tables = listed.map(({ name, type }) => ({ name: String(name), type: String(type) }));

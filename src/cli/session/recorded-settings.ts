@@ -1,7 +1,8 @@
 import { firstly } from "../../../runtime/index.ts";
-import { canonical, isWithin } from "../../context/index.ts";
+import { canonical } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
+import { isWithin } from "../../platform/real-path.ts";
 import { inLine, jsonText, visible } from "../../platform/visible.ts";
 import { type Settings, usualLimit, variableOf } from "../../settings/index.ts";
 import type { Signer } from "../../settings/signed-settings.ts";

@@ -4,15 +4,24 @@ import { recent } from "./recent.ts";
 import { type Compiled, type Engine, type Haystack, openEngine } from "./wasm.ts";
 
 /**
- * The allocator inside rregex 1.13 gives little back: half a megabyte stays behind for each compiled `\w`, and a copy of
- * each match. So its WebAssembly instance is thrown away at this size.
+ * The allocator inside rregex 1.13 gives little back: half a megabyte stays behind for each
+ * compiled `\w`, and a copy of each match. So its WebAssembly instance is thrown away at this size.
  */
 const RETIRE_BYTES = 16 * 1024 * 1024;
 const COMPILED = 20;
 
-let current: ReturnType<typeof startGeneration> | undefined;
+/** An instance of the engine, with the patterns that it has compiled. */
+interface Generation {
+  readonly engine: Engine;
+  readonly compiled: (source: string) => Compiled;
+}
 
-/** All matches of a Rust pattern, in bytes. The whole list is kept, with a copy of each match: mind the number. */
+let current: Generation | undefined;
+
+/**
+ * All matches of a Rust pattern, in bytes. The whole list is kept, with a copy of each match: mind
+ * the number.
+ */
 export function findAll(source: string, haystack: Haystack): readonly Match[] {
   return call(source, (regex, engine) => engine.findAll(regex, haystack));
 }
@@ -28,8 +37,8 @@ export function parse(source: string): Hir {
 }
 
 /**
- * Runs the engine. A refusal is a plain Error. Anything else (a trap, a text for which there is no memory) leaves the
- * instance in an unknown state, so it is not used again.
+ * Runs the engine. A refusal is a plain Error. Anything else (a trap, a text for which there is no
+ * memory) leaves the instance in an unknown state, so it is not used again.
  */
 function call<Result>(source: string, use: (regex: Compiled, engine: Engine) => Result): Result {
   current ??= startGeneration();
@@ -44,8 +53,11 @@ function call<Result>(source: string, use: (regex: Compiled, engine: Engine) => 
   }
 }
 
-/** The CommonJS build, because it loads synchronously and, with a new `require` each time, can be garbage collected. */
-function startGeneration() {
+/**
+ * The CommonJS build, because it loads synchronously and, with a new `require` each time, can be
+ * garbage collected.
+ */
+function startGeneration(): Generation {
   const require = createRequire(import.meta.url);
   const path = require.resolve("rregex");
   delete require.cache[path];

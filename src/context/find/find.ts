@@ -3,15 +3,17 @@ import { compileFind, type FindPattern, searchError } from "./pattern.ts";
 import { type Match, scan, type Windows } from "./scan.ts";
 
 /**
- * 64 KB: after the first character that is not ASCII, a search with `\b` is slow to the end of its window (0.19 s for
- * 10 MB in windows of 256 KB, 0.08 s in these), and larger windows make no pattern faster, as a call costs microseconds.
- * 12 KB: `.` with the default limit of 10,000 is answered from the first one.
+ * 64 KB: after the first character that is not ASCII, a search with `\b` is slow to the end of its
+ * window (0.19 s for 10 MB in windows of 256 KB, 0.08 s in these), and larger windows make no
+ * pattern faster, as a call costs microseconds. 12 KB: `.` with the default limit of 10,000 is
+ * answered from the first one.
  */
 const WINDOWS: Windows = { smallest: 12 * 1024, largest: 64 * 1024, effort: 256 * 1024 * 1024 };
 
 /**
- * The first `limit` matches: those of one pass of Rust's regex crate over the whole text, whatever the sizes of windows. They are
- * UTF-16 offsets, ascending, never overlapping. `capped`: there is at least one more.
+ * The first `limit` matches: those of one pass of Rust's regex crate over the whole text, whatever
+ * the sizes of windows. They are UTF-16 offsets, ascending, never overlapping. `capped`: there is
+ * at least one more.
  */
 export function find(text: Text, pattern: FindPattern, limit: number, between?: () => void, windows?: Windows) {
   const matches: [start: number, end: number][] = [];
@@ -49,7 +51,10 @@ export function* matchesIn(
   }
 }
 
-/** Documents of one text: their ranges in it, UTF-16 units. Plain data, which can be sent between threads. */
+/**
+ * Documents of one text: their ranges in it, UTF-16 units. Plain data, which can be sent between
+ * threads.
+ */
 interface SearchedText {
   readonly text: TextData;
   readonly ranges: readonly (readonly [start: number, end: number])[];
@@ -73,8 +78,9 @@ interface DocumentHit {
 export const HITS_COUNTED = 10_000;
 
 /**
- * Finds a pattern in each document by itself: no match goes beyond one. The result has the first hits in order, the number of
- * matches, counted up to 10,000, and the number of documents with a match.
+ * Finds a pattern in each document by itself: no match goes beyond one. The result has the first
+ * hits in order, the number of matches, counted up to 10,000, and the number of documents with a
+ * match.
  *
  * @throws RlmError as `compileFind` does
  */

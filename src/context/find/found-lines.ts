@@ -7,13 +7,22 @@ export interface FoundLine {
   readonly line: number;
   /** The byte of its block at which the line or its first match begins. */
   readonly byte: number;
-  /** The first match in the line, from 1, UTF-16 units. null: the line stands around one that matches. */
+  /**
+   * The first match in the line, from 1, UTF-16 units. null: the line stands around one that
+   * matches.
+   */
   readonly column: number | null;
   /** The line without its end. */
   readonly text: string;
-  /** True if the text is a part of the line around its first match, since the line has more than 64 MB. */
+  /**
+   * True if the text is a part of the line around its first match, since the line has more than 64
+   * MB.
+   */
   readonly isCut: boolean;
-  /** Matches in the text, UTF-16 units. Of a match over several lines it is the part in its first line. */
+  /**
+   * Matches in the text, UTF-16 units. Of a match over several lines it is the part in its first
+   * line.
+   */
   readonly marks: readonly Range[];
 }
 
@@ -29,12 +38,15 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Finds the lines of one text that match. The function takes its blocks one after the other, each of whole lines in UTF-8, and gives
- * the lines to show in their order and each once. It keeps the last lines of a block for a match in the next one.
+ * Finds the lines of one text that match. The function takes its blocks one after the other, each
+ * of whole lines in UTF-8, and gives the lines to show in their order and each once. It keeps the
+ * last lines of a block for a match in the next one.
  */
 export function openLineFinder(pattern: FindPattern, { before, after }: Around) {
   let linesSoFar = 0;
-  /** Lines at the end of the text so far that were not shown, as many as may stand before a match. */
+  /**
+   * Lines at the end of the text so far that were not shown, as many as may stand before a match.
+   */
   let tail: readonly FoundLine[] = [];
   /** Lines still to be shown behind the last match. */
   let due = 0;
@@ -76,7 +88,9 @@ export function openLineFinder(pattern: FindPattern, { before, after }: Around) 
   };
 }
 
-/** A line with the matches that begin in it, bytes of the block. The end is behind the line feed. */
+/**
+ * A line with the matches that begin in it, bytes of the block. The end is behind the line feed.
+ */
 interface MatchedLine {
   readonly start: number;
   readonly end: number;

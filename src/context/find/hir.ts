@@ -1,7 +1,7 @@
 import type { Class, Hir } from "rregex";
 
 /** The meaning of a pattern, after Rust's parser: flags, shorthands and captures are resolved. */
-export type Expression =
+type Expression =
   | { readonly kind: "empty" }
   | { readonly kind: "literal"; readonly text: string }
   /** Ranges of code points, both ends included; none at all matches nothing. */
@@ -200,7 +200,10 @@ const LOOKS: Readonly<Record<string, string>> = {
 
 const NOTHING = "[a&&b]";
 
-/** Spellings of characters and assertions; sequence, choice and repetition are the same in every spelling. */
+/**
+ * Spellings of characters and assertions; sequence, choice and repetition are the same in every
+ * spelling.
+ */
 interface Atoms {
   set(ranges: string): string;
   look(source: string): string;
@@ -212,13 +215,14 @@ export function printExpression(expression: Expression): string {
 }
 
 /**
- * The expression as a Rust pattern for a text that continues where the haystack stops: the stop is a run of a character
- * that the text lacks, and there the pattern takes that character for every character and every assertion. Up to the
- * stop the same paths are tried in the same order as in the original. So a match that ends before the stop is the
- * original's match whatever follows, and a match that could still change ends at the stop or in the run.
+ * The expression as a Rust pattern for a text that continues where the haystack stops: the stop is
+ * a run of a character that the text lacks, and there the pattern takes that character for every
+ * character and every assertion. Up to the stop the same paths are tried in the same order as in
+ * the original. So a match that ends before the stop is the original's match whatever follows, and
+ * a match that could still change ends at the stop or in the run.
  *
- * (`(?:X|\z)` needs no run but makes X possibly empty; Rust compiles `X*` differently then, and where loops of empty
- * matches are nested it prefers another match.)
+ * (`(?:X|\z)` needs no run but makes X possibly empty; Rust compiles `X*` differently then, and
+ * where loops of empty matches are nested it prefers another match.)
  */
 export function printCut(expression: Expression, stop: string): string {
   const end = escaped(stop.codePointAt(0) ?? 0);

@@ -39,7 +39,8 @@ export interface NativePattern {
 }
 
 /**
- * The pattern for native RegExp, if it is a sequence of repeated characters, with `\b` or nothing at its end, on which RegExp is quick.
+ * The pattern for native RegExp, if it is a sequence of repeated characters, with `\b` or nothing
+ * at its end, on which RegExp is quick.
  *
  * @param printed by `printExpression`
  */
@@ -70,8 +71,9 @@ export function nativePattern(printed: string): NativePattern | undefined {
 }
 
 /**
- * True if what is next to a repetition has none of its characters, so going back fails at once, and a run of them is only
- * entered at its beginning. A run with which matches begin is not searched for.
+ * True if what is next to a repetition has none of its characters, so going back fails at once, and
+ * a run of them is only entered at its beginning. A run with which matches begin is not searched
+ * for.
  */
 function isQuick(items: readonly Item[], hasRun: boolean, look: string): boolean {
   return items.every(({ min, max }, at) => {
@@ -94,7 +96,10 @@ const isWord = (character: string) => /\w/.test(character);
 const codesIn = (set: readonly string[]) => ASCII.map((character) => set.includes(character));
 const spelled = (set: readonly string[]) => `[${set.join("").replace(/[\\\]^-]/g, "\\$&")}]`;
 
-/** Searches from a place to `end`, behind a character that no match has; undefined if that is too near, or too little of it is ASCII. */
+/**
+ * Searches from a place to `end`, behind a character that no match has; undefined if that is too
+ * near, or too little of it is ASCII.
+ */
 export function openNative(haystack: Buffer, native: NativePattern | undefined, largest: number) {
   let paused = 0;
   return (from: number) => {
@@ -121,7 +126,10 @@ function isLetterAt(haystack: Buffer, at: number): boolean {
   return findFrom("\\A\\w", [haystack.subarray(at, next(haystack, at))], 0) !== undefined;
 }
 
-/** Matches from the places of what follows their runs; if several follow one run, it reaches to the last of them. */
+/**
+ * Matches from the places of what follows their runs; if several follow one run, it reaches to the
+ * last of them.
+ */
 function* withRun(haystack: Buffer, from: number, places: Iterable<readonly [number, number]>, run: Run) {
   let free = from;
   let open: { start: number; runEnd: number; end: number } | undefined;

@@ -20,7 +20,9 @@ import { recent } from "./recent.ts";
 export interface FindPattern {
   /** The pattern in Rust's syntax. */
   readonly source: string;
-  /** No match contains a line feed, and nothing in the pattern asks where the text begins or ends. */
+  /**
+   * No match contains a line feed, and nothing in the pattern asks where the text begins or ends.
+   */
   readonly lineLocal: boolean;
   /** It contains assertions, so matches depend on the character before them. */
   readonly looks: boolean;
@@ -29,17 +31,26 @@ export interface FindPattern {
   readonly maxBytes: number;
   readonly required: Required | undefined;
   readonly native: NativePattern | undefined;
-  /** The most characters that a match already begun can still need: the length of the run that stands for the rest. */
+  /**
+   * The most characters that a match already begun can still need: the length of the run that
+   * stands for the rest.
+   */
   readonly finish: number;
-  /** The Rust pattern that, before a run of `stop`, finds the first match that can still be open at its beginning. */
+  /**
+   * The Rust pattern that, before a run of `stop`, finds the first match that can still be open at
+   * its beginning.
+   */
   openAtEnd(key: string): string;
   /** The Rust pattern that finds the matches of a piece of the text. */
   spelling(options: Piece): string;
 }
 
 /** Facts about a piece of the text that matter for a search. */
-export interface Piece {
-  /** The character whose run at its end stands for the rest of the text; undefined if no match depends on the rest. */
+interface Piece {
+  /**
+   * The character whose run at its end stands for the rest of the text; undefined if no match
+   * depends on the rest.
+   */
   readonly stop: string | undefined;
   /** It begins with one character of context, which is reported as the first match. */
   readonly context: boolean;
@@ -52,10 +63,11 @@ const TEXT_LOOKS: readonly string[] = ["Start", "End", "StartCRLF", "EndCRLF"];
 const patterns = recent(20, analyse);
 
 /**
- * Compiles a pattern in the syntax of Rust's regex crate, version 1.13. Flags: `i`, `m`, `s` as there; `g`, `u`, `d` are
- * ignored. What Rust refuses is read once more as JavaScript (`[^]`, a literal `{`, `\0`, `\cX`, `[\b]`, surrogate pairs,
- * `[` inside a class).
- * @throws RlmError a SyntaxError for the guest: bad pattern, unsupported construct, other flags, more than 16,384 units.
+ * Compiles a pattern in the syntax of Rust's regex crate, version 1.13. Flags: `i`, `m`, `s` as
+ * there; `g`, `u`, `d` are ignored. What Rust refuses is read once more as JavaScript (`[^]`, a
+ * literal `{`, `\0`, `\cX`, `[\b]`, surrogate pairs, `[` inside a class).
+ * @throws RlmError a SyntaxError for the guest: bad pattern, unsupported construct, other flags,
+ * more than 16,384 units.
  */
 export function compileFind(pattern: string, flags: string): FindPattern {
   if (pattern.length > MAX_PATTERN_UNITS) {
@@ -111,7 +123,10 @@ function rustFlags(flags: string): string {
   return used === "" ? "" : `(?${used})`;
 }
 
-/** The error of a search, in the guest's words: for windows the pattern grows a little, and may then be too large. */
+/**
+ * The error of a search, in the guest's words: for windows the pattern grows a little, and may then
+ * be too large.
+ */
 export function searchError(error: unknown): unknown {
   return isRefusal(error) ? refusal(TOO_LARGE, SMALLER, error) : error;
 }
@@ -139,7 +154,10 @@ function explain(failure: unknown, prefix: string, pattern: string): RlmError {
   );
 }
 
-/** The place of Rust's caret: under the pattern's only line, indented by four, or under a numbered one of several. */
+/**
+ * The place of Rust's caret: under the pattern's only line, indented by four, or under a numbered
+ * one of several.
+ */
 function positionIn(message: string, prefix: string, pattern: string): string {
   const lines = message.split("\n");
   const caret = lines.findIndex((line) => /^ +\^+$/.test(line));
@@ -176,7 +194,10 @@ const TOKEN =
 const GROUP = /\(\?(?:<?[=!]|>|P=\w*\)?)/y;
 const QUANTIFIER = /\{\d*(?:,\d*)?\}/y;
 
-/** The first construct of the pattern that Rust's regex crate lacks because it cannot be matched in linear time, and what to do instead. */
+/**
+ * The first construct of the pattern that Rust's regex crate lacks because it cannot be matched in
+ * linear time, and what to do instead.
+ */
 function unsupportedIn(pattern: string) {
   let index = 0;
   for (const { text, inClass } of tokensOf(pattern)) {
@@ -189,8 +210,9 @@ function unsupportedIn(pattern: string) {
 }
 
 /**
- * The pattern as JavaScript means it, spelled for Rust: `[^]`, a `{` that begins no quantifier, `\0`, `\cX`, `[\b]`,
- * surrogate pairs. With `brackets` also `[` inside a class, where Rust would open a nested class.
+ * The pattern as JavaScript means it, spelled for Rust: `[^]`, a `{` that begins no quantifier,
+ * `\0`, `\cX`, `[\b]`, surrogate pairs. With `brackets` also `[` inside a class, where Rust would
+ * open a nested class.
  */
 function fromJavaScript(pattern: string, brackets: boolean): string {
   let index = 0;

@@ -1,6 +1,6 @@
 /**
- * `make`, remembering its last `size` different results: the one unused for longest is dropped first. What `make`
- * throws is not remembered.
+ * `make`, remembering its last `size` different results: the one unused for longest is dropped
+ * first. What `make` throws is not remembered.
  */
 export function recent<Value>(
   size: number,

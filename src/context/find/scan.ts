@@ -5,7 +5,10 @@ import type { FindPattern } from "./pattern.ts";
 import type { Haystack } from "./wasm.ts";
 import { afterLineFeed, before, boundary, LINE_FEED, next, windowEnd } from "./window.ts";
 
-/** Bytes of text given to the engine at once: from `smallest`, growing to `largest` while matches are rare. */
+/**
+ * Bytes of text given to the engine at once: from `smallest`, growing to `largest` while matches
+ * are rare.
+ */
 export interface Windows {
   readonly smallest: number;
   readonly largest: number;
@@ -16,13 +19,19 @@ export interface Windows {
 /** Bytes of UTF-8; `end` is exclusive. */
 export type Match = readonly [start: number, end: number];
 
-/** Between two searches: every match that begins before `from` is known, and the last one ends at `lastEnd` (-1: none). */
+/**
+ * Between two searches: every match that begins before `from` is known, and the last one ends at
+ * `lastEnd` (-1: none).
+ */
 interface Position {
   readonly from: number;
   readonly lastEnd: number;
 }
 
-/** The result of one window: matches that no later text can change, and the place to continue (undefined: at the end). */
+/**
+ * The result of one window: matches that no later text can change, and the place to continue
+ * (undefined: at the end).
+ */
 interface Settled {
   readonly matches: readonly Match[];
   readonly position: Position | undefined;
@@ -31,7 +40,10 @@ interface Settled {
 interface Search {
   readonly haystack: Buffer;
   readonly pattern: FindPattern;
-  /** A match begun early in a window was once still open at its end, so asking where the first one begins rarely pays. */
+  /**
+   * A match begun early in a window was once still open at its end, so asking where the first one
+   * begins rarely pays.
+   */
   farReaching: boolean;
 }
 
@@ -63,7 +75,10 @@ export function* scan(
   const [smallest, largest] = pattern.native ? [BETWEEN, windows.smallest] : [windows.smallest, windows.largest];
   let size = smallest;
   let position: Position | undefined = { from: 0, lastEnd: -1 };
-  /** The place from which native RegExp cannot continue. There, lines and skips are tried even if they do not pay elsewhere. */
+  /**
+   * The place from which native RegExp cannot continue. There, lines and skips are tried even if
+   * they do not pay elsewhere.
+   */
   let declined = -1;
   while (position !== undefined) {
     between();
@@ -96,7 +111,8 @@ export function* scan(
     if (settled.matches.length > MANY_MATCHES || isSame(settled.position, position)) size = smallest;
     else if (settled.matches.length < FEW_MATCHES) size = Math.min(size * GROWTH, largest);
     for (let wider = size * GROWTH; isSame(settled.position, position); wider *= GROWTH) {
-      // Short of the whole rest, the next step would be all of it: two of such a size at once are not worth their memory.
+      // Short of the whole rest, the next step would be all of it: two of such a size at once are
+      // not worth their memory.
       if (wider * GROWTH > bytes.length - position.from) wider = bytes.length;
       between();
       spend(Math.min(wider, bytes.length - position.from));
@@ -133,13 +149,14 @@ function searchWindow(search: Search, { from, lastEnd }: Position, size: number)
   }
   const cut = pattern.looks && !last ? cutAtLine(haystack, from, open) : open;
   while ((matches.at(-1)?.[0] ?? cut - 1) >= cut) matches.pop();
-  // A window that was larger may have settled `from` already; this one may find a match before it open again.
+  // A window that was larger may have settled `from` already; this one may find a match before it
+  // open again.
   return { matches, position: last ? undefined : after(matches.at(-1)?.[1] ?? lastEnd, Math.max(cut, from)) };
 }
 
 /**
- * The first match only, in a window that had to be enlarged because its first match was open. Searching for all would
- * collect any number of matches here.
+ * The first match only, in a window that had to be enlarged because its first match was open.
+ * Searching for all would collect any number of matches here.
  */
 function searchFirst({ haystack, pattern }: Search, { from, lastEnd }: Position, size: number): Settled {
   const end = windowEnd(haystack, from, size);
@@ -163,7 +180,10 @@ function after(lastEnd: number, from: number): Position {
   return { from: Math.max(from, lastEnd), lastEnd };
 }
 
-/** Matches that begin before this byte cannot depend on what follows `end`; undefined: the search itself has to tell. */
+/**
+ * Matches that begin before this byte cannot depend on what follows `end`; undefined: the search
+ * itself has to tell.
+ */
 function certainBefore(search: Search, from: number, end: number): number | undefined {
   const { haystack, pattern } = search;
   if (pattern.lineLocal) {
@@ -175,8 +195,9 @@ function certainBefore(search: Search, from: number, end: number): number | unde
 }
 
 /**
- * The beginning of the first match that is open at `end`. The engine answers this backwards from the end, so it is quick if
- * matches are short, and the original pattern, with its literal prefilters, can search the rest.
+ * The beginning of the first match that is open at `end`. The engine answers this backwards from
+ * the end, so it is quick if matches are short, and the original pattern, with its literal
+ * prefilters, can search the rest.
  */
 function openFrom(search: Search, from: number, end: number): number | undefined {
   const { haystack, pattern } = search;
@@ -191,9 +212,10 @@ function openFrom(search: Search, from: number, end: number): number | undefined
 }
 
 /**
- * The place at which the engine has to begin, with or without a character of context. It needs none after a line feed, where
- * assertions hold as at the beginning of a text. Right after the context it allows no empty match, as after a match: where
- * `from` is not the end of one, the piece begins a character earlier, where no match begins.
+ * The place at which the engine has to begin, with or without a character of context. It needs none
+ * after a line feed, where assertions hold as at the beginning of a text. Right after the context
+ * it allows no empty match, as after a match: where `from` is not the end of one, the piece begins
+ * a character earlier, where no match begins.
  */
 function pieceStart({ haystack, pattern }: Search, from: number, lastEnd: number): { start: number; context: boolean } {
   const atLine = !pattern.asksForStart && afterLineFeed(haystack, from - 1, from) === from;
@@ -202,13 +224,19 @@ function pieceStart({ haystack, pattern }: Search, from: number, lastEnd: number
   return start === 0 ? { start, context: false } : { start: before(haystack, start), context: true };
 }
 
-/** Prefers to continue at the beginning of a line, where no context is needed, if that costs less than half the window. */
+/**
+ * Prefers to continue at the beginning of a line, where no context is needed, if that costs less
+ * than half the window.
+ */
 function cutAtLine(haystack: Buffer, from: number, open: number): number {
   const line = afterLineFeed(haystack, from, open);
   return line !== undefined && line - from >= (open - from) / 2 ? line : open;
 }
 
-/** A character that does not occur in the piece; among the first eight if at all possible, as ASCII is searched faster. */
+/**
+ * A character that does not occur in the piece; among the first eight if at all possible, as ASCII
+ * is searched faster.
+ */
 function absentFrom(piece: Buffer): string {
   let code = 1;
   while (piece.includes(String.fromCodePoint(code))) code = code === 8 ? PRIVATE_USE : code + 1;
@@ -222,8 +250,8 @@ function withRun(piece: Buffer, stop: string | undefined, pattern: FindPattern):
 }
 
 /**
- * A pattern such as `a(?:[\s\S]*z)?` reads the rest of the text for each match, which no engine makes linear: after
- * reading sixteen times the text in enlarged windows, `find` gives up.
+ * A pattern such as `a(?:[\s\S]*z)?` reads the rest of the text for each match, which no engine
+ * makes linear: after reading sixteen times the text in enlarged windows, `find` gives up.
  */
 function effortLimit(textBytes: number, effort: number): (bytes: number) => void {
   let left = 16 * textBytes + effort;
@@ -243,8 +271,9 @@ const TRIALS = 32;
 const WORTH_BYTES = 16 * 1024;
 
 /**
- * Skips text without a literal that every match has: a match begins at most `before` bytes before it. The result is the place, at or
- * after a byte, before which no further match begins; undefined: there is none.
+ * Skips text without a literal that every match has: a match begins at most `before` bytes before
+ * it. The result is the place, at or after a byte, before which no further match begins; undefined:
+ * there is none.
  */
 function openSkip(haystack: Buffer, { required }: FindPattern, next: NextLiteral) {
   if (!required || !Number.isFinite(required.before)) return (from: number) => from;
@@ -267,9 +296,10 @@ const LINE_COST = 60;
 const NATIVE_SPEED = 5;
 
 /**
- * Searches the lines with a literal, many at once and as if there were no others: neither a match nor an assertion in one line
- * depends on another line. The result is undefined where that is not so, or does not pay; else a line begins at `end`. Lines
- * `within` so many bytes are searched even if it does not pay.
+ * Searches the lines with a literal, many at once and as if there were no others: neither a match
+ * nor an assertion in one line depends on another line. The result is undefined where that is not
+ * so, or does not pay; else a line begins at `end`. Lines `within` so many bytes are searched even
+ * if it does not pay.
  *
  * @param most bytes given to the engine at once
  */
@@ -304,7 +334,10 @@ function openLines(
   };
 }
 
-/** Lines as runs of adjacent ones; `shift` leads from a byte of all runs in one to its place in the haystack. */
+/**
+ * Lines as runs of adjacent ones; `shift` leads from a byte of all runs in one to its place in the
+ * haystack.
+ */
 function gather(haystack: Buffer, next: NextLiteral, from: number, most: number) {
   const runs: { start: number; end: number; shift: number }[] = [];
   let bytes = 0;

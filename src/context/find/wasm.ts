@@ -22,9 +22,9 @@ export interface Compiled {
 }
 
 /**
- * Functions of rregex 1.13.1 under its published ones. Those take strings, which they copy character by character, and leak
- * if a character is not ASCII; these take UTF-8 where it lies. They are not promised to anyone: hence the exact version in
- * package.json, and `expectSearch`.
+ * Functions of rregex 1.13.1 under its published ones. Those take strings, which they copy
+ * character by character, and leak if a character is not ASCII; these take UTF-8 where it lies.
+ * They are not promised to anyone: hence the exact version in package.json, and `expectSearch`.
  */
 interface Binding {
   readonly RRegex: new (source: string) => Compiled;
@@ -39,7 +39,10 @@ interface Binding {
   };
 }
 
-/** Indices into the table of JavaScript values; the second one is valid if the third number is not 0. */
+/**
+ * Indices into the table of JavaScript values; the second one is valid if the third number is not
+ * 0.
+ */
 type Answer = readonly [result: number, error: number, failed: number];
 
 /** Throws an Error if the binding is not the pinned one. */
@@ -80,7 +83,10 @@ export function openEngine({ RRegex, __wasm: wasm }: Binding): Engine {
   }
 }
 
-/** Another version may lack an export, or give the same name another meaning: then no search is to be trusted. */
+/**
+ * Another version may lack an export, or give the same name another meaning: then no search is to
+ * be trusted.
+ */
 function expectSearch(engine: Engine): void {
   const haystack = ["é", "ab", "é"].map((part) => Buffer.from(part));
   let seen: unknown;

@@ -1,10 +1,16 @@
-/** The end of a window of `size` bytes from `start`: on a character boundary, after at least one character. */
+/**
+ * The end of a window of `size` bytes from `start`: on a character boundary, after at least one
+ * character.
+ */
 export function windowEnd(haystack: Buffer, start: number, size: number): number {
   const end = boundary(haystack, Math.min(start + size, haystack.length));
   return end > start ? end : next(haystack, start);
 }
 
-/** The beginning of the character before `at`, which is a character boundary; -1 at the beginning of the text. */
+/**
+ * The beginning of the character before `at`, which is a character boundary; -1 at the beginning of
+ * the text.
+ */
 export function before(haystack: Buffer, at: number): number {
   return at <= 0 ? -1 : boundary(haystack, at - 1);
 }

@@ -23,7 +23,10 @@ import { openRoots, openStepped, type Refusal, type Roots, type SteppedFile } fr
 export interface SearchedText extends Partial<Converted> {
   /** The path as it was typed, with what lies below it. */
   readonly name: string;
-  /** UTF-8 in blocks of whole lines; a converted document is one block. Taking one may throw TooLong. */
+  /**
+   * UTF-8 in blocks of whole lines; a converted document is one block. Taking one may throw
+   * TooLong.
+   */
   readonly blocks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
@@ -31,7 +34,10 @@ export interface SearchedText extends Partial<Converted> {
 export interface SearchReading extends LoadOptions {
   /** True if a text is to be one block, since a match may go over lines. */
   readonly isWhole: boolean;
-  /** Takes a sentence about a text whose bytes did not stay as they were. It is told when the text was read. */
+  /**
+   * Takes a sentence about a text whose bytes did not stay as they were. It is told when the text
+   * was read.
+   */
   tell(sentence: string): void;
 }
 
@@ -39,8 +45,9 @@ export interface SearchReading extends LoadOptions {
 const WHOLE_BYTES = 16 * 2 ** 20;
 
 /**
- * Gives the texts that the paths name one after the other, and the files that have none with the reason. None is kept, so that
- * neither their number nor their size has a limit. A text is to be taken before the next one is asked for.
+ * Gives the texts that the paths name one after the other, and the files that have none with the
+ * reason. None is kept, so that neither their number nor their size has a limit. A text is to be
+ * taken before the next one is asked for.
  *
  * @throws RlmError as `load` does
  */
@@ -181,7 +188,9 @@ async function startOf(stream: AsyncIterable<Uint8Array>) {
 
 /** Bytes of a text that are searched at once, if a pattern stays within a line. */
 const BLOCK_BYTES = 4 * 2 ** 20;
-/** Most bytes that are held at once: of one line, or of a text whose lines are searched together. */
+/**
+ * Most bytes that are held at once: of one line, or of a text whose lines are searched together.
+ */
 const MOST_HELD_BYTES = 2 ** 30;
 
 /** A text that cannot be held. The message is a reason as skipped files have it. */
@@ -190,7 +199,8 @@ export class TooLong extends Error {}
 const LINE_FEED = 0x0a;
 
 /**
- * Gives a text in blocks of whole lines, or as one block. Only one block is in memory, so that its size does not count.
+ * Gives a text in blocks of whole lines, or as one block. Only one block is in memory, so that its
+ * size does not count.
  *
  * @param isWhole true if the text is one block
  * @throws TooLong if a line, or the text that is to be one block, is longer than 1 GB

@@ -16,7 +16,10 @@ import { isRepository } from "./gitignore.ts";
 import { type ContextSize, exceeds, type LoadOptions, lateDocument } from "./reading.ts";
 import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 
-/** A text, the size of one that is too large, a document that is to become text, or why it is none of them. */
+/**
+ * A text, the size of one that is too large, a document that is to become text, or why it is none
+ * of them.
+ */
 export type FileContent = LoadedText | { size: number } | OriginalFile | Refusal;
 
 /** Text as P takes it. If its bytes did not stay as they were, it has what was made of them. */
@@ -24,9 +27,16 @@ type LoadedText = Pick<LoadedFile, "bytes" | "original" | "places" | "lost">;
 
 /** The rules by which the files of a load become text. */
 export interface FileRules {
-  /** Tells by the first bytes of a file and its path how it becomes text; null: it is a text, or nothing. */
+  /**
+   * Tells by the first bytes of a file and its path how it becomes text; null: it is a text, or
+   * nothing.
+   */
   wayOf(head: Uint8Array, path: string): Way | null;
-  /** Returns how the bytes of a text are decoded. @param isNamed the caller named it, so that no bad byte is taken unasked */
+  /**
+   * Returns how the bytes of a text are decoded.
+   *
+   * @param isNamed the caller named it, so that no bad byte is taken unasked
+   */
   decoding(isNamed: boolean): Decoding;
 }
 
@@ -58,12 +68,18 @@ export function readNamed(roots: Roots, path: string, room: number, rules: FileR
   return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, true) ?? { size: file.size });
 }
 
-/** Reads a file to search it. A text of more than `room` bytes gives its size, and none is too large. */
+/**
+ * Reads a file to search it. A text of more than `room` bytes gives its size, and none is too
+ * large.
+ */
 export function readSearched(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
   return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, false) ?? { size: file.size });
 }
 
-/** Reads a file of a folder. A text of more than `room` bytes gives its size; only its head was looked at. */
+/**
+ * Reads a file of a folder. A text of more than `room` bytes gives its size; only its head was
+ * looked at.
+ */
 export function readListed(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
   return withFile(roots, path, (file) => {
     const content = contentOf(roots, path, file, Math.min(room, LIMITS.directoryFileBytes), rules, false);
@@ -104,7 +120,10 @@ export function textBytes(bytes: Uint8Array, decoding: Decoding): LoadedText | R
   return original ? { ...rest, original: { ...original, reader: `text/${TEXT_VERSION}` } } : rest;
 }
 
-/** The documents of a file: a text as it is, or what an original gives. A size or a refusal stays what it is. */
+/**
+ * The documents of a file: a text as it is, or what an original gives. A size or a refusal stays
+ * what it is.
+ */
 export function documentsOfFile(
   content: FileContent,
   file: NamedFile,
@@ -158,7 +177,10 @@ export function bytesOf(found: Found): number {
   return "files" in found ? found.files.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0;
 }
 
-/** Items with the answers of work on them, in their order. While one waits for its answer, the work on the next ones begins. */
+/**
+ * Items with the answers of work on them, in their order. While one waits for its answer, the work
+ * on the next ones begins.
+ */
 export async function* ahead<T, R>(items: Iterable<T>, work: (item: T) => R | Promise<R>) {
   const begun: (readonly [item: T, answer: R | Promise<R>])[] = [];
   for (const item of items) {

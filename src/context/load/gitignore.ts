@@ -17,9 +17,10 @@ import { type Refusal, withFile } from "./roots.ts";
 export type Report = (file: string, reason: string) => void;
 
 /**
- * Rules that hold in `folder` (absolute, symlink-free) because of what lies above it: `.git/info/exclude` and the
- * .gitignore files from the repository's top to the parent of `folder`. They never ignore `folder` itself: who
- * names a folder wants it loaded. Outside of a repository there are none.
+ * Rules that hold in `folder` (absolute, symlink-free) because of what lies above it:
+ * `.git/info/exclude` and the .gitignore files from the repository's top to the parent of `folder`.
+ * They never ignore `folder` itself: who names a folder wants it loaded. Outside of a repository
+ * there are none.
  */
 export function rulesAbove(folder: string, report: Report): IgnoreRules {
   const above: string[] = [];
@@ -41,12 +42,18 @@ export function rulesAbove(folder: string, report: Report): IgnoreRules {
   );
 }
 
-/** Rules of the repository whose top is `path`, reached as `top`, apart from its .gitignore: those of the folder above end here. */
+/**
+ * Rules of the repository whose top is `path`, reached as `top`, apart from its .gitignore: those
+ * of the folder above end here.
+ */
 export function topRules(top: string, path: string, report: Report): IgnoreRules {
   return withRuleFile(noRules(top), top, join(path, ".git", "info", "exclude"), report);
 }
 
-/** `rules` and then those in `file`, which hold from `folder` down. A symlink is not followed, as in git. */
+/**
+ * `rules` and then those in `file`, which hold from `folder` down. A symlink is not followed, as in
+ * git.
+ */
 export function withRuleFile(rules: IgnoreRules, folder: string, file: string, report: Report): IgnoreRules {
   const content = withFile<Uint8Array | Refusal>([file], file, ({ size, read }) =>
     size > MAX_RULE_FILE_BYTES ? { reason: `larger than ${MAX_RULE_FILE_BYTES / 1024} KB` } : read(size),

@@ -1,7 +1,10 @@
 import { hash } from "node:crypto";
 import ignore from "ignore";
 
-/** The ignore rules that hold in a folder. Patterns and paths are compared as UTF-8 bytes, as git does. */
+/**
+ * The ignore rules that hold in a folder. Patterns and paths are compared as UTF-8 bytes, as git
+ * does.
+ */
 export interface IgnoreRules {
   readonly top: string;
   readonly matcher: ignore.Ignore;
@@ -18,26 +21,33 @@ export const RULES_TOO_LARGE = `its rules are not applied: larger than ${MAX_RUL
 export const refusedRules = (count: number) =>
   `${count} of its rules are not applied: they are too long, or matching them could take too long`;
 /**
- * A hostile rule file must not keep the loader busy. Matching a path of depth d against a rule with k globstars takes
- * up to d^k / k! steps; at a depth of 128, rules of this total cost take about 0.15 s for a path that was made for it.
- * Rules beyond it are reported, not applied: with four globstars any, with three from about the 40th on.
+ * A hostile rule file must not keep the loader busy. Matching a path of depth d against a rule with
+ * k globstars takes up to d^k / k! steps; at a depth of 128, rules of this total cost take about
+ * 0.15 s for a path that was made for it. Rules beyond it are reported, not applied: with four
+ * globstars any, with three from about the 40th on.
  */
 const MAX_COST = 100_000;
 const COST_PER_GLOBSTAR = 50;
-/** No path is longer, and an expression that is made of a longer rule may be too large to compile. */
+/**
+ * No path is longer, and an expression that is made of a longer rule may be too large to compile.
+ */
 const MAX_RULE_BYTES = 4096;
 
 /**
- * The rules that hold if there are none. `cost` bounds the time to match one path, in units of a rule without globstars. Other rules
- * have another `id`.
+ * The rules that hold if there are none. `cost` bounds the time to match one path, in units of a
+ * rule without globstars. Other rules have another `id`.
  *
- * @param top folder that paths are matched relative to: the repository's top, or the loaded folder outside of one
+ * @param top folder that paths are matched relative to: the repository's top, or the loaded folder
+ * outside of one
  */
 export function noRules(top: string): IgnoreRules {
   return { top, matcher: ignore(OPTIONS), cost: 0, id: "" };
 }
 
-/** `rules` and then those of a rule file of `folder` (relative to the top), and how many of these are too long, or take too long to match. */
+/**
+ * `rules` and then those of a rule file of `folder` (relative to the top), and how many of these
+ * are too long, or take too long to match.
+ */
 export function withRuleText(
   rules: IgnoreRules,
   folder: string,
@@ -68,8 +78,9 @@ export function isIgnoredName(rules: IgnoreRules, name: string, isFolder: boolea
 }
 
 /**
- * The lines of a rule file of `folder` (relative to the top, "" for the top itself) as patterns of the top: one
- * list of rules decides as git does: a later rule of a nested file can re-include what an earlier one excludes.
+ * The lines of a rule file of `folder` (relative to the top, "" for the top itself) as patterns of
+ * the top: one list of rules decides as git does: a later rule of a nested file can re-include what
+ * an earlier one excludes.
  */
 function patternsOf(text: string, folder: string): string[] {
   const patterns: string[] = [];
@@ -94,7 +105,10 @@ function moved(body: string, folder: string): string {
   return `/${literal(folder)}/**/${body}`;
 }
 
-/** The line without the spaces at its end. One that a backslash stands before belongs to the pattern. */
+/**
+ * The line without the spaces at its end. One that a backslash stands before belongs to the
+ * pattern.
+ */
 function withoutTrailingSpaces(line: string): string {
   let end = line.length;
   while (line[end - 1] === " ") end -= 1;
@@ -113,15 +127,23 @@ export function bytesAsText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 }
 
-/** Names of files that hold keys or passwords, and of folders that hold such files, in lower case. */
+/**
+ * Names of files that hold keys or passwords, and of folders that hold such files, in lower case.
+ */
 const FILES =
   /^(?:\.env(?:\.(?!example$|sample$|template$|dist$).+)?|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|.*\.(?:pem|key)|\.npmrc|\.netrc|_netrc|\.pgpass|\.git-credentials)$/;
 const FOLDERS = new Set([".aws", ".ssh", ".gnupg"]);
 
-/** Settings of coding agents that a project keeps at its top: they name MCP servers, often with their tokens. */
+/**
+ * Settings of coding agents that a project keeps at its top: they name MCP servers, often with
+ * their tokens.
+ */
 const AGENT_FILES =
   /^(?:\.?mcp\.jsonc?|(?:\w+[-_])?mcp[-_](?:config|settings|servers)\.jsonc?|\.?(?:opencode|kilo|crush)\.jsonc?|\.claude\.json|\.aider\.conf\.ya?ml)$/;
-/** Folders of coding agents. Their instructions are Markdown and may be read, and their settings may not. */
+/**
+ * Folders of coding agents. Their instructions are Markdown and may be read, and their settings may
+ * not.
+ */
 const AGENT_FOLDERS = new Set([
   ...[".amazonq", ".augment", ".claude", ".cline", ".codeium", ".codex", ".continue", ".copilot", ".crush", ".cursor"],
   ...[".factory", ".gemini", ".goose", ".junie", ".kilo", ".kilocode", ".kiro", ".opencode", ".pi", ".qwen", ".roo"],
@@ -132,7 +154,10 @@ const AGENT_SETTINGS = /\.(?:json[c5]?|toml|ya?ml)$/;
 /** The reason why a load leaves such a file out. */
 export const MAY_BE_SECRET = "may contain secrets";
 
-/** True if a file or folder of this path (with `/`), packed or not, holds keys or passwords by its name. */
+/**
+ * True if a file or folder of this path (with `/`), packed or not, holds keys or passwords by its
+ * name.
+ */
 export function mayBeSecret(path: string): boolean {
   const folders = path.toLowerCase().split("/");
   const name = (folders.pop() ?? "").replace(/\.(?:gz|zst|zstd)$/, "");

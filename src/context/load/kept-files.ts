@@ -4,18 +4,24 @@ import { join } from "node:path";
 import { isAlive } from "../../platform/is-alive.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 
-// Derived data in a folder of the user's own, such as that of the search indexes. What is missing there is made again.
+// Derived data in a folder of the user's own, such as that of the search indexes. What is missing
+// there is made again.
 
 /** The files of one kind in the folder. */
 interface KeptKind {
   readonly names: RegExp;
   /** Nothing is removed from so few files. */
   readonly few: number;
-  /** Asked from the youngest file on: once it is false, that file and all older ones are removed. */
+  /**
+   * Asked from the youngest file on: once it is false, that file and all older ones are removed.
+   */
   stays(bytes: number): boolean;
 }
 
-/** Writes a file that is found whole or not at all, and removes the oldest of its kind. It may fail: then nothing is kept. */
+/**
+ * Writes a file that is found whole or not at all, and removes the oldest of its kind. It may fail:
+ * then nothing is kept.
+ */
 export async function keepFile(
   dir: string,
   name: string,

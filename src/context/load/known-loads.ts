@@ -12,7 +12,10 @@ export interface KnownLoad {
 }
 
 export interface KnownLoads {
-  /** @param seen what was loaded, on top of what; `print`: what its files look like; `readersNow`: ids, asked for if documents were read */
+  /**
+   * @param seen what was loaded, on top of what; `print`: what its files look like; `readersNow`:
+   * ids, asked for if documents were read
+   */
   find(seen: string, print: string, readersNow: () => Promise<string>): Promise<KnownLoad | undefined>;
   keep(seen: string, print: string, load: KnownLoad, readers: string): Promise<void>;
 }
@@ -34,9 +37,10 @@ const RecordSchema = v.object({
 });
 
 /**
- * Results of earlier loads, by facts of their files: records in a folder of the user's own, such as that of the search indexes.
- * It is made when something is kept. It is derived data: it holds no text and grants nothing, and a record that is missing or
- * damaged only means that the files are read again.
+ * Results of earlier loads, by facts of their files: records in a folder of the user's own, such as
+ * that of the search indexes. It is made when something is kept. It is derived data: it holds no
+ * text and grants nothing, and a record that is missing or damaged only means that the files are
+ * read again.
  */
 export function openKnownLoads(dir: string): KnownLoads {
   const pathOf = (seen: string) => join(dir, `load-${seen}.json`);

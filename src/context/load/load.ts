@@ -45,10 +45,13 @@ import {
   tooLarge,
   unreadable,
 } from "./reading.ts";
-import { locate, openRoots } from "./roots.ts";
+import { locate, openRoots, type Roots } from "./roots.ts";
 import { compareUnits, type Walk, type WalkedFile, walk } from "./walk.ts";
 
-/** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
+/**
+ * The source of a load: a file or folder on disk, text at hand, parts of a context, or files of
+ * several places.
+ */
 export type Source =
   | { kind: "path" /** Absolute, or relative to `cwd`. */; path: string }
   | { kind: "text"; text: string | Uint8Array /** Document id, e.g. `stdin`. */; name: string }
@@ -56,11 +59,15 @@ export type Source =
   | PathsSource;
 
 /**
- * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A folder's files are sorted by code unit of
- * their relative path and each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. The bytes of
- * UTF-8 stay, without a byte order mark, and other texts are decoded (`decodeText`). Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
- * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n` with the files that are new or have
- * changed; without any, `previous` is returned. Limits count what is loaded already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
+ * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A
+ * folder's files are sorted by code unit of their relative path and each is preceded by
+ * `\n===== {relative path} =====\n`; a single file or text is P as it is. The bytes of UTF-8 stay,
+ * without a byte order mark, and other texts are decoded (`decodeText`). Several places are loaded
+ * as one folder (`PathsSource`). All of a context, as an excerpt, is that context itself. Behind
+ * `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n` with the files that are
+ * new or have changed; without any, `previous` is returned. Limits count what is loaded already.
+ * Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or
+ * `cancelled`.
  */
 export async function load(source: Source, asked: LoadOptions, previous?: Context): Promise<Context> {
   const options = { ...asked, begunAt: performance.now() };
@@ -98,8 +105,8 @@ export async function load(source: Source, asked: LoadOptions, previous?: Contex
 }
 
 /**
- * Returns the hash and the key of what `load` would give, or on top of the context with the key `previous`, if that is
- * known without reading the files. Rejects as `load` does.
+ * Returns the hash and the key of what `load` would give, or on top of the context with the key
+ * `previous`, if that is known without reading the files. Rejects as `load` does.
  */
 export async function knownLoad(
   path: string,
@@ -161,10 +168,16 @@ function contentOf(text: string | Uint8Array, name: string, options: LoadOptions
   return way === null ? textBytes(text, decoding) : { way, bytes: text, decoding };
 }
 
-type Place = Awaited<ReturnType<typeof locatePath>>;
-
 /** The target of a path, and the files that are there. */
-async function locatePath({ given, pause }: Reading, options: LoadOptions) {
+interface Place {
+  readonly roots: Roots;
+  /** Absolute, without symlinks. */
+  readonly path: string;
+  readonly isFolder: boolean;
+  readonly walked: Walk;
+}
+
+async function locatePath({ given, pause }: Reading, options: LoadOptions): Promise<Place> {
   const roots = openRoots(options.roots, options.cwd);
   const path = locate(roots, given, options.cwd);
   if (isFolder(given, path)) {
@@ -180,7 +193,9 @@ async function loadFile(reading: Reading, { roots, path }: Place): Promise<Loade
   return loadContent(reading, content, { relative: basename(path), path });
 }
 
-/** The source that one file is: a document as it is, or those of an archive, as a folder has them. */
+/**
+ * The source that one file is: a document as it is, or those of an archive, as a folder has them.
+ */
 async function loadContent(reading: Reading, content: FileContent, file: NamedFile): Promise<LoadedSource> {
   const { given, size } = reading;
   const found = await documentsOf(reading, content, file);
@@ -204,7 +219,10 @@ function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {
   return documentsOfFile(content, file, reading.options, reading.size);
 }
 
-/** Once over a limit, only the sizes of the remaining text files are added up: the error names the real total. */
+/**
+ * Once over a limit, only the sizes of the remaining text files are added up: the error names the
+ * real total.
+ */
 async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<LoadedSource> {
   const { name, given, size, pause, options } = reading;
   const files: LoadedFile[] = [];
@@ -267,9 +285,11 @@ interface Loading {
 }
 
 /**
- * Facts of a source that are known without reading it. `key`: the sources that are loaded, and the context below them. `print`: names,
- * and of each file what changes with its content, which are device, inode, size and times of change. `isOld`: another change would
- * show. A file that was changed just now may be changed again within the same tick of the file system's clock, as git says of its index.
+ * Facts of a source that are known without reading it. `key`: the sources that are loaded, and the
+ * context below them. `print`: names, and of each file what changes with its content, which are
+ * device, inode, size and times of change. `isOld`: another change would show. A file that was
+ * changed just now may be changed again within the same tick of the file system's clock, as git
+ * says of its index.
  */
 async function fingerprintOf(
   { name, previous, now, documents }: Loading,
@@ -279,7 +299,8 @@ async function fingerprintOf(
   const print = createHash("sha256").update(JSON.stringify([skipped, ignored]));
   const newest = BigInt(Math.floor(now - TICK_MS)) * 1_000_000n;
   let isOld = true;
-  // A database that is loaded alone may have changed in its log; in a folder that is a file as well.
+  // A database that is loaded alone may have changed in its log; in a folder that is a file as
+  // well.
   const [only, ...others] = files;
   const log: WalkedFile[] = only && others.length === 0 ? [{ relative: "", path: `${only.path}-wal` }] : [];
   for (const { relative, path, rules } of [...files, ...log.filter((file) => existsSync(file.path))]) {

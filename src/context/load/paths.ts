@@ -34,10 +34,16 @@ import {
 import { canonical, locate, openRoots, type Roots } from "./roots.ts";
 import { type WalkedFile, type WalkOptions, walk } from "./walk.ts";
 
-/** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
+/**
+ * Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has
+ * not changed is left out.
+ */
 export interface PathsSource {
   readonly kind: "paths";
-  /** Absolute, or relative to `folder`. `*`, `?`, `[…]`, `{a,b}` and `**` make a glob of what is not the name of a file. */
+  /**
+   * Absolute, or relative to `folder`. `*`, `?`, `[…]`, `{a,b}` and `**` make a glob of what is not
+   * the name of a file.
+   */
   readonly paths: readonly string[];
   /** Absolute: names of documents are relative to it. */
   readonly folder: string;
@@ -46,7 +52,7 @@ export interface PathsSource {
 }
 
 /** A file that the paths name. */
-export interface FoundFile {
+interface FoundFile {
   /** Its document's id. */
   readonly name: string;
   /** The path as it was typed, with what lies below it. */
@@ -58,7 +64,11 @@ export interface FoundFile {
   readonly rules?: WalkedFile["rules"];
 }
 
-/** The context with the files that it lacks; the context itself if it has all of them. @throws RlmError as `load` does */
+/**
+ * The context with the files that it lacks; the context itself if it has all of them.
+ *
+ * @throws RlmError as `load` does
+ */
 export async function extendByPaths(
   previous: Context | undefined,
   source: PathsSource,
@@ -205,10 +215,16 @@ function givenFolder(glob: string): string {
   return fixed.slice(0, fixed.lastIndexOf("/") + 1);
 }
 
-type Glob = NonNullable<ReturnType<typeof globIn>>;
+/** A glob on disk. */
+interface Glob {
+  /** The folder before the first part that is a pattern. */
+  readonly base: string;
+  /** The rest, which holds from there. */
+  readonly pattern: string;
+}
 
-/** The folder before the first part with a sign of a glob, and the rest, which holds from there; null without such a sign. */
-function globIn(at: string) {
+/** The glob that a path is; null if no part of it is a pattern. */
+function globIn(at: string): Glob | null {
   const parts = at.split("/");
   const first = parts.findIndex((part) => WILD.test(part));
   if (first < 0) return null;
@@ -237,9 +253,10 @@ function tooMuch(what: string, { files, bytes }: Required<NonNullable<PathsSourc
 }
 
 /**
- * Tells for each path (relative, with `/`) whether it matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A
- * pattern holds at any depth; one that begins with `/` or `./` only at the top. All paths are matched in one pass of the
- * linear-time engine, since the pattern is the model's. Throws RlmError for a pattern that it cannot compile.
+ * Tells for each path (relative, with `/`) whether it matches the glob: `*`, `?`, `[…]`, `{a,b}`,
+ * `**` for any folders. A pattern holds at any depth; one that begins with `/` or `./` only at the
+ * top. All paths are matched in one pass of the linear-time engine, since the pattern is the
+ * model's. Throws RlmError for a pattern that it cannot compile.
  */
 export function matchGlob(pattern: string, paths: readonly string[]): boolean[] {
   const matched = paths.map(() => false);
@@ -300,7 +317,10 @@ function translate(pattern: string): string {
   });
 }
 
-/** True if its braces, other than escaped ones and those in brackets, are alternatives; else they stand for themselves. */
+/**
+ * True if its braces, other than escaped ones and those in brackets, are alternatives; else they
+ * stand for themselves.
+ */
 function balanced(pattern: string): boolean {
   let depth = 0;
   for (const [token] of pattern.matchAll(TOKEN)) {

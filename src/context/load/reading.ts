@@ -23,19 +23,26 @@ export interface LoadOptions {
   /** Folders that may be read; symlinks in them are resolved at each load. */
   roots: readonly string[];
   cwd: string;
-  /** Called about every megabyte or 16 files with what was read so far, and while a document is converted with its place. */
+  /**
+   * Called about every megabyte or 16 files with what was read so far, and while a document is
+   * converted with its place.
+   */
   onProgress?: (progress: { files: number; bytes: number; converting?: string }) => void;
   /** Contexts of earlier loads: files that have not changed since are not read again. */
   known?: Known;
   documents?: DocumentOptions;
   /** Looked at between files; an abort rejects with the code `cancelled`. */
   signal?: AbortSignal;
-  /** When the load began, ms of `performance.now()`; absent: its time has no bound, as in a search. */
+  /**
+   * When the load began, ms of `performance.now()`; absent: its time has no bound, as in a search.
+   */
   begunAt?: number;
 }
 
 const MINUTE_MS = 60_000;
-/** Documents that are reached later are left out. What was read of them is kept for the next load. */
+/**
+ * Documents that are reached later are left out. What was read of them is kept for the next load.
+ */
 const DOCUMENTS_MINUTES = 30;
 /** A load that takes longer fails. */
 const LOAD_MINUTES = 60;
@@ -53,7 +60,10 @@ export function lateDocument(options: LoadOptions): Refusal | null {
 /** Opening and checking a file takes about as long as reading this much. */
 export const FILE_COST_BYTES = 64 * 1024;
 
-/** Tells progress and lets the thread do other things about every megabyte; rejects once the signal is aborted. */
+/**
+ * Tells progress and lets the thread do other things about every megabyte; rejects once the signal
+ * is aborted.
+ */
 export function pauseFor(options: LoadOptions, size: ContextSize): Pause {
   const { signal, onProgress } = options;
   const pause = pauses(() => onProgress?.({ files: size.files, bytes: size.bytes }));
@@ -91,7 +101,9 @@ export function isFolder(given: string, path: string): boolean {
   }
 }
 
-/** True for a refusal that another load may not meet: the system, the time or the memory refused. */
+/**
+ * True for a refusal that another load may not meet: the system, the time or the memory refused.
+ */
 export function isFleeting({ errno, document }: Refusal): boolean {
   return errno !== undefined || document === "too_slow" || document === "too_big" || document === "own_converter";
 }
@@ -140,7 +152,10 @@ export function isOver({ files, bytes }: ContextSize): boolean {
   return files > LIMITS.files || bytes > LIMITS.contextBytes;
 }
 
-/** The error for `given`, with the measured size; `shares` has the size of each entry of a folder, by its name. */
+/**
+ * The error for `given`, with the measured size; `shares` has the size of each entry of a folder,
+ * by its name.
+ */
 export function tooLarge(given: string, size: ContextSize, shares?: ReadonlyMap<string, ContextSize>): RlmError {
   const excess: string[] = [];
   if (size.files > LIMITS.files) excess.push(`${thousands(size.files)} files (limit ${thousands(LIMITS.files)})`);
@@ -150,7 +165,10 @@ export function tooLarge(given: string, size: ContextSize, shares?: ReadonlyMap<
   });
 }
 
-/** Smaller things to load instead: of a folder without folders nothing smaller has a name but its files. */
+/**
+ * Smaller things to load instead: of a folder without folders nothing smaller has a name but its
+ * files.
+ */
 function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextSize> = new Map()): string {
   const entries = [...shares].sort(([, a], [, b]) => b[measure] - a[measure]);
   const isFlat = entries.length > 0 && !entries.some(([name]) => name.endsWith("/"));

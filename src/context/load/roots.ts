@@ -21,7 +21,10 @@ import { isStoreFile } from "../../platform/own-files.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { recent } from "../find/recent.ts";
 
-/** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
+/**
+ * Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by
+ * `openRoots`.
+ */
 export type Roots = readonly string[];
 
 /** Kernel interfaces, not files. */
@@ -34,19 +37,26 @@ const MAX_LINKS = 40;
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Resolves the symlinks of each root. A root that is gone stays in the list: no file is found in it until it is back. */
+/**
+ * Resolves the symlinks of each root. A root that is gone stays in the list: no file is found in it
+ * until it is back.
+ */
 export function openRoots(roots: readonly string[], cwd: string): Roots {
   return roots.map((root) => canonical(resolve(cwd, root)));
 }
 
-/** True if a path without symlinks lies in a root, and in no kernel interface or folder of Belay's own. */
+/**
+ * True if a path without symlinks lies in a root, and in no kernel interface or folder of Belay's
+ * own.
+ */
 export function isAllowed(roots: Roots, path: string): boolean {
   return forbiddenBy(path) === null && roots.some((root) => isWithin(root, path));
 }
 
 /**
  * The symlink-free form of `given` (absolute, or relative to `cwd`), which need not exist. Throws
- * `path_outside_sandbox`, with the same words whether or not the target exists, or `invalid_argument`.
+ * `path_outside_sandbox`, with the same words whether or not the target exists, or
+ * `invalid_argument`.
  */
 export function locate(roots: Roots, given: string, cwd: string): string {
   if (given === "" || given.includes("\0") || given.length > MAX_PATH) {
@@ -73,8 +83,9 @@ export function locate(roots: Roots, given: string, cwd: string): string {
 }
 
 /**
- * `path` with every symlink resolved, also those whose target is missing: what does not exist keeps its name under
- * the resolved folder, so that a dangling link out of the roots looks like one that leads to a file.
+ * `path` with every symlink resolved, also those whose target is missing: what does not exist keeps
+ * its name under the resolved folder, so that a dangling link out of the roots looks like one that
+ * leads to a file.
  */
 export function canonical(path: string, links = { left: MAX_LINKS }): string {
   try {
@@ -112,8 +123,9 @@ export interface OpenFile {
 }
 
 /**
- * Opens a symlink-free path, checks after the open that the file is regular and in the roots, and passes it to
- * `use`. A path that was swapped for a symlink in between, or a file moved out, gives a refusal.
+ * Opens a symlink-free path, checks after the open that the file is regular and in the roots, and
+ * passes it to `use`. A path that was swapped for a symlink in between, or a file moved out, gives
+ * a refusal.
  */
 export function withFile<T>(roots: Roots, path: string, use: (file: OpenFile) => T): T | Refusal {
   return withDescriptor(path, OPEN_FLAGS, (opened) => {
@@ -128,7 +140,10 @@ export function withFile<T>(roots: Roots, path: string, use: (file: OpenFile) =>
 export interface SteppedFile extends Disposable {
   /** Bytes, from fstat. */
   readonly size: number;
-  /** Fills the buffer with the bytes from a place on. Returns their number; it is less at the end of the file. */
+  /**
+   * Fills the buffer with the bytes from a place on. Returns their number; it is less at the end of
+   * the file.
+   */
   fill(buffer: Uint8Array, position: number): number;
 }
 
@@ -166,7 +181,10 @@ function fileRefusal(roots: Roots, { stats, location }: Opened): Refusal | null 
   return stats.isFile() ? null : { reason: kindOf(stats) };
 }
 
-/** Entries of a folder in the roots, with the identity of its inode. `path` is symlink-free, and checked after the open. */
+/**
+ * Entries of a folder in the roots, with the identity of its inode. `path` is symlink-free, and
+ * checked after the open.
+ */
 export function readFolder(roots: Roots, path: string): { entries: Dirent[]; inode: string } | Refusal {
   return withDescriptor(path, OPEN_FLAGS | constants.O_DIRECTORY, ({ stats, location, via }) => {
     if (!isAllowed(roots, location)) return MOVED_OUT;
@@ -257,8 +275,8 @@ export function forbiddenBy(path: string): string | null {
 }
 
 /**
- * Folders in which Belay keeps sessions, what was typed, and the key with which it signs. Nothing is loaded from them, whatever the
- * roots are: a row of a table or a model may name any path.
+ * Folders in which Belay keeps sessions, what was typed, and the key with which it signs. Nothing
+ * is loaded from them, whatever the roots are: a row of a table or a model may name any path.
  */
 const ownFolders = () => [homeFolder(process.env), dirname(keyPath(process.env))];
 

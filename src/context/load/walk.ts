@@ -10,13 +10,20 @@ import type { IgnoreRules } from "./ignore-rules.ts";
 import { MAY_BE_SECRET, mayBeSecret } from "./ignore-rules.ts";
 import { canonical, errnoOf, forbiddenBy, inodeOf, isAllowed, type Refusal, type Roots, readFolder } from "./roots.ts";
 
-/** A file to read: its name relative to the walked folder (with `/`), and the symlink-free path to open. */
+/**
+ * A file to read: its name relative to the walked folder (with `/`), and the symlink-free path to
+ * open.
+ */
 export interface WalkedFile {
   readonly relative: string;
   readonly path: string;
-  /** Names of symlinks in the folder that lead to it, relative as well; absent if there are none. */
+  /**
+   * Names of symlinks in the folder that lead to it, relative as well; absent if there are none.
+   */
   readonly links?: readonly string[];
-  /** The folder's ignore rules; absent if there are none. They hold for members of an archive, too. */
+  /**
+   * The folder's ignore rules; absent if there are none. They hold for members of an archive, too.
+   */
   readonly rules?: MemberRules;
 }
 
@@ -31,7 +38,9 @@ export interface MemberRules {
 export interface Walk {
   readonly files: WalkedFile[];
   readonly skipped: SkippedFile[];
-  /** Files and folders left out because of ignore rules; those in an ignored folder are not counted. */
+  /**
+   * Files and folders left out because of ignore rules; those in an ignored folder are not counted.
+   */
   readonly ignored: number;
 }
 
@@ -75,10 +84,10 @@ function begun(roots: Roots, base: string, { secrets }: WalkOptions): State {
 }
 
 /**
- * Finds the files below `base`, a symlink-free folder in the roots, honouring .gitignore as git does without its
- * index. `.git` is never entered. A file is found once, under its real name if that lies in the folder, however many
- * symlinks lead to it. A symlinked folder is entered when it lies in the roots, is not a folder above the link, and was not
- * entered already.
+ * Finds the files below `base`, a symlink-free folder in the roots, honouring .gitignore as git
+ * does without its index. `.git` is never entered. A file is found once, under its real name if
+ * that lies in the folder, however many symlinks lead to it. A symlinked folder is entered when it
+ * lies in the roots, is not a folder above the link, and was not entered already.
  */
 export async function walk(roots: Roots, base: string, pause: Pause, options: WalkOptions = {}): Promise<Walk> {
   const state = begun(roots, base, options);
@@ -98,7 +107,10 @@ export async function walk(roots: Roots, base: string, pause: Pause, options: Wa
   };
 }
 
-/** The files of the folders, and those that only symlinks lead to. A further name of a file is skipped by name. */
+/**
+ * The files of the folders, and those that only symlinks lead to. A further name of a file is
+ * skipped by name.
+ */
 function withLinked({ base, files, linkedFiles, skipped }: State): WalkedFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   for (const { relative: link, path, ...file } of linkedFiles.sort(byRelative)) {
@@ -161,7 +173,9 @@ function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): 
   else state.skipped.push({ path: name, reason: kindOf(entry) });
 }
 
-/** True for what a walk leaves out by its name there, or by its own below the folder that is walked. */
+/**
+ * True for what a walk leaves out by its name there, or by its own below the folder that is walked.
+ */
 function isSecret({ base, secrets }: State, name: string, path: string): boolean {
   if (secrets) return false;
   return mayBeSecret(name) || mayBeSecret(isWithin(base, path) ? relative(base, path) : path);

@@ -22,15 +22,18 @@ const CONTINUATION = /^\s+\S/;
 
 const EXTERNAL = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
 
-/** True if a document is an AGENTS.md, at any depth (ids that collide have `~2` and so on behind the name). */
+/**
+ * True if a document is an AGENTS.md, at any depth (ids that collide have `~2` and so on behind the
+ * name).
+ */
 export function isRouteFile(id: string): boolean {
   return ROUTE_FILE.test(id);
 }
 
 /**
- * The entries `- [label](path) — description` of an AGENTS.md, in its order. Paths are relative to its folder, those
- * with a leading `/` to the root of the context, above which none climbs. External links, links without a path
- * (`#section`) and fenced code are left out.
+ * The entries `- [label](path) — description` of an AGENTS.md, in its order. Paths are relative to
+ * its folder, those with a leading `/` to the root of the context, above which none climbs.
+ * External links, links without a path (`#section`) and fenced code are left out.
  */
 export function parseRoutes(id: string, markdown: string): RouteEntry[] {
   const entries: { readonly entry: RouteEntry; readonly description: string[] }[] = [];

@@ -11,7 +11,10 @@ const TWO_EDITS_MIN = 8;
 /** Further words of a topic are ignored. */
 const MAX_WORDS = 64;
 
-/** Entries with equal path and description count once, as the first of them. The index is built at the first `find`. */
+/**
+ * Entries with equal path and description count once, as the first of them. The index is built at
+ * the first `find`.
+ */
 export function openRoutes(entries: readonly RouteEntry[]) {
   const seen = new Set<string>();
   const distinct = entries.filter(({ path, description }) => {
@@ -21,11 +24,13 @@ export function openRoutes(entries: readonly RouteEntry[]) {
   let index: MiniSearch | undefined;
   return {
     /**
-     * The entries that share a word with the topic, best first, equal ones in the order of the entries, at most `limit`.
+     * The entries that share a word with the topic, best first, equal ones in the order of the
+     * entries, at most `limit`.
      *
-     * Words are compared as in search; a beginning (`auth`) and a typing error (`authetication`) count too. The relevance
-     * is the mean over the topic's words of the best match of each: field (label 1, path 0.8, description 0.6) x kind
-     * (the word 1, its beginning 0.75, a similar word 0.5), 0..1, with three decimals. A rare word has more weight in the mean, with BM25's idf
+     * Words are compared as in search; a beginning (`auth`) and a typing error (`authetication`)
+     * count too. The relevance is the mean over the topic's words of the best match of each: field
+     * (label 1, path 0.8, description 0.6) x kind (the word 1, its beginning 0.75, a similar word
+     * 0.5), 0..1, with three decimals. A rare word has more weight in the mean, with BM25's idf
      * over the entries; one that no entry matches has none.
      */
     find(topic: string, limit: number) {
@@ -72,7 +77,9 @@ function relevances(index: MiniSearch, topic: string): Map<number, number> {
   return new Map([...sums].map(([id, sum]) => [id, Number((sum / weights).toFixed(3))]));
 }
 
-/** Worth of the best match of a word, given the entry's matching words and the fields they stand in. */
+/**
+ * Worth of the best match of a word, given the entry's matching words and the fields they stand in.
+ */
 function worth(word: string, match: Readonly<Record<string, string[]>>): number {
   const worths = Object.entries(match).flatMap(([found, fields]) => {
     const kind = found === word ? "word" : found.startsWith(word) ? "beginning" : "similar";

@@ -21,7 +21,10 @@ export interface IndexLocation {
   readonly dir: string;
   /** Told how much of P is indexed, 0..1, when that has grown. */
   readonly onProgress?: (fraction: number) => void;
-  /** Called again and again while an index is built. If it throws, the build ends, and what is done of it is kept. */
+  /**
+   * Called again and again while an index is built. If it throws, the build ends, and what is done
+   * of it is kept.
+   */
   readonly between?: () => void;
   /** The most bytes that an index may have. */
   readonly maxBytes?: number;
@@ -35,8 +38,9 @@ const STALLED_MS = 5000;
 const LOOK_MS = 20;
 
 /**
- * Builds an index in parts, which are kept if the build ends early, and joins them. There may be no index afterwards: a part was
- * damaged and is removed, or another builder has joined and removed the parts.
+ * Builds an index in parts, which are kept if the build ends early, and joins them. There may be no
+ * index afterwards: a part was damaged and is removed, or another builder has joined and removed
+ * the parts.
  *
  * @throws RlmError `search_too_large`
  */
@@ -96,7 +100,10 @@ function waitForOthers(shared: Int32Array, all: number, look: () => void): void 
 }
 
 const mostOf = ({ maxBytes = LIMITS.searchIndexBytes }: Pick<IndexLocation, "maxBytes">) => maxBytes;
-/** A refused build costs as much as one that ends, so it is kept that there is none. Another limit is another refusal. */
+/**
+ * A refused build costs as much as one that ends, so it is kept that there is none. Another limit
+ * is another refusal.
+ */
 const refusalPath = (path: string) => `${path}.refused`;
 const refusalMark = (mark: string, options: IndexLocation) => `${mark} has more than ${mostOf(options)}`;
 
@@ -126,7 +133,10 @@ function* segmentsOf(parts: Parts, count: number): Generator<Uint8Array> {
   }
 }
 
-/** Removes the parts of an index, and what builders that were killed have left. One that still lives finds them missing. */
+/**
+ * Removes the parts of an index, and what builders that were killed have left. One that still lives
+ * finds them missing.
+ */
 function removeBeside(path: string): void {
   for (const name of readdirSync(dirname(path))) {
     if (name.startsWith(`${basename(path)}.`) && /\.(?:part|tmp)$/.test(name))

@@ -2,17 +2,29 @@ import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 
-// Segments, one after the other; then as JSON what they are an index of, and where each of them begins; then the length of the JSON
-// and the checksum of all before it, 32 bits each.
+// Segments, one after the other; then as JSON what they are an index of, and where each of them
+// begins; then the length of the JSON and the checksum of all before it, 32 bits each.
 
-export type IndexFile = NonNullable<ReturnType<typeof openIndexFile>>;
+/** An index file that is open. Disposing it closes it. */
+export interface IndexFile extends Facts, Disposable {
+  /** @throws Error if the file is not so long, unless `ahead` says that less will do */
+  read(at: number, length: number, ahead?: "ahead"): Buffer;
+}
+
+/** Facts that stand at the end of an index file. */
+interface Facts {
+  /** The place of each segment. */
+  readonly segments: readonly number[];
+  /** Bytes of all segments. */
+  readonly bytes: number;
+}
 
 const END_BYTES = 8;
 const STEP = 1024 * 1024;
 
 /**
- * Writes a file of segments that are given one by one. It is written under a name of its own and then renamed: a reader sees a whole
- * file or none, and of two writers the last wins.
+ * Writes a file of segments that are given one by one. It is written under a name of its own and
+ * then renamed: a reader sees a whole file or none, and of two writers the last wins.
  */
 export function writeIndexFile(path: string, mark: string, segments: Iterable<Uint8Array>): void {
   const own = `${path}.${randomUUID()}.tmp`;
@@ -53,14 +65,16 @@ function word(value: number): Buffer {
   return bytes;
 }
 
-/** Opens a file that is whole and has this mark; undefined if there is none. Its checksum takes 0.5 ms for each MB. */
-export function openIndexFile(path: string, mark: string) {
+/**
+ * Opens a file that is whole and has this mark; undefined if there is none. Its checksum takes 0.5
+ * ms for each MB.
+ */
+export function openIndexFile(path: string, mark: string): IndexFile | undefined {
   if (!existsSync(path)) return undefined;
   const file = openSync(path, "r");
   let isOpen = true;
   const { size } = fstatSync(file);
 
-  /** @throws Error if the file is not so long, unless `ahead` says that less will do */
   function read(at: number, length: number, ahead?: "ahead"): Buffer {
     if (!isOpen) throw new Error("the search index is not open");
     const bytes = Buffer.allocUnsafe(ahead ? Math.min(length, size - at) : length);
@@ -83,7 +97,7 @@ export function openIndexFile(path: string, mark: string) {
   return undefined;
 }
 
-function factsIn({ size, read }: { size: number; read(at: number, length: number): Buffer }, mark: string) {
+function factsIn({ size, read }: Pick<IndexFile, "read"> & { readonly size: number }, mark: string): Facts | undefined {
   if (size < END_BYTES) return undefined;
   let sum = 0;
   for (let at = 0; at < size - 4; at += STEP) sum = crc32(read(at, Math.min(STEP, size - 4 - at)), sum);

@@ -17,7 +17,10 @@ export interface Parts {
   readonly shared: Int32Array;
 }
 
-/** Words of `shared`: the next part that nobody has begun, the number of those that are done, their bytes, and 1 to end the build. */
+/**
+ * Words of `shared`: the next part that nobody has begun, the number of those that are done, their
+ * bytes, and 1 to end the build.
+ */
 export const SHARED = { next: 0, done: 1, bytes: 2, stop: 3, words: 4 } as const;
 
 /** Bytes of P in a part: a thread works on one for about 50 ms. */
@@ -45,10 +48,11 @@ export function partPath({ path }: Pick<Parts, "path">, number: number): string 
 }
 
 /**
- * Builds parts until there is none that nobody has begun. Those that an earlier build has left stay as they are.
+ * Builds parts until there is none that nobody has begun. Those that an earlier build has left stay
+ * as they are.
  *
- * @param between is called again and again, and may throw to end the build. The first part has LATE_MS more, so that a
- * build makes progress, however little time it has.
+ * @param between is called again and again, and may throw to end the build. The first part has
+ * LATE_MS more, so that a build makes progress, however little time it has.
  */
 export function buildParts(parts: Parts, plan: readonly (readonly Chunk[])[], between: () => void): void {
   const { shared, mark } = parts;

@@ -1,17 +1,23 @@
 import { isUnspaced, queryTerms, stemOf, tokensOf } from "./tokens.ts";
 
 /** A half-open range of a text, UTF-16 units. */
-export type Range = readonly [start: number, end: number];
+type Range = readonly [start: number, end: number];
 
-/** Finds the words of a query in a text, as the index for `search` counts them: whole words first, other forms of them too. */
-export interface QueryWords {
+/**
+ * Finds the words of a query in a text, as the index for `search` counts them: whole words first,
+ * other forms of them too.
+ */
+interface QueryWords {
   /** The offset at which the line begins that has most of the words; of equal ones the first. */
   bestLine(text: string): number;
   /** The words of a text that count, in their order, not overlapping. */
   rangesIn(text: string): Range[];
 }
 
-/** Further terms of a query are ignored: a paragraph has fewer, and the cost of a search is terms times chunks. */
+/**
+ * Further terms of a query are ignored: a paragraph has fewer, and the cost of a search is terms
+ * times chunks.
+ */
 export const MAX_QUERY_TERMS = 128;
 
 /** A line with a word itself is better than one with another form of it, as it is in the index. */
@@ -64,7 +70,10 @@ export function queryWords(query: string): QueryWords {
   };
 }
 
-/** Ranges of the characters that stand in a pair of the query, since such a script does not set words apart. */
+/**
+ * Ranges of the characters that stand in a pair of the query, since such a script does not set
+ * words apart.
+ */
 function pairsIn(run: string, at: number, isTerm: (pair: string) => boolean): Range[] {
   const ranges: Range[] = [];
   const characters = [...run];

@@ -15,7 +15,11 @@ export interface Reader {
   readonly averageWords: number;
   wordsOf(chunk: number): number;
   spanOf(chunk: number): readonly [start: number, end: number];
-  /** The chunks with a term, and those with any word of its stem. @throws Error for a file that is damaged */
+  /**
+   * The chunks with a term, and those with any word of its stem.
+   *
+   * @throws Error for a file that is damaged
+   */
   find(term: string): { readonly exact: Postings; readonly forms: Postings };
 }
 

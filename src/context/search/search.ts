@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildIndexFile, type IndexLocation, refuseAgain, type SearchSource } from "./build.ts";
 import { type IndexFile, openIndexFile } from "./index-file.ts";
@@ -7,23 +6,23 @@ import { MAX_QUERY_TERMS, queryWords } from "./query-words.ts";
 import { openReader, type Postings, type Reader } from "./reader.ts";
 import { INDEX_FORMAT, queryTerms } from "./tokens.ts";
 
-export type { IndexLocation, SearchSource } from "./build.ts";
-
 /** The index of one context, bound to the thread that opened it. Disposing it closes the file. */
 export interface SearchIndex {
   /**
-   * The `k` best chunks for any term of the query or for another form of it (connections, connection), best first, equal
-   * ones in the order of P. The form in the query counts more than other forms. The query is data: no character of it is
-   * an operator. Without a letter or digit in it the answer is empty. Scores are BM25, above 0, with 6 significant digits,
-   * and comparable within one answer only. `at` is the beginning of the line of the chunk that has most of the words.
+   * The `k` best chunks for any term of the query or for another form of it (connections,
+   * connection), best first, equal ones in the order of P. The form in the query counts more than
+   * other forms. The query is data: no character of it is an operator. Without a letter or digit in
+   * it the answer is empty. Scores are BM25, above 0, with 6 significant digits, and comparable
+   * within one answer only. `at` is the beginning of the line of the chunk that has most of the
+   * words.
    */
   search(query: string, k: number): { text: string; score: number; start: number; end: number; at: number }[];
   [Symbol.dispose](): void;
 }
 
 /**
- * Opens the index of a context, and first builds it if it is missing or damaged: about 0.03 s of CPU per MB of P,
- * in this thread and others. Errors of the file system are thrown as they are.
+ * Opens the index of a context, and first builds it if it is missing or damaged: about 0.03 s of
+ * CPU per MB of P, in this thread and others. Errors of the file system are thrown as they are.
  * @throws RlmError `search_too_large`
  */
 export function openSearchIndex(source: SearchSource, options: IndexLocation): SearchIndex {
@@ -46,8 +45,9 @@ export function openSearchIndex(source: SearchSource, options: IndexLocation): S
 }
 
 /**
- * A chunk with the word itself wins over any number of its other forms: BM25 lets repetition make a term's worth 2.2
- * times as large at the most, and a word is at least as rare as its stem, so that one exact match is worth 3 times as much.
+ * A chunk with the word itself wins over any number of its other forms: BM25 lets repetition make a
+ * term's worth 2.2 times as large at the most, and a word is at least as rare as its stem, so that
+ * one exact match is worth 3 times as much.
  */
 const EXACT_WEIGHT = 2;
 const K1 = 1.2;
@@ -89,7 +89,10 @@ function best(scores: Float64Array, k: number): (readonly [chunk: number, score:
 }
 
 const MAGIC = "belay search index";
-/** Another builder may remove the parts of an index that it has made sooner. Then its index is opened. */
+/**
+ * Another builder may remove the parts of an index that it has made sooner. Then its index is
+ * opened.
+ */
 const BUILD_ATTEMPTS = 3;
 
 /** Opens the index file of a context, and first builds one if there is none that can be trusted. */
@@ -101,17 +104,14 @@ function openTrusted(source: SearchSource, location: IndexLocation): IndexFile {
     if (found) return found;
     refuseAgain(path, source, mark, location);
     if (attempt < BUILD_ATTEMPTS) buildIndexFile(path, source, mark, location);
-    removeEarlier(source, location);
   }
   throw new Error(`search index ${path} cannot be read back`);
 }
 
-/** Files of earlier formats are of no use to this build; an earlier build makes its own again. */
-function removeEarlier({ hash }: SearchSource, { dir }: IndexLocation): void {
-  for (let format = 1; format < INDEX_FORMAT; format++) rmSync(join(dir, `${hash}-v${format}.sqlite`), { force: true });
-}
-
-/** Identifies what an index was built from. The same P can be divided into documents in two ways, hence both. */
+/**
+ * Identifies what an index was built from. The same P can be divided into documents in two ways,
+ * hence both.
+ */
 function markOf(source: SearchSource): string {
   const spans = source.documents.map(({ start, end }) => `${start}-${end}`).join(",");
   const documents = createHash("sha256").update(spans).digest("hex");

@@ -2,17 +2,22 @@ import { isAscii } from "node:buffer";
 import type { Text } from "../text/text.ts";
 import { stemOf, tokensOf } from "./tokens.ts";
 
-// A segment of an index: numbers of 32 bits, then a block for each stem. The numbers are how many chunks and slots there are; for each
-// chunk its start, its end and how many words it has; and the slots of a hash table. A slot is the place of a block, or 0.
-// A block has its own length, and for each word of the stem the length of its UTF-8, the UTF-8, the length of its postings, and the
-// postings. A posting is twice the distance from the chunk before, plus 1 if the word is there more than once: then the number of times
-// follows. Lengths of blocks and postings have 32 bits; the other numbers have 7 bits a byte, the lowest ones first.
+// A segment of an index: numbers of 32 bits, then a block for each stem. The numbers are how many
+// chunks and slots there are; for each chunk its start, its end and how many words it has; and the
+// slots of a hash table. A slot is the place of a block, or 0. A block has its own length, and for
+// each word of the stem the length of its UTF-8, the UTF-8, the length of its postings, and the
+// postings. A posting is twice the distance from the chunk before, plus 1 if the word is there more
+// than once: then the number of times follows. Lengths of blocks and postings have 32 bits; the
+// other numbers have 7 bits a byte, the lowest ones first.
 
 export const WORD_BYTES = 4;
 export const HEADER_WORDS = 2;
 export const CHUNK_WORDS = 3;
 
-/** Says where the search for a stem in the slots begins. The seed is a part of P's hash, so that no P can make its stems collide. */
+/**
+ * Says where the search for a stem in the slots begins. The seed is a part of P's hash, so that no
+ * P can make its stems collide.
+ */
 export function hashOf(stem: string, seed: number): number {
   let hash = seed;
   for (let at = 0; at < stem.length; at++) hash = Math.imul(hash ^ stem.charCodeAt(at), 0x01000193) + (hash >>> 15);
@@ -52,11 +57,32 @@ export function segmentOf(text: Text, chunks: readonly Chunk[], seed: number, be
   return Buffer.concat([Buffer.from(head.buffer), blocks]);
 }
 
-/** The words of a text's chunks, as the chunks are added. A posting is a word in a chunk. */
-function openWords({ data }: Text) {
+/** Words in chunks, by the order of the chunks. A posting is a word in a chunk. */
+interface Postings {
+  /** The first posting of each chunk, and the number of all. */
+  readonly firsts: readonly number[];
+  /** The number of each posting's term. */
+  readonly termAt: Uint32Array;
+  /** The number of times that the chunk of each posting has the term. */
+  readonly countAt: Uint32Array;
+}
+
+/** The words of a text's chunks, as the chunks are added. */
+interface Words {
+  /** Adds a chunk. Returns the number of its words. */
+  add(chunk: Chunk): number;
+  /** The number of each term. */
+  readonly terms: ReadonlyMap<string, number>;
+  postings(): Postings;
+}
+
+function openWords({ data }: Text): Words {
   const bytes = Buffer.from(data.bytes.buffer, data.bytes.byteOffset, data.bytes.length);
   const terms = new Map<string, number>();
-  /** Per term: its last posting, plus 1. Per posting: its term, and how often the chunk has it. Per chunk: its first posting. */
+  /**
+   * Per term: its last posting, plus 1. Per posting: its term, and how often the chunk has it. Per
+   * chunk: its first posting.
+   */
   let lastOf = new Uint32Array(ROOM);
   let termAt = new Uint32Array(ROOM);
   let countAt = new Uint32Array(ROOM);
@@ -90,8 +116,7 @@ function openWords({ data }: Text) {
   }
 
   return {
-    /** Returns the number of the chunk's words. */
-    add({ start, end, from, to }: Chunk): number {
+    add({ start, end, from, to }) {
       const first = postings;
       let words = 0;
       firsts.push(first);
@@ -122,7 +147,7 @@ function grown(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return larger;
 }
 
-function writeBlocks(words: ReturnType<typeof openWords>, seed: number) {
+function writeBlocks(words: Words, seed: number) {
   const terms = Array.from(words.terms.keys(), (word) => (isPlain(word) ? word : Buffer.from(word).toString("latin1")));
   const { ends, chunks, counts } = byTerms(words.postings(), terms.length);
   const text = terms.reduce((sum, word) => sum + word.length, 0);
@@ -159,7 +184,7 @@ function writeBlocks(words: ReturnType<typeof openWords>, seed: number) {
 const isPlain = (word: string) => /^[a-z0-9]*$/.test(word);
 
 /** Postings by terms, those of a term in the order of chunks, and the ends of the terms. */
-function byTerms({ firsts, termAt, countAt }: ReturnType<ReturnType<typeof openWords>["postings"]>, terms: number) {
+function byTerms({ firsts, termAt, countAt }: Postings, terms: number) {
   const all = firsts.at(-1) ?? 0;
   const ends = new Uint32Array(terms + 1);
   for (let posting = 0; posting < all; posting++) {
@@ -204,12 +229,16 @@ export interface Chunk extends Span {
   readonly to: number;
 }
 
-/** Most UTF-16 units in a chunk: about one screen of code, small enough that a hit can be read whole. */
+/**
+ * Most UTF-16 units in a chunk: about one screen of code, small enough that a hit can be read
+ * whole.
+ */
 export const CHUNK_UNITS = 1500;
 
 /**
- * Cuts documents (sorted, not overlapping) into chunks of whole lines, as many as fit in `CHUNK_UNITS`. A longer
- * line is cut at that length, never inside a surrogate pair. Chunks of a document tile it; none crosses its ends.
+ * Cuts documents (sorted, not overlapping) into chunks of whole lines, as many as fit in
+ * `CHUNK_UNITS`. A longer line is cut at that length, never inside a surrogate pair. Chunks of a
+ * document tile it; none crosses its ends.
  */
 export function* chunksOf({ data, byteAt }: Text, documents: readonly Span[]): Generator<Chunk> {
   const bytes = Buffer.from(data.bytes.buffer, data.bytes.byteOffset, data.bytes.length);
@@ -225,7 +254,10 @@ export function* chunksOf({ data, byteAt }: Text, documents: readonly Span[]): G
   }
 }
 
-/** The end of the chunk that begins at `from`, in a document that ends at `last`, and its UTF-16 units. */
+/**
+ * The end of the chunk that begins at `from`, in a document that ends at `last`, and its UTF-16
+ * units.
+ */
 function reach(bytes: Buffer, from: number, last: number): { to: number; units: number } {
   const most = advance(bytes, from, last);
   if (most.to === last) return most;

@@ -1,4 +1,7 @@
-/** Part of the name of an index file: any change of its form, or of what `tokensOf`, `stemOf` or `chunksOf` give, must raise it. */
+/**
+ * Part of the name of an index file: any change of its form, or of what `tokensOf`, `stemOf` or
+ * `chunksOf` give, must raise it.
+ */
 export const INDEX_FORMAT = 3;
 
 /** More parts than this make a hash or base64, not a name: it is indexed whole only. */
@@ -19,9 +22,10 @@ const PART = /[A-Z]+(?![a-z\u0080-\uffff])[0-9]*|[A-Z]?[a-z\u0080-\uffff]+[0-9]*
 const DIGITS = /[0-9]/;
 
 /**
- * The words of a text, lower case, without Latin, Greek and Cyrillic diacritics, in no particular order. A name
- * gives itself and its parts: `parseHTTPRequest` → `parsehttprequest parse http request`; `max_bytes` and
- * `max-bytes` → `max bytes maxbytes`. Runs of Chinese, Japanese, Korean and Thai give their characters and pairs.
+ * The words of a text, lower case, without Latin, Greek and Cyrillic diacritics, in no particular
+ * order. A name gives itself and its parts: `parseHTTPRequest` →
+ * `parsehttprequest parse http request`; `max_bytes` and `max-bytes` → `max bytes maxbytes`. Runs
+ * of Chinese, Japanese, Korean and Thai give their characters and pairs.
  */
 export function tokensOf(text: string): string[] {
   return indexForm(text).match(TOKEN) ?? [];
@@ -39,8 +43,9 @@ export function indexForm(text: string): string {
 }
 
 /**
- * The distinct terms of a query with their weights. A whole name weighs twice as much as its parts together: BM25
- * lets repetition more than double a part's worth, and a chunk with the name itself must win over that.
+ * The distinct terms of a query with their weights. A whole name weighs twice as much as its parts
+ * together: BM25 lets repetition more than double a part's worth, and a chunk with the name itself
+ * must win over that.
  */
 export function queryTerms(query: string): Map<string, number> {
   const terms = new Map(tokensOf(query).map((token) => [token, 1]));
@@ -74,8 +79,8 @@ function grams(run: string): string {
 }
 
 /**
- * A name without its `_` and `-`, the number of words that these set apart in it, which are tokens without further ado, and the parts
- * that are not such words.
+ * A name without its `_` and `-`, the number of words that these set apart in it, which are tokens
+ * without further ado, and the parts that are not such words.
  */
 interface Name {
   readonly name: string;
@@ -83,7 +88,9 @@ interface Name {
   readonly parts: string[];
 }
 
-/** Names with a joint in a folded text; one in kebab case also gives each name between its hyphens. */
+/**
+ * Names with a joint in a folded text; one in kebab case also gives each name between its hyphens.
+ */
 function* names(folded: string): Generator<Name> {
   for (const written of jointed(folded)) {
     if (!written.includes("-")) {
@@ -97,7 +104,10 @@ function* names(folded: string): Generator<Name> {
   }
 }
 
-/** Runs of letters, digits, `_` and `-` around each joint. One pass: the search continues behind the run. */
+/**
+ * Runs of letters, digits, `_` and `-` around each joint. One pass: the search continues behind the
+ * run.
+ */
 function* jointed(folded: string): Generator<string> {
   let end = 0;
   JOINT.lastIndex = 0;
@@ -131,7 +141,10 @@ function nameOf(written: string): Name {
     : { name: words.join(""), words: words.length, parts };
 }
 
-/** `sha256Sum` → `sha256 sha 256 Sum`; nothing for a word without a joint. Single letters are left out. */
+/**
+ * `sha256Sum` → `sha256 sha 256 Sum`; nothing for a word without a joint. Single letters are left
+ * out.
+ */
 function partsOf(word: string): string[] {
   const parts: string[] = [];
   const found = word.match(PART);

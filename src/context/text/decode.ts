@@ -2,19 +2,28 @@ import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import type { Converted, Loss } from "../../documents/growing.ts";
 
-// The process of a reader runs this file, and can read nothing outside of `src/context`.
-// All bytes that become text come through this file: contexts, members of archives, stdin and tables of jobs.
+// The process of a reader runs this file, and can read nothing outside of `src/context`. All bytes
+// that become text come through this file: contexts, members of archives, stdin and tables of jobs.
 
 /** The way in which bytes become characters. */
 export interface Decoding {
-  /** A label of the Encoding Standard, such as `gbk`, for texts without a byte order mark. Absent: UTF-8. */
+  /**
+   * A label of the Encoding Standard, such as `gbk`, for texts without a byte order mark. Absent:
+   * UTF-8.
+   */
   readonly encoding?: string | undefined;
-  /** The bytes that become U+FFFD although they are not of the encoding. A text with more of them is refused. */
+  /**
+   * The bytes that become U+FFFD although they are not of the encoding. A text with more of them is
+   * refused.
+   */
   readonly bad: "none" | "few" | "all";
 }
 
-/** Text as UTF-8 without a byte order mark. If its bytes did not stay as they were, with what was made of them. */
-export interface DecodedText extends Partial<Omit<Converted, "original">> {
+/**
+ * Text as UTF-8 without a byte order mark. If its bytes did not stay as they were, with what was
+ * made of them.
+ */
+interface DecodedText extends Partial<Omit<Converted, "original">> {
   readonly bytes: Uint8Array;
   readonly original?: TextOriginal;
 }
@@ -52,8 +61,9 @@ export function decodeText(bytes: Uint8Array, { encoding, bad }: Decoding): Deco
 }
 
 /**
- * Chunks of a text as UTF-8, of which a mark may stay at the beginning. Bytes of UTF-8 pass as they are, and those that are not of
- * another encoding become U+FFFD. @param told called once, before the first chunk, with the encoding
+ * Chunks of a text as UTF-8, of which a mark may stay at the beginning. Bytes of UTF-8 pass as they
+ * are, and those that are not of another encoding become U+FFFD. @param told called once, before
+ * the first chunk, with the encoding
  */
 export async function* decodedChunks(
   chunks: AsyncIterable<Uint8Array>,
@@ -77,7 +87,10 @@ export async function* decodedChunks(
   if (decoder) yield Buffer.from(decoder.decode());
 }
 
-/** Valid UTF-8 for a part of a decoded text, and how many bytes that are not of its encoding are U+FFFD in it. */
+/**
+ * Valid UTF-8 for a part of a decoded text, and how many bytes that are not of its encoding are
+ * U+FFFD in it.
+ */
 export function mendUtf8(bytes: Uint8Array, label: string): { readonly bytes: Uint8Array; readonly invalid: number } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (label !== "utf-8") return { bytes, invalid: countOf(buffer, REPLACEMENT) };
@@ -97,7 +110,11 @@ const MARK_BYTES = 3;
 /** First bytes of the marks. */
 const MARKS: ReadonlySet<number> = new Set([0xef, 0xff, 0xfe]);
 
-/** The Encoding Standard's own name of an encoding. @throws RangeError for a name that it does not have */
+/**
+ * The Encoding Standard's own name of an encoding.
+ *
+ * @throws RangeError for a name that it does not have
+ */
 const labelOf = (name = "utf-8"): string => new TextDecoder(name).encoding;
 
 /** The encoding that a byte order mark names, and the length of the mark; null without one. */
@@ -120,7 +137,10 @@ export function packedBy(head: Uint8Array): string | null {
   return PACKINGS.find(([magic]) => magic.test(start))?.[1] ?? null;
 }
 
-/** Says why a file that begins so is not a text of bytes; null if there is no sign of that in its head. */
+/**
+ * Says why a file that begins so is not a text of bytes; null if there is no sign of that in its
+ * head.
+ */
 export function binaryBy(bytes: Uint8Array): string | null {
   const program = packedBy(bytes);
   if (program !== null) return `compressed by ${program}, which \`${program} -dc\` unpacks`;
@@ -175,7 +195,10 @@ type Invalid = Pick<Loss, "count" | "where">;
 const REPLACEMENT = Buffer.from("\ufffd");
 const LISTED = 20;
 
-/** The bytes that are not of the encoding, with their first lines. A text may have U+FFFD of its own: then no lines are known. */
+/**
+ * The bytes that are not of the encoding, with their first lines. A text may have U+FFFD of its
+ * own: then no lines are known.
+ */
 function invalidIn(bytes: Uint8Array, text: Buffer, label: string): Invalid {
   const all = countOf(text, REPLACEMENT);
   if (all === 0) return { count: 0, where: [] };

@@ -13,12 +13,16 @@ export function openPlaces(text: Text, documents: readonly Document[]) {
   const newlinesBefore = (offset: number) => lines.at(text.byteAt(offset)).newlines;
 
   return {
-    /** Counts the lines of P, unless that is done: about 0.3 s for 100 MB. Other methods do so when they are called first. */
+    /**
+     * Counts the lines of P, unless that is done: about 0.3 s for 100 MB. Other methods do so when
+     * they are called first.
+     */
     prepare: lines.prepare,
     /**
-     * The place of an offset of P: its document, with the document's range in P, and the line and column there, from 1. Columns are
-     * UTF-16 units. `place` is the part of a document that was converted: `p.12`, `Sales!17`. Between two documents it gives the beginning
-     * of the one that follows, behind the last one null.
+     * The place of an offset of P: its document, with the document's range in P, and the line and
+     * column there, from 1. Columns are UTF-16 units. `place` is the part of a document that was
+     * converted: `p.12`, `Sales!17`. Between two documents it gives the beginning of the one that
+     * follows, behind the last one null.
      */
     at(offset: number) {
       const document = documentAt(documents, offset);
@@ -35,7 +39,10 @@ export function openPlaces(text: Text, documents: readonly Document[]) {
       );
       return { id, start, end, line: lineNumber, column, place };
     },
-    /** The line that holds an offset, without its end; of a long one about 200 units around the offset. */
+    /**
+     * The line that holds an offset, without its end; of a long one about 200 units around the
+     * offset.
+     */
     lineText(offset: number): string {
       const lineStart = text.unitAt(lines.at(text.byteAt(offset)).start);
       const from = offset - lineStart <= LINE_UNITS - LEAD_UNITS ? lineStart : offset - LEAD_UNITS;
@@ -55,8 +62,9 @@ function documentAt(documents: readonly Document[], offset: number): Document | 
 }
 
 /**
- * The label of the part of a document in which a unit lies; null before the first part, and in one without a label. A part begins with
- * its heading; where the lines behind that are rows, the label has the row. Row 0 of a table has the names of its columns.
+ * The label of the part of a document in which a unit lies; null before the first part, and in one
+ * without a label. A part begins with its heading; where the lines behind that are rows, the label
+ * has the row. Row 0 of a table has the names of its columns.
  * @param linesSince the lines from a unit of the document to the one that is asked for
  */
 function labelAt(places: readonly Place[], unit: number, linesSince: (unit: number) => number): string | null {
@@ -66,7 +74,10 @@ function labelAt(places: readonly Place[], unit: number, linesSince: (unit: numb
   return label === "" ? null : isRow ? `${label}!${row}` : label;
 }
 
-/** The ranges of P that documents and their parts take, so that a passage of one of them has one place. */
+/**
+ * The ranges of P that documents and their parts take, so that a passage of one of them has one
+ * place.
+ */
 export function partsOf(documents: readonly Document[]): Pick<Document, "start" | "end">[] {
   return documents.flatMap(({ start, end, places = [] }) => {
     const begins = [start, ...places.map(([unit]) => start + unit)];
@@ -79,18 +90,31 @@ export function placesBefore(places: readonly Place[], unit: number): number {
   return binarySearch(places.length, (at) => (places[at]?.[0] ?? 0) >= unit);
 }
 
-/** Bytes of a block: counting within one takes a few microseconds, and 100 MB take 200 KB of index. */
+/**
+ * Bytes of a block: counting within one takes a few microseconds, and 100 MB take 200 KB of index.
+ */
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
 
+/** The lines of a text by its blocks. */
+interface LineIndex {
+  /** The newlines before each block. */
+  readonly newlines: Uint32Array;
+  /** The beginning of the line in which each block begins. */
+  readonly starts: Uint32Array;
+}
+
 /** The lines of a text of UTF-8. */
 function openLines(bytes: Uint8Array) {
-  let index: ReturnType<typeof count> | undefined;
+  let index: LineIndex | undefined;
   return {
     prepare(): void {
       index ??= count(bytes);
     },
-    /** The line that holds a byte: how many newlines stand before it, and the byte at which it begins. */
+    /**
+     * The line that holds a byte: how many newlines stand before it, and the byte at which it
+     * begins.
+     */
     at(byte: number): { readonly newlines: number; readonly start: number } {
       index ??= count(bytes);
       const block = Math.min(Math.floor(byte / BLOCK), index.newlines.length - 1);
@@ -106,8 +130,7 @@ function openLines(bytes: Uint8Array) {
   };
 }
 
-/** The newlines before each block, and the beginnings of the lines in which each block begins. */
-function count(bytes: Uint8Array) {
+function count(bytes: Uint8Array): LineIndex {
   const blocks = Math.max(1, Math.ceil(bytes.length / BLOCK));
   const newlines = new Uint32Array(blocks);
   const starts = new Uint32Array(blocks);

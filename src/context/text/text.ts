@@ -1,11 +1,17 @@
 import { isAscii } from "node:buffer";
 import { binarySearch } from "../../platform/binary-search.ts";
 
-/** Structured-cloneable form of P: backed by SharedArrayBuffer, so it crosses threads without a copy. */
+/**
+ * Structured-cloneable form of P: backed by SharedArrayBuffer, so it crosses threads without a
+ * copy.
+ */
 export interface TextData {
   /** P as valid UTF-8. */
   readonly bytes: Uint8Array;
-  /** `anchors[i]`: UTF-16 units of all characters that begin before byte `i * 2048`. Empty when P is ASCII. */
+  /**
+   * `anchors[i]`: UTF-16 units of all characters that begin before byte `i * 2048`. Empty when P is
+   * ASCII.
+   */
   readonly anchors: Uint32Array;
   /** UTF-16 units. */
   readonly length: number;
@@ -16,7 +22,10 @@ export interface Text {
   readonly data: TextData;
   /** UTF-16 units. */
   readonly length: number;
-  /** The slice that `String.prototype.slice` returns for non-negative offsets in UTF-16 units, inside surrogate pairs too. */
+  /**
+   * The slice that `String.prototype.slice` returns for non-negative offsets in UTF-16 units,
+   * inside surrogate pairs too.
+   */
   slice(start: number, end: number): string;
   /** UTF-16 offset of a byte offset that lies on a character boundary (clamped). */
   unitAt(byte: number): number;
@@ -35,7 +44,10 @@ export function textFromParts(parts: readonly Uint8Array[]): Text {
   }
 }
 
-/** `textFromParts`, which holds up its thread for about 0.2 s at 100 MB, in slices: `pause` is awaited between them. */
+/**
+ * `textFromParts`, which holds up its thread for about 0.2 s at 100 MB, in slices: `pause` is
+ * awaited between them.
+ */
 export async function textFromPartsInSlices(
   parts: readonly Uint8Array[],
   pause: (bytes: number) => Promise<void>,
@@ -81,7 +93,10 @@ export function sharedBytes(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length));
 }
 
-/** Copies and indexes; yields the bytes that each step has worked on. One part in shared memory stays where it is. */
+/**
+ * Copies and indexes; yields the bytes that each step has worked on. One part in shared memory
+ * stays where it is.
+ */
 function* assemble(parts: readonly Uint8Array[]): Generator<number, TextData> {
   const [first] = parts;
   if (parts.length === 1 && first?.buffer instanceof SharedArrayBuffer) return yield* index(first);
@@ -128,7 +143,10 @@ function unitsOf(byte: number): number {
   return byte < 0x80 ? 1 : byte < 0xc0 ? 0 : byte < 0xf0 ? 1 : 2;
 }
 
-/** Matches arrive in ascending order, so counting continues from the last answer while it lies in the same block. */
+/**
+ * Matches arrive in ascending order, so counting continues from the last answer while it lies in
+ * the same block.
+ */
 function unitReader({ bytes, anchors, length }: TextData): (byte: number) => number {
   let lastByte = 0;
   let lastUnit = 0;
@@ -164,7 +182,8 @@ function sliceUnits(data: TextData, view: Buffer, start: number, end: number): s
   if (end <= from) return "";
   const first = locate(data, from);
   const last = locate(data, end);
-  // An end inside a surrogate pair: the four bytes of the character are decoded, the second unit is cut off.
+  // An end inside a surrogate pair: the four bytes of the character are decoded, the second unit is
+  // cut off.
   const endByte = last.unit < end ? last.byte + 4 : last.byte;
   const decoded = view.toString("utf8", first.byte, endByte);
   return first.unit === from && last.unit === end ? decoded : decoded.slice(from - first.unit, end - first.unit);

@@ -7,7 +7,10 @@ import { type HtmlTable, openTable } from "./tables.ts";
 /** The same for each of these elements. */
 const each = <const T>(names: string, what: T) => names.split(" ").map((name) => [name, what] as const);
 
-/** The ends of lines at the beginnings and ends of elements. Words of a box are parted from those beside them. */
+/**
+ * The ends of lines at the beginnings and ends of elements. Words of a box are parted from those
+ * beside them.
+ */
 const ENDS = new Map<string, "gap" | "line" | "box">([
   ...each("title p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article listing xmp plaintext", "gap"),
   ...each("address aside body caption center dd details dialog dir div dl dt fieldset figcaption footer", "line"),
@@ -123,10 +126,16 @@ export function readHtml(source: string, text: Growing): void {
   text.line();
 }
 
-/** Soft hyphens, which show at the end of a line alone, and signs of an equation that says them without writing. */
+/**
+ * Soft hyphens, which show at the end of a line alone, and signs of an equation that says them
+ * without writing.
+ */
 const INVISIBLE = /[\u00ad\u2061-\u2064]|&shy;|&#(?:173|xad|x206[1-4]|8289|829[0-2]);/gi;
 
-/** The text of HTML that is a part of something else, as far as it can be read. Its losses are told to another text. */
+/**
+ * The text of HTML that is a part of something else, as far as it can be read. Its losses are told
+ * to another text.
+ */
 export function textOfHtml(source: string, { lose, unread }: Pick<Growing, "lose" | "unread">): string {
   const text = growing(Number.POSITIVE_INFINITY);
   try {
@@ -173,13 +182,19 @@ function lookOf(html: Html, name: string, attributes: Attributes): Partial<Look>
   return LOOKS.get(name) ?? raisedBy(attributes.style);
 }
 
-/** The look of words that a style of their own raises or lowers, as editors of mails and pages write it. */
+/**
+ * The look of words that a style of their own raises or lowers, as editors of mails and pages write
+ * it.
+ */
 function raisedBy(style: string | undefined): Partial<Look> | undefined {
   const place = style && /vertical-align\s{0,9}:\s{0,9}(super|sub)\b/i.exec(style)?.[1];
   return place ? (place.toLowerCase() === "super" ? RAISED : LOWERED) : undefined;
 }
 
-/** True for an element that does not show until a script does it. All of a page shows at the latest when it is complete. */
+/**
+ * True for an element that does not show until a script does it. All of a page shows at the latest
+ * when it is complete.
+ */
 function isHidden(name: string, { hidden, style = "" }: Attributes): boolean {
   if (name === "body") return false;
   return hidden !== undefined || (style !== "" && /display\s{0,9}:\s{0,9}none/i.test(style));
@@ -330,7 +345,10 @@ function take(html: Html, given: string): void {
   }
 }
 
-/** Rules of a style sheet by which the items of lists have other numbers than decimal ones, or numbers of several levels. */
+/**
+ * Rules of a style sheet by which the items of lists have other numbers than decimal ones, or
+ * numbers of several levels.
+ */
 const NUMBERS_BY_STYLE =
   /\b(?:ol|li)\b[^{}]{0,200}\{[^{}]{0,500}(?:counters?\(|list-style[^;}]{0,40}\b(?:lower|upper)-(?:alpha|latin|roman))/i;
 
@@ -345,7 +363,10 @@ function put(html: Html, said: string): void {
   html.mark = "";
 }
 
-/** Sets what stands before the next words. In an item that begins with another list or a heading there is something already. */
+/**
+ * Sets what stands before the next words. In an item that begins with another list or a heading
+ * there is something already.
+ */
 function mark(html: Html, said: string): void {
   if (isInCell(html)) add(html, said);
   else if (said.startsWith("#")) html.mark = said + html.mark.trimStart();
@@ -370,7 +391,10 @@ function end(html: Html, name: string): void {
   }
 }
 
-/** Lines that elements of MathML become. `{}` is an argument. What stands before the last one stands before those behind it, too. */
+/**
+ * Lines that elements of MathML become. `{}` is an argument. What stands before the last one stands
+ * before those behind it, too.
+ */
 const FORMS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     mfrac: "({})/({})",
@@ -387,7 +411,10 @@ const FORMS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The signs around the arguments of an element of MathML in a line; undefined if its words stand as they are. */
+/**
+ * The signs around the arguments of an element of MathML in a line; undefined if its words stand as
+ * they are.
+ */
 function signsAround(name: string, { open = "(", close = ")", separators = "," }: Attributes): string[] | undefined {
   const form = name === "mfenced" ? `${open}{}${separators.charAt(0)}{}${close}` : FORMS.get(name);
   return form?.split("{}");

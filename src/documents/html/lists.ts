@@ -32,7 +32,12 @@ const TYPES: ReadonlyMap<string, NumberFormat> = new Map(Object.entries({ a: "a"
 /** Elements that are lists. */
 export const LISTS: ReadonlySet<string> = new Set(["ul", "ol", "menu", "dir"]);
 
-/** The list that an element begins. @param items the number of its items @param lose told of numbers in another form */
+/**
+ * The list that an element begins.
+ *
+ * @param items the number of its items
+ * @param lose told of numbers in another form
+ */
 export function listOf(
   name: string,
   { start, type = "", reversed, style = "" }: Attributes,
@@ -62,7 +67,9 @@ export function labelIn(list: HtmlList | undefined, value: string | undefined): 
   return `${numeral(number, list.format)}.`;
 }
 
-/** The number of items of each list, in the order of the page. Lists that count down begin with it. */
+/**
+ * The number of items of each list, in the order of the page. Lists that count down begin with it.
+ */
 export function itemsOfLists(source: string): number[] {
   const items: number[] = [];
   const open: number[] = [];

@@ -35,7 +35,11 @@ export interface HtmlTable {
   taken(): string[];
 }
 
-/** Puts cells into columns. Rows are written together: how wide the table is shows at its end. @param said takes the words of a cell */
+/**
+ * Puts cells into columns. Rows are written together: how wide the table is shows at its end.
+ *
+ * @param said takes the words of a cell
+ */
 export function openTable(said: () => string): HtmlTable {
   let rows: Row[] = [];
   let row: OpenRow | null = null;
@@ -102,7 +106,10 @@ export function openTable(said: () => string): HtmlTable {
   return table;
 }
 
-/** A line for each row. A table that has words in one cell of each row parts blocks, and has no columns. */
+/**
+ * A line for each row. A table that has words in one cell of each row parts blocks, and has no
+ * columns.
+ */
 function linesOf(rows: readonly Row[], width: number): string[] {
   const hasBlocks = rows.some(({ alone }) => alone?.includes("\n")) && rows.every(({ alone }) => alone !== undefined);
   return rows.map(({ line, alone = "", filled, columns }) =>

@@ -59,7 +59,10 @@ export function names(addresses: readonly Address[]): string {
 /** Mails within each other that are opened. Each is parsed by itself. */
 const MOST_FORWARDED = 10;
 
-/** Types that are shown as they are. One without a slash is none, and a `multipart` is asked for only if it has no parts. */
+/**
+ * Types that are shown as they are. One without a slash is none, and a `multipart` is asked for
+ * only if it has no parts.
+ */
 const PLAIN =
   /^(text\/(plain|rfc822-headers)|message\/(delivery-status|disposition-notification|feedback-report)|multipart\/.*|[^/]*)$/;
 /** Types of parts that say nothing of their own: signatures, and the same mail for a program. */
@@ -92,7 +95,10 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
 /** Words that are shown, if there are some. */
 export const asShown = (words: string, isHtml = false): Shown[] => (words.trim() === "" ? [] : [{ words, isHtml }]);
 
-/** A line that its sender folded at a space, with that. Quoted lines and those before them stay, and what begins a signature. */
+/**
+ * A line that its sender folded at a space, with that. Quoted lines and those before them stay, and
+ * what begins a signature.
+ */
 const FOLDED = /^(?!>|-- \r?$)(.{0,998})( )\r?\n(?!>)/gm;
 
 /** Plain text without folds. */
@@ -100,7 +106,10 @@ function unfolded(words: string, { delsp = "" }: Readonly<Record<string, string>
   return words.replace(/^ /gm, "").replace(FOLDED, /^yes$/i.test(delsp) ? "$1" : "$1$2");
 }
 
-/** The way of saying the same that people need: the plain one, unless it lacks a third of the words of the HTML. */
+/**
+ * The way of saying the same that people need: the plain one, unless it lacks a third of the words
+ * of the HTML.
+ */
 export function fullest(ways: readonly (readonly Shown[])[]): readonly Shown[] {
   const said = ways.filter((way) => way.length > 0);
   const plain = said.find((way) => way.every(({ isHtml }) => !isHtml));
@@ -116,7 +125,8 @@ function better(plain: readonly Shown[], html: readonly Shown[]): readonly Shown
     const missing = all.filter((word) => !known.has(word)).length;
     return missing > 0 && missing * 3 >= all.length;
   };
-  // Reading HTML takes time. Its styles and what else stands between its tags are words that are missing, too.
+  // Reading HTML takes time. Its styles and what else stands between its tags are words that are
+  // missing, too.
   return isLacking(withoutTags) && isLacking(textOf) ? html : plain;
 }
 
@@ -132,10 +142,16 @@ const wordsIn = (said: string) =>
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== "");
 
-/** The line with which a program that keeps mailboxes begins a message, before the first line of a header. */
+/**
+ * The line with which a program that keeps mailboxes begins a message, before the first line of a
+ * header.
+ */
 const BEGIN = /(?<=\n\r?\n)From [^\n]*\b\d{4}(?: [+-]\d{4}| [A-Z]{1,5})?[ \t]*\r?(?=\n[\w-]+:(?!\/\/))/g;
 
-/** Reads the mails of a mailbox. One begins at its start, and behind an empty line with `From … YEAR` and a header. */
+/**
+ * Reads the mails of a mailbox. One begins at its start, and behind an empty line with
+ * `From … YEAR` and a header.
+ */
 export async function readMailbox(given: Buffer, text: Growing): Promise<void> {
   const bytes = withoutMark(given);
   const starts = [0, ...Array.from(bytes.toString("latin1").matchAll(BEGIN), ({ index }) => index)];
@@ -159,7 +175,10 @@ const withoutSigns = (mail: Buffer) => Buffer.from(mail.toString("latin1").repla
 interface MimePart {
   readonly contentType: Structured;
   readonly contentDisposition: Structured;
-  /** Its bytes as they were before they were packed for the way. Of a part that has parts, what stands around these. */
+  /**
+   * Its bytes as they were before they were packed for the way. Of a part that has parts, what
+   * stands around these.
+   */
   readonly content: ArrayBuffer | null;
   readonly childNodes: readonly MimePart[];
 }
@@ -184,7 +203,10 @@ async function openMail(bytes: Buffer, text: Growing): Promise<OpenMail> {
   return { headers, date, subject, root: Reflect.get(parser, "root") };
 }
 
-/** The mail without a byte order mark, with headers in UTF-8 and encoded words that say what they are. */
+/**
+ * The mail without a byte order mark, with headers in UTF-8 and encoded words that say what they
+ * are.
+ */
 function withReadableHeaders(given: Buffer, text: Growing): Buffer {
   const bytes = withoutMark(given);
   const ends = ["\n\n", "\n\r\n"].map((blank) => bytes.indexOf(blank)).filter((at) => at >= 0);
@@ -202,7 +224,10 @@ function fileName({ contentDisposition, contentType }: MimePart, text: Growing):
 /** An encoded word, and the label of one that follows. */
 const WORD = /=\?([^?\s]+)\?([bq])\?([^?]*)\?=(?:\s+(?==\?([^?\s]+)\?[bq]\?[^?]*\?=))?/gi;
 
-/** A header with encoded words of UTF-8: a label may be wrong, and a character may be parted between two words. */
+/**
+ * A header with encoded words of UTF-8: a label may be wrong, and a character may be parted between
+ * two words.
+ */
 function relabelled(header: string, text: Growing): string {
   let held: Buffer[] = [];
   return header.replace(WORD, (_, label: string, kind: string, packed: string, next?: string) => {
@@ -239,7 +264,10 @@ const ALIASES: ReadonlyMap<string, string> = new Map(
 /** Encodings whose bytes are UTF-8, too, but mean something else. */
 const SEVEN_BITS = /^(utf-16|utf-7|ucs-2|iso-2022|hz)/;
 
-/** The text of a part or header: UTF-8 if its bytes are that, else by its label, else by what it says itself or a guess. */
+/**
+ * The text of a part or header: UTF-8 if its bytes are that, else by its label, else by what it
+ * says itself or a guess.
+ */
 export function decodedBy(label: string, bytes: Buffer, text: Growing): string {
   const said = label
     .trim()

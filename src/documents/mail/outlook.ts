@@ -61,7 +61,9 @@ async function fieldsIn(bytes: Buffer): Promise<{ readonly found: FieldsData; re
   throw damaged("it is not a whole message of Outlook");
 }
 
-/** The type of words that are not in Unicode, and such HTML, of which the package gives no field. */
+/**
+ * The type of words that are not in Unicode, and such HTML, of which the package gives no field.
+ */
 const ANSI = 0x1e;
 const ANSI_HTML = 0x1013001e;
 

@@ -217,7 +217,11 @@ function loseHeaders(source: string, text: Growing): void {
   }
 }
 
-/** Takes equations, and tells of objects that are not read. @param say told of the words of an equation */
+/**
+ * Takes equations, and tells of objects that are not read.
+ *
+ * @param say told of the words of an equation
+ */
 function objectHandlers(parts: Parts, text: Growing, say: (words: string) => void): Handlers {
   const lose = (kind: string) => () => text.lose(kind);
   const read = new Map<string, string>();

@@ -43,8 +43,10 @@ interface Flow {
 /** Begins a flow without paragraphs. */
 export const flowInto = (write: Flow["write"]): Flow => ({ waiting: [], open: 0, write });
 
-/** The place of paragraphs and lists: the body, a cell, a note, a shape, or a paragraph with a box. */
-export interface Frame {
+/**
+ * The place of paragraphs and lists: the body, a cell, a note, a shape, or a paragraph with a box.
+ */
+interface Frame {
   readonly outer: Frame | undefined;
   readonly flow: Flow;
   readonly paragraph: Paragraph | undefined;
@@ -118,7 +120,10 @@ export function rowsOf(story: Story): Lines {
   return { add, gap: () => add("") };
 }
 
-/** Puts words into the paragraph that is open; false if none is. White space of several characters is one space. */
+/**
+ * Puts words into the paragraph that is open; false if none is. White space of several characters
+ * is one space.
+ */
 export function put({ frame: { paragraph } }: Story, given: string, signs: (words: string, font: string) => string) {
   if (!paragraph) return false;
   const { shift = "", font = "" } = paragraph.looks.at(-1) ?? {};
@@ -163,7 +168,10 @@ export function beginNote(story: Story, kind: Note["kind"], sign?: string): void
   enter(story, { note, flow: flowInto(write) });
 }
 
-/** Ends a note, and puts its mark. Notes are numbered in the order of their marks, as they are printed. */
+/**
+ * Ends a note, and puts its mark. Notes are numbered in the order of their marks, as they are
+ * printed.
+ */
 export function endNote(story: Story): void {
   const { note } = story.frame;
   leave(story);
@@ -219,7 +227,11 @@ export function openLists(styles: OdfStyles, lose: OdfLists["lose"]): OdfLists {
   return { styles, counts: new Map(), headings: { items: counting(), goesOn: true }, lose };
 }
 
-/** Opens a list in a frame. @param goesOn true if it counts on from the list before it that has its style */
+/**
+ * Opens a list in a frame.
+ *
+ * @param goesOn true if it counts on from the list before it that has its style
+ */
 export function openList(lists: OdfLists, frame: Frame, given: Attributes, goesOn: boolean): void {
   const above = frame.lists.at(-1);
   const style = given["text:style-name"] ?? above?.style;
@@ -237,7 +249,10 @@ export function openList(lists: OdfLists, frame: Frame, given: Attributes, goesO
   }
 }
 
-/** True if the first levels of two lists look the same: slides have one style for each list, and show them as one. */
+/**
+ * True if the first levels of two lists look the same: slides have one style for each list, and
+ * show them as one.
+ */
 function isAlike(styles: OdfStyles, style = "", other = ""): boolean {
   const first = (name: string) => JSON.stringify(levelOf(styles, name, 0));
   return style === other || first(style) === first(other);

@@ -2,7 +2,7 @@ import { boundedNumber, type Level, type NumberFormat, type Shift } from "../lab
 import type { Attributes, Handlers } from "../markup.ts";
 
 /** Facts that a style gives of its words or paragraphs. The styles above it give the rest. */
-export interface OdfStyle {
+interface OdfStyle {
   /** The style of lists that it names; empty for none. */
   list?: string | undefined;
   shift?: Shift;
@@ -10,7 +10,7 @@ export interface OdfStyle {
 }
 
 /** A level of a list. */
-export interface OdfLevel extends Level {
+interface OdfLevel extends Level {
   /** The name of its numbers, if they are not known and decimal ones stand for them. */
   readonly unknown?: string;
 }
@@ -37,7 +37,11 @@ const MOST_ABOVE = 20;
 
 export const noStyles = (): OdfStyles => ({ named: new Map(), whole: new Map(), lists: new Map(), outline: "" });
 
-/** Handlers that collect the styles of a part. @param areAutomatic they are what authors did by hand */
+/**
+ * Handlers that collect the styles of a part.
+ *
+ * @param areAutomatic they are what authors did by hand
+ */
 export function styleHandlers({ named }: OdfStyles, areAutomatic: boolean): Handlers {
   const faces = new Map<string, string>();
   let open: NamedStyle | undefined;
@@ -76,7 +80,9 @@ function resolved(named: OdfStyles["named"], id: string, above: number): OdfStyl
   return own && above < MOST_ABOVE ? { ...resolved(named, own.above, above + 1), ...own } : {};
 }
 
-/** `super 58%` and `33% 58%` are raised, `sub 58%` and `-33% 58%` lowered; `0% 100%` is on the line. */
+/**
+ * `super 58%` and `33% 58%` are raised, `sub 58%` and `-33% 58%` lowered; `0% 100%` is on the line.
+ */
 function shiftAt(position: string): Shift {
   const percent = Number.parseFloat(position);
   if (position.startsWith("super") || percent > 0) return "^";
@@ -152,7 +158,10 @@ function patternOf(given: Attributes, hasNumber: boolean): string {
   return `${given["style:num-prefix"] ?? ""}${numbers.join(".")}${given["style:num-suffix"] ?? ""}`;
 }
 
-/** The level with the pieces of its label. Levels without numbers, and the signs between them and the next number, are none. */
+/**
+ * The level with the pieces of its label. Levels without numbers, and the signs between them and
+ * the next number, are none.
+ */
 function withPieces(level: OdfLevel, list: ReadonlyMap<number, OdfLevel>): OdfLevel {
   const hasNumber = (at: number) => !/^(none|bullet)$/.test(list.get(at)?.format ?? "1");
   const shown = level.label

@@ -1,8 +1,11 @@
 import { type Shift, shifting } from "../labels.ts";
 import { type Line, type Piece, textOfLines } from "./tables.ts";
 
-/** A text of a page at one place, as pdf.js gives it. `transform` has its size, its direction and its place. */
-export interface Shown {
+/**
+ * A text of a page at one place, as pdf.js gives it. `transform` has its size, its direction and
+ * its place.
+ */
+interface Shown {
   readonly str: string;
   readonly dir: string;
   readonly transform: readonly number[];
@@ -10,7 +13,10 @@ export interface Shown {
   readonly height: number;
 }
 
-/** Words at a place: on the baseline `y`, from `x` to `end`, as if the page were turned until they are upright. */
+/**
+ * Words at a place: on the baseline `y`, from `x` to `end`, as if the page were turned until they
+ * are upright.
+ */
 interface Word {
   said: string;
   /** True if a space was written before them. */
@@ -114,7 +120,9 @@ function isDrawnAgain(word: Word, { x, y }: Word): boolean {
   return Math.abs(word.x - x) < near && Math.abs(word.y - y) < near;
 }
 
-/** The shift of a word beside another one, of which it may be an exponent or the mark of a footnote. */
+/**
+ * The shift of a word beside another one, of which it may be an exponent or the mark of a footnote.
+ */
 function shiftOf(word: Word, other: Word): Shift {
   const up = (word.y - other.y) / other.size;
   const gap = Math.max(word.x - other.end, other.x - word.end);
@@ -174,8 +182,9 @@ function isFromRight(said: string): boolean {
 }
 
 /**
- * Puts a line that was written from left to right, as on the page, into the order in which it is read, as the
- * bidirectional algorithm of Unicode would have placed it; and a line that is read into the order on the page.
+ * Puts a line that was written from left to right, as on the page, into the order in which it is
+ * read, as the bidirectional algorithm of Unicode would have placed it; and a line that is read
+ * into the order on the page.
  */
 function inReadingOrder(said: string, isPageFromRight: boolean): string {
   if (!isRightToLeft(said)) return said;
@@ -217,7 +226,10 @@ function runsOf(said: string, pattern: RegExp, change: (run: string) => string):
   return changed + said.slice(done);
 }
 
-/** One letter for each character: from the right, from the left, digits, a sign in a number, or others. */
+/**
+ * One letter for each character: from the right, from the left, digits, a sign in a number, or
+ * others.
+ */
 function classOf(sign: string): string {
   if (isRightToLeft(sign)) return "R";
   if (/\p{L}/u.test(sign)) return "L";

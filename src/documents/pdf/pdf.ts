@@ -2,10 +2,17 @@ import { getDocumentProxy } from "unpdf";
 import { damaged, encrypted, type Growing } from "../growing.ts";
 import { textOfPage } from "./page.ts";
 
-/** Characters of fonts that do not say what their signs mean: control characters, replacements and private ones. */
+/**
+ * Characters of fonts that do not say what their signs mean: control characters, replacements and
+ * private ones.
+ */
 const WITHOUT_MEANING = /[^\P{Cc}\s]|(?!\uf0b7)[\p{Co}\ufffd]/gu;
 
-/** Reads the pages of a PDF in the order of the file, each as lines, fields and notes. @throws Unreadable */
+/**
+ * Reads the pages of a PDF in the order of the file, each as lines, fields and notes.
+ *
+ * @throws Unreadable
+ */
 export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
   const pdf = await opened(bytes);
   const annotations = await annotationsOf(pdf, text);
@@ -90,7 +97,10 @@ interface Annotation {
   readonly password?: boolean;
 }
 
-/** The numbers of the kinds that are read: all but those of links, and of popups, which repeat what others say. */
+/**
+ * The numbers of the kinds that are read: all but those of links, and of popups, which repeat what
+ * others say.
+ */
 const KINDS = Array.from({ length: 28 }, (_, kind) => kind).filter((kind) => kind !== 2 && kind !== 16);
 /** Kinds that show something which is not among the words of the page. */
 const SHOWN = /^(?:FreeText|Stamp|Watermark|Redact|Sound|Movie|Screen|3D|RichMedia)$/;

@@ -3,7 +3,9 @@ export interface Piece {
   said: string;
   readonly x: number;
   end: number;
-  /** True if the gap before it parts cells in any line; a smaller one does so in rows of a table. */
+  /**
+   * True if the gap before it parts cells in any line; a smaller one does so in rows of a table.
+   */
   readonly isWide: boolean;
 }
 
@@ -43,7 +45,9 @@ const CLAUSE = /^\d{1,3}(?:\.\d{1,3}){1,5}\.?$/;
 /** The gap between a label and its words. */
 const HANGING = 4;
 
-/** Writes lines. Those that follow each other and have wide gaps are a table, or columns of text. */
+/**
+ * Writes lines. Those that follow each other and have wide gaps are a table, or columns of text.
+ */
 export function textOfLines(given: readonly Line[]): string {
   const lines = withWholeCells(withLateLabels(given));
   const written: string[] = [];
@@ -67,7 +71,10 @@ function downTo(line: Line | undefined, above: Line | undefined): number {
     : Number.POSITIVE_INFINITY;
 }
 
-/** Puts the labels of items, which some programs draw behind all words of a page, before the words on their baseline. */
+/**
+ * Puts the labels of items, which some programs draw behind all words of a page, before the words
+ * on their baseline.
+ */
 function withLateLabels(given: readonly Line[]): Line[] {
   const lines: Line[] = [];
   const onBaseline = new Map<number, number>();
@@ -82,7 +89,10 @@ function withLateLabels(given: readonly Line[]): Line[] {
   return lines;
 }
 
-/** The first words of a line with the label that is a line of its own; nothing if it does not stand before them. */
+/**
+ * The first words of a line with the label that is a line of its own; nothing if it does not stand
+ * before them.
+ */
 function wordsOf({ pieces: [label, ...others], size }: Line, { pieces: [words] }: Line): Piece | undefined {
   if (!label || !words || others.length > 0 || !LABEL.test(label.said)) return undefined;
   const gap = words.x - label.end;
@@ -90,8 +100,8 @@ function wordsOf({ pieces: [label, ...others], size }: Line, { pieces: [words] }
 }
 
 /**
- * Puts the lines of a cell together. Programs write a table cell by cell: if a line begins again higher up, to the right of the
- * lines before, these are a cell.
+ * Puts the lines of a cell together. Programs write a table cell by cell: if a line begins again
+ * higher up, to the right of the lines before, these are a cell.
  */
 function withWholeCells(given: readonly Line[]): Line[] {
   const lines: Line[] = [];
@@ -122,7 +132,10 @@ function withLine(line: Line, { pieces: [piece], y }: Line): Line {
   return { ...line, pieces: [...line.pieces.slice(0, -1), joined(last, piece)], y: Math.min(line.y, y) };
 }
 
-/** The place of the first line of the cell that ends before a line; the number of lines if none does. */
+/**
+ * The place of the first line of the cell that ends before a line; the number of lines if none
+ * does.
+ */
 function startOfCell(lines: readonly Line[], line: Line): number {
   const {
     pieces: [beside],
@@ -225,7 +238,10 @@ function isRegular(rows: readonly Row[]): boolean {
 const mostIn = (rows: readonly { readonly length: number }[]) =>
   rows.reduce((most, { length }) => Math.max(most, length), 0);
 
-/** The cells of rows. Each piece gets the nearest column that leaves enough of them for those behind it. */
+/**
+ * The cells of rows. Each piece gets the nearest column that leaves enough of them for those behind
+ * it.
+ */
 function cellsOf(rows: readonly Row[]): string[][] {
   const columns = rows.reduce(columnsWith, []);
   return rows.map((row) => {
@@ -241,14 +257,18 @@ function cellsOf(rows: readonly Row[]): string[][] {
   });
 }
 
-/** The distance of a piece from a column. It is negative if one is above the other, by as much as they share. */
+/**
+ * The distance of a piece from a column. It is negative if one is above the other, by as much as
+ * they share.
+ */
 function distance({ x, end }: Column, column: Column | undefined): number {
   return column ? Math.max(x, column.x) - Math.min(end, column.end) : Number.POSITIVE_INFINITY;
 }
 
 /**
- * The lines of columns of text, one column behind the other; nothing if the rows are a table. In columns of text most rows fill
- * all columns with some words, and sentences continue from row to row (docs/decisions/0024-columns-of-text.md).
+ * The lines of columns of text, one column behind the other; nothing if the rows are a table. In
+ * columns of text most rows fill all columns with some words, and sentences continue from row to
+ * row (docs/decisions/0024-columns-of-text.md).
  */
 function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefined {
   // One column may be longer than the others.

@@ -86,7 +86,12 @@ const SILENT = new Set([
 /** The name of a sheet that keeps the values of another file: `'file:///a.ods'#$Sheet1`. */
 const OF_ANOTHER_FILE = /^'.*'#/;
 
-/** Walks through the sheets of an ODS file. Rows that are repeated come that often, unless they are empty. @throws Unreadable */
+/**
+ * Walks through the sheets of an ODS file. Rows that are repeated come that often, unless they are
+ * empty.
+ *
+ * @throws Unreadable
+ */
 export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass<Cell>): void {
   refuseEncrypted(parts);
   const xml = openXml(parts.text("content.xml"));

@@ -5,7 +5,10 @@ import { type Shift, type Shifting, shifting } from "../labels.ts";
 
 export const MOST_COLUMNS = 16_384;
 export const MOST_ROWS = 1_048_576;
-/** Empty rows up to so many are empty lines. More of them begin the sheet's next part, since lines tell the numbers of rows. */
+/**
+ * Empty rows up to so many are empty lines. More of them begin the sheet's next part, since lines
+ * tell the numbers of rows.
+ */
 const EMPTY_LINES = 100;
 
 /** The loss of the value of a formula that no program has calculated. */
@@ -101,7 +104,12 @@ export const HAS_WORDS = /[\p{L}\p{N}]/u;
 const PAGE_WORDS =
   /(?<!\p{L})(?:p|pp|pag|pages?|página|pagina|pàgina|seite|blatt|side|sida|sivu|oldal|str|strona|stránka|strana|sayfa|стр|страница|trang|halaman|of|von|de|sur|di|van|av|af|z|из)(?!\p{L})|[第共页頁페이지ページ]/giu;
 
-/** True if the header or footer of a page says more than programs write by themselves: the page's number, the sheet's name, the day. @param codes as XLSX has them: `&LPlan&RPage &P` */
+/**
+ * True if the header or footer of a page says more than programs write by themselves: the page's
+ * number, the sheet's name, the day.
+ *
+ * @param codes as XLSX has them: `&LPlan&RPage &P`
+ */
 export function hasOwnWords(codes: string): boolean {
   return codes.split(/&[LCR]/).some((section) => {
     const said = section.replace(/&(?:"[^"]{0,100}"|K.{6}|\d{1,3}|[^PN])/g, "");
@@ -110,7 +118,8 @@ export function hasOwnWords(codes: string): boolean {
   });
 }
 
-// Numbers of sheets that stand for dates, times of day and durations, and the formats that show them so.
+// Numbers of sheets that stand for dates, times of day and durations, and the formats that show
+// them so.
 
 /** The form in which a format shows numbers. */
 export interface NumberFormat {
@@ -138,12 +147,15 @@ function shownBy(section: string): NumberFormat {
   // Units such as `0.0 kg` need no quotes everywhere.
   if (/[0#?]/.test(section.replace(/[.,]0+/g, ""))) return PLAIN;
   if (has(/\[[hms]+\]/i)) return { shows: "duration", digits };
-  // Years of eras are `e`, `g` and `b`, and `m` is a month unless it stands beside hours or seconds.
+  // Years of eras are `e`, `g` and `b`, and `m` is a month unless it stands beside hours or
+  // seconds.
   if (has(/[ydegb]/i) || (has(/m/i) && !has(/[hs]/i))) return { shows: "date", digits };
   return has(/[hs]/i) ? { shows: "time", digits } : PLAIN;
 }
 
-/** The code of a format that has none in its file (ECMA-376, 18.8.30), also in East Asian programs. */
+/**
+ * The code of a format that has none in its file (ECMA-376, 18.8.30), also in East Asian programs.
+ */
 function builtIn(id: number): string {
   if (id === 46) return "[h]:mm:ss";
   if (id === 47) return "mm:ss.0";
@@ -157,7 +169,10 @@ const TO_1970 = 25_569;
 const FROM_1900_TO_1904 = 1462;
 const TO_10000 = 2_958_466;
 
-/** A date, a time, or both with a space between them, of days since the calendar of a workbook began; null: a program would not show them. */
+/**
+ * A date, a time, or both with a space between them, of days since the calendar of a workbook
+ * began; null: a program would not show them.
+ */
 export function momentOf(days: number, { shows, digits }: NumberFormat, is1904: boolean): string | null {
   const unit = 10 ** digits;
   const seconds = Math.round(days * DAY * unit) / unit;
@@ -172,7 +187,9 @@ export function momentOf(days: number, { shows, digits }: NumberFormat, is1904: 
   return shows === "date" && Number.isInteger(days) ? date : `${date} ${time}`;
 }
 
-/** A day of Excel's calendar, in which the year 1900 has a 29th of February and begins with a day 0. */
+/**
+ * A day of Excel's calendar, in which the year 1900 has a 29th of February and begins with a day 0.
+ */
 function dateOf1900(day: number): string {
   if (day === 0 || day === 60) return day === 0 ? "1900-01-00" : "1900-02-29";
   return isoOf(day < 60 ? day + 1 : day);

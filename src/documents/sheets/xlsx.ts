@@ -1,6 +1,6 @@
 import type { Parts } from "../archives.ts";
 import { type Growing, Unreadable } from "../growing.ts";
-import type { Shift } from "../labels.ts";
+import { VERTICAL } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
 import { type Handlers, isSaid, openXml, textsIn } from "../markup.ts";
 import { mainOf, relatedPart, relationsOf } from "../office.ts";
@@ -45,7 +45,11 @@ interface Sheet {
   readonly part: string;
 }
 
-/** The sheets of a workbook, and what their cells refer to. @throws Unreadable if its parts are binary */
+/**
+ * The sheets of a workbook, and what their cells refer to.
+ *
+ * @throws Unreadable if its parts are binary
+ */
 export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Workbook; readonly sheets: Sheet[] } {
   const main = mainOf(parts, "xl/workbook.xml");
   if (main.endsWith(".bin"))
@@ -88,12 +92,10 @@ function stringsIn(source: string, unread: (element: string) => void): string[] 
   return strings;
 }
 
-const SHIFTS: ReadonlyMap<string, Shift> = new Map(Object.entries({ superscript: "^", subscript: "_" }));
-
 /** Handlers of runs, which say for themselves whether they are raised. */
 const runHandlers = ({ look }: CellRuns): Handlers => ({
   r: () => look(""),
-  vertAlign: ({ val = "" }) => look(SHIFTS.get(val) ?? ""),
+  vertAlign: ({ val = "" }) => look(VERTICAL.get(val) ?? ""),
 });
 
 /** Text in which characters are written by their codes, since XML cannot hold them: `_x000D_`. */
@@ -130,13 +132,17 @@ export function readSheet<Cell>(
   for (const { type, target } of relationsOf(parts, part).values()) {
     const [shape, words] = type === "vmlDrawing" ? ["v:shape", "v:textbox"] : ["xdr:sp", "xdr:txBody"];
     const isDrawing = type === "vmlDrawing" || type === "drawing";
-    // Newer programs keep a form of shapes of their own, before the one for others. That of a control is empty.
+    // Newer programs keep a form of shapes of their own, before the one for others. That of a
+    // control is empty.
     const texts = isDrawing ? textsIn(parts.text(target), shape, words, "mc:Choice") : [];
     for (const text of texts) if (text.trim() !== "") pass.lose("text box");
   }
 }
 
-/** Elements whose text people do not see: formulas, ids, choices of cells that are formulas as well, and how words are spoken. */
+/**
+ * Elements whose text people do not see: formulas, ids, choices of cells that are formulas as well,
+ * and how words are spoken.
+ */
 const SILENT = new Set("f formula formula1 formula2 xm:f xm:sqref x14:id x12ac:list customSheetViews rPh".split(" "));
 const HEADERS = ["oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"];
 

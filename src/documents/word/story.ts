@@ -1,7 +1,7 @@
 import type { Growing } from "../growing.ts";
 import { BULLET, boundedNumber, type Shifting, shifting } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
-import { type Handlers, openXml } from "../markup.ts";
+import { type Handlers, openXml, type Xml } from "../markup.ts";
 import { type Equations, equations } from "../math.ts";
 import { block, type Lines, type Table, tableOf } from "../office.ts";
 import { symbols } from "../symbols.ts";
@@ -14,13 +14,20 @@ export interface WordDocument {
   readonly text: Growing;
   readonly styles: (id: string) => Look;
   readonly lists: Lists;
-  /** The mark of a note, where a text refers to it. @param hasSign true if a sign of the author's own follows */
+  /**
+   * The mark of a note, where a text refers to it.
+   *
+   * @param hasSign true if a sign of the author's own follows
+   */
   mark(kind: string, id: string, hasSign?: boolean): string;
   /** The text of a document that is embedded at this place. */
   embed(id: string): string;
 }
 
-/** Elements whose text is none of the document: codes of fields, places of pictures, and what is told as another loss. */
+/**
+ * Elements whose text is none of the document: codes of fields, places of pictures, and what is
+ * told as another loss.
+ */
 const SILENT = [
   "w:instrText",
   "w:delText",
@@ -36,7 +43,10 @@ const SILENT = [
   "x:ClientData",
 ];
 const NUMBERS = /^\s*(AUTONUM|LISTNUM)/;
-/** Elements whose words people do not see: they were deleted or moved, are spoken, or stand there for older programs. */
+/**
+ * Elements whose words people do not see: they were deleted or moved, are spoken, or stand there
+ * for older programs.
+ */
 const LEFT_OUT = ["w:del", "w:moveFrom", "w:rt", "mc:Fallback"];
 
 /** A paragraph that is open. One of a box lies in another one. */
@@ -56,7 +66,7 @@ interface Paragraph {
 interface Story {
   readonly document: WordDocument;
   readonly lines: Lines;
-  readonly xml: ReturnType<typeof openXml>;
+  readonly xml: Xml;
   readonly table: Table;
   readonly math: Equations;
   readonly open: Paragraph[];

@@ -1,7 +1,9 @@
-import { BULLET, boundedNumber, type Counting, counting, type Level, type Shift } from "../labels.ts";
+import { BULLET, boundedNumber, type Counting, counting, type Level, type Shift, VERTICAL } from "../labels.ts";
 import { type Attributes, type Handlers, openXml } from "../markup.ts";
 
-/** The look of words and paragraphs, by a style or where they stand. What is absent is as above it. */
+/**
+ * The look of words and paragraphs, by a style or where they stand. What is absent is as above it.
+ */
 export interface Look {
   /** The level of a heading. */
   heading?: number;
@@ -17,11 +19,10 @@ export interface Look {
 /** A property that is on if its element stands there, and does not say otherwise. */
 export const isOn = ({ "w:val": value = "true" }: Attributes) => !/^(0|false|off)$/.test(value);
 
-const SHIFTS: ReadonlyMap<string, Shift> = new Map([
-  ["superscript", "^"],
-  ["subscript", "_"],
-]);
-/** Half points by which words are moved up or down before they count as raised: less is to align them. */
+/**
+ * Half points by which words are moved up or down before they count as raised: less is to align
+ * them.
+ */
 const LEAST_MOVE = 3;
 
 /** Handlers that say how words and paragraphs look. */
@@ -29,7 +30,7 @@ export function lookHandlers(say: (look: Look) => void): Handlers {
   return {
     "w:numId": ({ "w:val": list = "" }) => say({ list }),
     "w:ilvl": ({ "w:val": level }) => say({ level: boundedNumber(level, 0, 8) }),
-    "w:vertAlign": ({ "w:val": place = "" }) => say({ shift: SHIFTS.get(place) ?? "" }),
+    "w:vertAlign": ({ "w:val": place = "" }) => say({ shift: VERTICAL.get(place) ?? "" }),
     "w:position": ({ "w:val": move }) => {
       if (Math.abs(Number(move)) >= LEAST_MOVE) say({ shift: Number(move) > 0 ? "^" : "_" });
     },
@@ -136,7 +137,11 @@ const FORMATS: ReadonlyMap<string, Level["format"]> = new Map([
 ]);
 const DECIMAL: WordLevel = { format: "1", label: [], start: 1 };
 
-/** Reads the definitions of lists. @param lose told of each item whose number has another form in print */
+/**
+ * Reads the definitions of lists.
+ *
+ * @param lose told of each item whose number has another form in print
+ */
 export function listsIn(source: string, lose: () => void): Lists {
   const definitions = new Map<string, Definition>();
   const linked = new Map<string, Definition>();
@@ -222,7 +227,10 @@ function countedBy(
   };
 }
 
-/** The sign of items without numbers, if it is none of the usual ones: the box of a task, or a space within an item. */
+/**
+ * The sign of items without numbers, if it is none of the usual ones: the box of a task, or a space
+ * within an item.
+ */
 function signOf(level: WordLevel | undefined): string | undefined {
   if (level?.format !== "bullet") return undefined;
   const sign = level.label.join("").trim();

@@ -7,7 +7,6 @@ import {
   documentsOfFile,
   type IgnoreRules,
   isIgnored,
-  isWithin,
   locate,
   mayBeSecret,
   openRoots,
@@ -21,6 +20,7 @@ import {
   walk,
   withRuleFile,
 } from "../../context/index.ts";
+import { isWithin } from "../../platform/real-path.ts";
 import { typedPath } from "../../platform/typed-path.ts";
 
 /** Roots of the read-only tools. */

@@ -7,11 +7,11 @@ import {
   isAllowed,
   isIgnored,
   isInGit,
-  isWithin,
   type Pause,
   type Roots,
   readFolder,
 } from "../../context/index.ts";
+import { isWithin } from "../../platform/real-path.ts";
 import { pathNotFound, pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./allowed-paths.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { count, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";

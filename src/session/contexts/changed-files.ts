@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
-import { type Context, isWithin, load } from "../../context/index.ts";
+import { type Context, load } from "../../context/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
+import { isWithin } from "../../platform/real-path.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { Loading } from "../exec/request.ts";
 import type { Start } from "../journal/records.ts";

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { canonical, isWithin } from "../../context/index.ts";
+import { canonical } from "../../context/index.ts";
+import { isWithin } from "../../platform/real-path.ts";
 
 /**
  * The folders that may be read in a session: those that its caller names, for the session or with a load. A store may come

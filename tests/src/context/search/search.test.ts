@@ -4,13 +4,14 @@ import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openSearchIndex, type SearchSource } from "../../../../src/context/search/search.ts";
+import type { SearchSource } from "../../../../src/context/search/build.ts";
+import { openSearchIndex } from "../../../../src/context/search/search.ts";
 import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/segment.ts";
 import { INDEX_FORMAT, queryTerms, stemOf, tokensOf } from "../../../../src/context/search/tokens.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
-import { folderWith, grow } from "../../../support/tree.ts";
+import { folderWith } from "../../../support/tree.ts";
 
 const HASH = "0123456789abcdef".repeat(4);
 const INDEX = `${HASH}-v${INDEX_FORMAT}.index`;
@@ -304,14 +305,6 @@ test("the index is one private file per context, built once", () => {
   expect(again.search("beta", 5)).toHaveLength(1);
   expect(progress).toEqual([]);
   expect(statSync(path, { bigint: true })).toMatchObject({ ino, mtimeNs });
-});
-
-test("index files of earlier formats of the same context are removed, and others stay", () => {
-  const dir = freshDir();
-  const other = `${"f".repeat(64)}-v1.sqlite`;
-  grow(dir, { [`${HASH}-v2.sqlite`]: "old", [other]: "old" });
-  openSearchIndex(sourceOf("alpha"), { dir })[Symbol.dispose]();
-  expect(readdirSync(dir).toSorted()).toEqual([INDEX, other]);
 });
 
 const DAMAGE: Record<string, (path: string, dir: string) => void> = {
