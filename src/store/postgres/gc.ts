@@ -1,6 +1,6 @@
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
-import { number, text } from "../rows/seal.ts";
+import { numberColumn, textColumn } from "../rows/seal.ts";
 import { deleteFamily, type Past, pastSessions, sweep } from "../sql/gc.ts";
 import type { Dialect } from "../sql/planned.ts";
 import type { Server, Sql } from "./connection.ts";
@@ -14,7 +14,7 @@ export async function gc(server: Server, leases: Leases, own: Dialect, rule: GcR
     await server.write(async (sql) => {
       // Fences before leases: who takes a lease after both has another fence.
       const old = await sql.perform(pastSessions(rule));
-      const open = new Set((await sql.all(OPEN)).map((row) => text(row, "session")));
+      const open = new Set((await sql.all(OPEN)).map((row) => textColumn(row, "session")));
       const going: Past[] = [];
       for (const one of old) {
         if (open.has(one.id) || leases.holds(one.id) || !(await isStill(sql, one))) continue;
@@ -49,5 +49,5 @@ async function sizeOf(server: Server): Promise<number> {
       JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = $1 AND c.relkind = 'r'`,
     server.schema,
   );
-  return row ? number(row, "bytes") : 0;
+  return row ? numberColumn(row, "bytes") : 0;
 }

@@ -4,7 +4,7 @@ import { intervalOf } from "../jobs/money.ts";
 import type { DueJob, DuePage, Held } from "../jobs/port.ts";
 import type { Methods } from "../methods.ts";
 import { fieldsOfAmount } from "../rows/jobs.ts";
-import { columnsOf, number, text } from "../rows/seal.ts";
+import { columnsOf, numberColumn, textColumn } from "../rows/seal.ts";
 import { atMost } from "../sql/jobs.ts";
 import { checkHeld, runNotFound } from "../sql/runs.ts";
 import type { Server, Sql } from "./connection.ts";
@@ -16,8 +16,8 @@ export async function dueJobs(sql: Sql, { queue, after, limit, overdueMs }: DueP
       UNION ALL (${dueIn(PARKED)}) ORDER BY rank, run, n LIMIT $6`,
     ...[queue, overdueMs, after?.rank ?? null, after?.run ?? "", after?.n ?? -1, atMost(limit)],
   );
-  const due = { run: text, n: number, rank: number, lapses: number };
-  return rows.map((row) => ({ ...columnsOf(row, due), afterMs: number(row, "after_ms") }));
+  const due = { run: textColumn, n: numberColumn, rank: numberColumn, lapses: numberColumn };
+  return rows.map((row) => ({ ...columnsOf(row, due), afterMs: numberColumn(row, "after_ms") }));
 }
 
 const PARKED = `j.state = 'parked' AND j.run_at IS NOT NULL AND (j.why IS DISTINCT FROM 'held' OR j.run_at <= ${NOW})`;
@@ -63,7 +63,7 @@ export function moneyMethods(server: Server) {
       const row = await server.get("SELECT take_slot($1, $2, $3) AS ms", key, wide, LIMITS.rateWaitMs);
       if (!row)
         throw new RlmError("store_failed", "the server gave no instant of a rate", { suggestion: "Try again." });
-      return number(row, "ms");
+      return numberColumn(row, "ms");
     },
     async "jobs.hush"({ key }, ms) {
       await server.run(

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
-import { number, type Row, text } from "../rows/seal.ts";
+import { numberColumn, type Row, textColumn } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import type { Holder } from "../sql/sessions.ts";
 import type { Server } from "./connection.ts";
@@ -41,7 +41,7 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
     const from = performance.now();
     const still = await server.all(BEAT, holder, asked, lastMs).catch(() => null);
     if (still) {
-      const kept = new Set(still.map((row) => text(row, "session")));
+      const kept = new Set(still.map((row) => textColumn(row, "session")));
       for (const id of asked) {
         if (!kept.has(id)) lose(id);
         else if (held.has(id)) held.set(id, from + lastMs);
@@ -72,7 +72,7 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
       const row = held.has(id) ? undefined : await server.get(TAKE_ACCOUNT, id, holder, lastMs, account);
       if (!row) return null;
       held.set(id, from + lastMs);
-      return number(row, "fence");
+      return numberColumn(row, "fence");
     },
     async release(id: string): Promise<void> {
       if (held.delete(id)) await server.run("DELETE FROM leases WHERE session = $1 AND holder = $2", id, holder);
@@ -116,7 +116,7 @@ async function busyError(server: Server, session: Label): Promise<RlmError> {
     session.id,
   );
   const who = row && row.pid !== null ? `process ${row.pid} on ${row.host}` : "another process";
-  const left = row ? `; its lease ends in ${number(row, "seconds")} s unless it renews it` : "";
+  const left = row ? `; its lease ends in ${numberColumn(row, "seconds")} s unless it renews it` : "";
   const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
   return new RlmError("session_busy", `session ${displayName(session)} is held by ${who}${left}`, { suggestion });
 }

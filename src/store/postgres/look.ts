@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { number, text } from "../rows/seal.ts";
+import { numberColumn, textColumn } from "../rows/seal.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
 import { storedVersion } from "./migrate.ts";
 
@@ -43,10 +43,10 @@ async function factsOf(server: Server, sql: Sql): Promise<ServerFacts> {
     schema,
     version,
     queue: await queueVersion(server, sql),
-    server: text(row, "server"),
-    fsync: text(row, "fsync") === "on",
-    isOpenToOthers: number(row, "is_foreign") === 1 && number(row, "tls") === 0,
-    mayWrite: number(row, "may_write") === 1,
+    server: textColumn(row, "server"),
+    fsync: textColumn(row, "fsync") === "on",
+    isOpenToOthers: numberColumn(row, "is_foreign") === 1 && numberColumn(row, "tls") === 0,
+    mayWrite: numberColumn(row, "may_write") === 1,
   };
 }
 
@@ -61,7 +61,7 @@ async function queueVersion({ schema }: Server, sql: Sql) {
   const queue = `${schema}_queue`;
   const there = await sql.get("SELECT 1 AS n FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'", queue);
   const row = there && (await sql.get(`SELECT version FROM "${queue}".version`));
-  return row ? number(row, "version") : null;
+  return row ? numberColumn(row, "version") : null;
 }
 
 /** PostgreSQL 14, as `server_version_num` has it. */
@@ -76,14 +76,18 @@ export async function checkServer(server: Server): Promise<void> {
   const row = await server.get(SETTINGS);
   if (!row) throw new Error("the server answered nothing");
   const { name, schema } = server;
-  if (number(row, "version_number") < OLDEST) {
-    throw new RlmError("store_failed", `${name} is PostgreSQL ${text(row, "version")}, and Belay needs 14 or newer`, {
-      suggestion: "Name a newer server.",
-    });
+  if (numberColumn(row, "version_number") < OLDEST) {
+    throw new RlmError(
+      "store_failed",
+      `${name} is PostgreSQL ${textColumn(row, "version")}, and Belay needs 14 or newer`,
+      {
+        suggestion: "Name a newer server.",
+      },
+    );
   }
-  const path = text(row, "path");
+  const path = textColumn(row, "path");
   if (firstIn(path) !== schema) throw dropped(server, `search_path is ${path || "empty"} and not ${schema}`);
-  if (text(row, "commits") === "off") throw dropped(server, "synchronous_commit is off");
+  if (textColumn(row, "commits") === "off") throw dropped(server, "synchronous_commit is off");
 }
 
 const SETTINGS = `SELECT current_setting('server_version_num')::int AS version_number,

@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { madeTooEarly } from "../failure.ts";
-import { number } from "../rows/seal.ts";
+import { numberColumn } from "../rows/seal.ts";
 import type { Server, Sql } from "./connection.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
@@ -37,7 +37,7 @@ export async function storedVersion({ name, schema }: Server, sql: Sql): Promise
       suggestion: "Name another schema with ?schema=NAME in the URL.",
     });
   }
-  const version = number(meta, "version");
+  const version = numberColumn(meta, "version");
   if (version < FIRST_VERSION) {
     throw madeTooEarly(
       `the store on ${name}`,

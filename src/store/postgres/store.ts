@@ -5,7 +5,7 @@ import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf, fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
 import type { PackedPages } from "../rows/pages.ts";
-import { number, seal, text } from "../rows/seal.ts";
+import { numberColumn, seal, textColumn } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
 import { hasCheckpoint, insertPages, packInTurns } from "../sql/checkpoints.ts";
 import { removeSession } from "../sql/gc.ts";
@@ -70,14 +70,14 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
 function postgresDialect(leases: Pick<Leases, "holds">): Dialect {
   return {
     now: raw(NOW),
-    busy: (session) => session.busy === 1 || leases.holds(text(session, "id")),
+    busy: (session) => session.busy === 1 || leases.holds(textColumn(session, "id")),
     *dropLeases(sessions) {
       yield* run(sql`DELETE FROM leases WHERE session ${oneOf(sessions)}`);
     },
     *workers(run) {
       const row = yield* get(sql`SELECT count(DISTINCT l.holder) AS n FROM jobs j JOIN leases l ON l.session = j.session
         WHERE j.run = ${run} AND j.state IN ('running', 'cancelling') AND l.until > clock_timestamp()`);
-      return row ? number(row, "n") : 0;
+      return row ? numberColumn(row, "n") : 0;
     },
     holding: (account, fence) => sql`SELECT 1 AS n FROM accounts WHERE id = ${account} AND fence = ${fence} FOR SHARE`,
     *doubting(update, _job, isOver) {
@@ -104,10 +104,12 @@ function sessionMethods(server: Server, leases: Leases, own: Dialect, holder: Le
   async function lease(id: string): Promise<BareLease> {
     const row = await leases.take(await server.perform(readSession(id)));
     const session = decodeSession(row);
-    const fence = number(row, "fence");
+    const fence = numberColumn(row, "fence");
     const reached = `SELECT c.id, ${CHECKPOINT_BYTES} AS bytes FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
       WHERE r.session = $1`;
-    const reach = new Map((await server.all(reached, id)).map((one) => [text(one, "id"), number(one, "bytes")]));
+    const reach = new Map(
+      (await server.all(reached, id)).map((one) => [textColumn(one, "id"), numberColumn(one, "bytes")]),
+    );
     const shown = await server.perform(shownSession(id, own));
     // It may have been lost meanwhile, and nobody could be told yet.
     if (!leases.holds(id)) throw leaseLost(id);
@@ -163,7 +165,7 @@ function sessionMethods(server: Server, leases: Leases, own: Dialect, holder: Le
       const isHeld = leases.holds(id);
       const fence = isHeld
         ? (known.get(id)?.fence ?? 0)
-        : number(await leases.take(await server.perform(labelOf(id))), "fence");
+        : numberColumn(await leases.take(await server.perform(labelOf(id))), "fence");
       const gone = await server
         .write(async (tx) => {
           await lock(tx, id, fence);
@@ -190,5 +192,5 @@ async function insertBaseline(tx: Sql, writing: Writing, pages: PackedPages): Pr
       ON CONFLICT (id) DO NOTHING RETURNING n`,
     ...[...before, packedBytes(packText(meta)), packedBytes(packText(extras)), ...after, seal(sealed)],
   );
-  if (row) await tx.perform(insertPages(number(row, "n"), pages));
+  if (row) await tx.perform(insertPages(numberColumn(row, "n"), pages));
 }

@@ -2,7 +2,7 @@ import type { Json } from "../../../runtime/index.ts";
 import type { AnswerKey, NewAnswer } from "../jobs/answers.ts";
 import type { Bounds } from "./bounds.ts";
 import { jsonIn } from "./forms.ts";
-import { columnsOf, count, isSealed, number, type Row, seal, text } from "./seal.ts";
+import { columnsOf, countColumn, isSealed, numberColumn, type Row, seal, textColumn } from "./seal.ts";
 
 /** Only shorter answers are kept (`MOST_KEPT_UNITS` in `src/session/sub-calls/cache.ts`). */
 const ANSWER_BOUNDS: Bounds = { bytes: 4 * 2 ** 20, values: 2 ** 20, depth: 1000 };
@@ -27,17 +27,17 @@ export const SHOWN_ANSWER = `${ANSWER_COLUMNS.map((column) => `a.${column}`).joi
   CASE WHEN octet_length(a.value) <= ${ANSWER_BOUNDS.bytes} THEN a.value END AS value`;
 
 const COLUMNS = {
-  asked: text,
-  run: text,
-  n: number,
-  k: number,
-  origin_run: text,
-  origin_n: number,
-  origin_k: number,
-  model: text,
-  usd: count,
-  tokens: count,
-  at: number,
+  asked: textColumn,
+  run: textColumn,
+  n: numberColumn,
+  k: numberColumn,
+  origin_run: textColumn,
+  origin_n: numberColumn,
+  origin_k: numberColumn,
+  model: textColumn,
+  usd: countColumn,
+  tokens: countColumn,
+  at: numberColumn,
 };
 
 /** Columns of an answer without its value. */

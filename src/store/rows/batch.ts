@@ -5,17 +5,17 @@ import { BODY_BOUNDS } from "./bounds.ts";
 import { jsonIn } from "./forms.ts";
 import { unpackText } from "./pack.ts";
 import {
-  blob,
+  anyColumn,
+  bytesColumn,
   columnsOf,
   isSealed,
-  number,
-  numberOrNull,
+  numberColumn,
+  numberColumnOrNull,
   type Row,
   seal,
-  text,
-  textOrNull,
-  value,
-  wordOf,
+  textColumn,
+  textColumnOrNull,
+  wordColumn,
 } from "./seal.ts";
 
 // Rows of requests that go by batches, and of these batches. Both databases have the same columns.
@@ -37,33 +37,40 @@ export function sealsOfRequest({ session, call, k, root, run, account, model, pr
  * damaged.
  */
 export function sealOfAnswered(row: Row, status: number, answer: string): Uint8Array {
-  const kept = KEPT.map((column) => value(row, column));
-  return isSealed(row, kept) ? seal([...kept, status, answer]) : blob(row, "sha256");
+  const kept = KEPT.map((column) => anyColumn(row, column));
+  return isSealed(row, kept) ? seal([...kept, status, answer]) : bytesColumn(row, "sha256");
 }
 
 /** A request that is shown, with columns of its batch. @throws RlmError `store_corrupt` */
 export function decodeRequest(row: Row): BatchRequest {
   return {
     ...columnsOf(row, ASKED),
-    account: text(row, "account"),
-    at: number(row, "at"),
-    sent_at: numberOrNull(row, "made_at"),
-    batch: textOrNull(row, "batch"),
+    account: textColumn(row, "account"),
+    at: numberColumn(row, "at"),
+    sent_at: numberColumnOrNull(row, "made_at"),
+    batch: textColumnOrNull(row, "batch"),
     state: STATES.find((one) => one === row.state) ?? damaged(row),
     answer: answerOf(row),
   };
 }
 
 /** For whom a request is, and whom it asks. */
-const ASKED = { session: text, call: text, k: number, root: text, run: textOrNull, model: text };
+const ASKED = {
+  session: textColumn,
+  call: textColumn,
+  k: numberColumn,
+  root: textColumn,
+  run: textColumnOrNull,
+  model: textColumn,
+};
 
 const STATES = ["waiting", "out", "answered"] as const;
 
 /** null: it has none. @throws RlmError `store_corrupt` if the request is damaged */
 export function answerOf(row: Row): BatchAnswer | null {
-  const kept = KEPT.map((column) => value(row, column));
+  const kept = KEPT.map((column) => anyColumn(row, column));
   if (row.state !== "answered") return isSealed(row, kept) ? null : damaged(row);
-  const status = number(row, "status");
+  const status = numberColumn(row, "status");
   const answer = jsonIn(row, "answer");
   if (!answer || !isSealed(row, [...kept, status, answer.text])) return damaged(row);
   return { status, body: answer.value };
@@ -72,10 +79,10 @@ export function answerOf(row: Row): BatchAnswer | null {
 /** @throws RlmError `store_corrupt` if the request or its body is damaged */
 export function requestOf(row: Row): RequestToSend {
   const body = unpackText(row, "body", BODY_BOUNDS);
-  const sum = value(row, "body_sum");
+  const sum = anyColumn(row, "body_sum");
   if (body === null || !(sum instanceof Uint8Array) || !seal([body]).equals(sum)) return damaged(row);
   answerOf(row);
-  return { ...columnsOf(row, { ...ASKED, n: number, proof: textOrNull }), body };
+  return { ...columnsOf(row, { ...ASKED, n: numberColumn, proof: textColumnOrNull }), body };
 }
 
 function damaged({ session, call, k }: Row): never {
@@ -116,27 +123,27 @@ export function sealOfBatch(batch: BatchRow): Buffer {
 
 /** @throws RlmError `store_corrupt` */
 export function decodeBatch(row: Row): BatchRow {
-  const sealed = SEALED.map((column) => value(row, column));
+  const sealed = SEALED.map((column) => anyColumn(row, column));
   if (!isSealed(row, sealed)) throw corrupt(`the row of batch ${row.id} is damaged`);
   return columnsOf(row, BATCH);
 }
 
 const BATCH = {
-  id: text,
-  account: text,
-  model: text,
-  requests: number,
-  closed_at: number,
-  file: textOrNull,
-  batch: textOrNull,
-  asked_at: numberOrNull,
-  made_at: numberOrNull,
-  over_at: numberOrNull,
-  look_at: number,
-  done: number,
-  cancelled: number,
-  proof: textOrNull,
-  state: wordOf("a batch", ["closed", "out", "doubt", "over"]),
+  id: textColumn,
+  account: textColumn,
+  model: textColumn,
+  requests: numberColumn,
+  closed_at: numberColumn,
+  file: textColumnOrNull,
+  batch: textColumnOrNull,
+  asked_at: numberColumnOrNull,
+  made_at: numberColumnOrNull,
+  over_at: numberColumnOrNull,
+  look_at: numberColumn,
+  done: numberColumn,
+  cancelled: numberColumn,
+  proof: textColumnOrNull,
+  state: wordColumn("a batch", ["closed", "out", "doubt", "over"]),
 };
 
 /**

@@ -3,7 +3,17 @@ import { checkpointLost } from "../failure.ts";
 import type { CheckpointRow, NewCheckpoint } from "../port.ts";
 import { EXTRAS, IMAGE_META, jsonIn } from "./forms.ts";
 import type { PackedPages } from "./pages.ts";
-import { blob, columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
+import {
+  anyColumn,
+  bytesColumn,
+  columnsOf,
+  isSealed,
+  numberColumn,
+  type Row,
+  textColumn,
+  textColumnOrNull,
+  wordColumn,
+} from "./seal.ts";
 
 /** A row of `checkpoints`, verified. Baselines have no session. */
 export interface Checkpoint extends Omit<CheckpointRow, "session" | "kind"> {
@@ -38,30 +48,30 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
   const meta = jsonIn(row, "meta", IMAGE_META);
   const extras = jsonIn(row, "beside", EXTRAS[String(row.kind)] ?? {});
   if (!meta || !extras || !isImageMeta(meta.value)) return null;
-  const columns = (names: readonly string[]) => names.map((name) => value(row, name));
+  const columns = (names: readonly string[]) => names.map((name) => anyColumn(row, name));
   const before = columns(row.seals_number === 1 ? ["n", ...BEFORE] : BEFORE);
   if (!isSealed(row, [...before, meta.text, extras.text, ...columns(AFTER)])) return null;
   return {
     ...columnsOf(row, CHECKPOINT),
-    exec_id: textOrNull(row, "exec_id") ?? "",
+    exec_id: textColumnOrNull(row, "exec_id") ?? "",
     meta: meta.value,
     extras: extras.value,
-    parts: blob(row, "parts"),
-    chain: { length: number(row, "chain_length"), bytes: number(row, "chain_bytes") },
+    parts: bytesColumn(row, "parts"),
+    chain: { length: numberColumn(row, "chain_length"), bytes: numberColumn(row, "chain_bytes") },
   };
 }
 
 const CHECKPOINT = {
-  n: number,
-  id: text,
-  session: textOrNull,
-  parent: textOrNull,
-  base: textOrNull,
-  seq: number,
-  at: number,
-  kind: wordOf("a checkpoint", ["step", "end", "baseline"]),
-  pages: number,
-  stored_bytes: number,
+  n: numberColumn,
+  id: textColumn,
+  session: textColumnOrNull,
+  parent: textColumnOrNull,
+  base: textColumnOrNull,
+  seq: numberColumn,
+  at: numberColumn,
+  kind: wordColumn("a checkpoint", ["step", "end", "baseline"]),
+  pages: numberColumn,
+  stored_bytes: numberColumn,
 };
 
 /** True for what has the form of an image, if its memory is one of 32 bits. */

@@ -5,7 +5,7 @@ import { misuse } from "../failure.ts";
 import type { Asked, KnownJob } from "../jobs/port.ts";
 import { capped, INPUT_BOUNDS } from "./bounds.ts";
 import { inputIn, jobState } from "./jobs.ts";
-import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
+import { anyColumn, numberColumn, type Row, seal, textColumn, textColumnOrNull } from "./seal.ts";
 
 /** The columns that {@link inputOf} reads. */
 export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}, context, asked`;
@@ -24,7 +24,7 @@ export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
 export function inputOf(row: Row | undefined, of: { readonly run: string; readonly n: number }): string {
   if (!row) throw misuse(`run ${of.run} has no job ${of.n}`);
   const job = askedOf(row);
-  if (isSum(value(row, "asked"), job.run, job)) return job.input;
+  if (isSum(anyColumn(row, "asked"), job.run, job)) return job.input;
   throw new RlmError("store_corrupt", `the input of job ${job.id} of run ${job.run} is not what was asked`, {
     suggestion: "Its row is damaged. Submit the same input again, and have the job tried again.",
   });
@@ -36,21 +36,21 @@ export function inputOf(row: Row | undefined, of: { readonly run: string; readon
  * @param parts those of the wanted context; null: there is none
  */
 export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob {
-  const run = text(row, "run");
-  const asked = value(row, "asked");
-  const isSameText = parts !== null && value(row, "parts") === parts;
-  const compared = isSameText ? { ...wanted, context: textOrNull(row, "context") } : wanted;
+  const run = textColumn(row, "run");
+  const asked = anyColumn(row, "asked");
+  const isSameText = parts !== null && anyColumn(row, "parts") === parts;
+  const compared = isSameText ? { ...wanted, context: textColumnOrNull(row, "context") } : wanted;
   const isChanged = !isSum(asked, run, compared);
-  return { n: number(row, "n"), state: jobState(row, "state"), isChanged, reused: number(row, "reused") };
+  return { n: numberColumn(row, "n"), state: jobState(row, "state"), isChanged, reused: numberColumn(row, "reused") };
 }
 
 function askedOf(row: Row): Asked & { readonly run: string } {
-  const run = text(row, "run");
-  const id = text(row, "id");
-  const context = textOrNull(row, "context");
+  const run = textColumn(row, "run");
+  const id = textColumn(row, "id");
+  const context = textColumnOrNull(row, "context");
   return { run, id, input: inputIn(row), context };
 }
 
-function isSum(found: ReturnType<typeof value>, run: string, asked: Asked): boolean {
+function isSum(found: ReturnType<typeof anyColumn>, run: string, asked: Asked): boolean {
   return found instanceof Uint8Array && sumOfAsked(run, asked).equals(found);
 }

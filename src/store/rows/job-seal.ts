@@ -1,5 +1,5 @@
 import { corrupt } from "../failure.ts";
-import { type Field, type Row, seal, value } from "./seal.ts";
+import { anyColumn, type Field, type Row, seal } from "./seal.ts";
 
 /** Columns of a job that stay once it is final, but its result and what may be long. Money may still be settled. */
 const SEALED_TEXTS = [
@@ -14,14 +14,14 @@ const FINAL: ReadonlySet<Field> = new Set<Field>(["done", "failed", "cancelled"]
 
 /** The value of the column `sha256` of a final job: the seal of its row, then that of its result, which lists do not read. */
 export function sealOfJob(row: Row): Uint8Array {
-  const result = seal([value(row, "result")]);
+  const result = seal([anyColumn(row, "result")]);
   return Buffer.concat([sealOver(row, result), result]);
 }
 
 /** @throws RlmError `store_corrupt` naming a job that is not as it ended. A job that is not final has no seal. */
 export function checkJobSeal(row: Row): void {
-  const sealed = value(row, "sha256");
-  if (sealed === null && !FINAL.has(value(row, "state"))) return;
+  const sealed = anyColumn(row, "sha256");
+  if (sealed === null && !FINAL.has(anyColumn(row, "state"))) return;
   const isBytes = sealed instanceof Uint8Array && sealed.byteLength === 2 * DIGEST_BYTES;
   const result = isBytes ? sealed.subarray(DIGEST_BYTES) : null;
   const hasRow = isBytes && result && sealOver(row, result).equals(sealed.subarray(0, DIGEST_BYTES));
@@ -31,8 +31,8 @@ export function checkJobSeal(row: Row): void {
 }
 
 function sealOver(row: Row, result: Uint8Array): Buffer {
-  const texts = SEALED_TEXTS.map((column) => textOf(value(row, column)));
-  return seal([...texts, value(row, "asked"), value(row, "told"), result]);
+  const texts = SEALED_TEXTS.map((column) => textOf(anyColumn(row, column)));
+  return seal([...texts, anyColumn(row, "asked"), anyColumn(row, "told"), result]);
 }
 
 function textOf(field: Field): string | null {

@@ -5,7 +5,16 @@ import { type Bounds, capped, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOU
 import { jsonIn } from "./forms.ts";
 import { checkJobSeal } from "./job-seal.ts";
 import { unpackText } from "./pack.ts";
-import { columnsOf, number, numberOrNull, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
+import {
+  anyColumn,
+  columnsOf,
+  numberColumn,
+  numberColumnOrNull,
+  type Row,
+  textColumn,
+  textColumnOrNull,
+  wordColumn,
+} from "./seal.ts";
 
 // Rows of runs and jobs. Both databases have the same columns.
 
@@ -19,27 +28,27 @@ export const JOB_STATES = [
   ...(["waiting", "running", "parked", "cancelling", "done", "failed", "cancelled"] as const),
 ] satisfies readonly JobState[];
 
-export const jobState = wordOf("a job", JOB_STATES);
+export const jobState = wordColumn("a job", JOB_STATES);
 
 const JOB = {
-  run: text,
-  n: number,
-  id: text,
+  run: textColumn,
+  n: numberColumn,
+  id: textColumn,
   state: jobState,
-  why: textOrNull,
-  rank: number,
-  run_at: numberOrNull,
-  ticket: textOrNull,
-  fence: number,
-  session: text,
-  engine: textOrNull,
-  attempts: number,
-  lapses: number,
-  model: textOrNull,
-  answers: number,
-  context: textOrNull,
-  begun_at: numberOrNull,
-  ended_at: numberOrNull,
+  why: textColumnOrNull,
+  rank: numberColumn,
+  run_at: numberColumnOrNull,
+  ticket: textColumnOrNull,
+  fence: numberColumn,
+  session: textColumn,
+  engine: textColumnOrNull,
+  attempts: numberColumn,
+  lapses: numberColumn,
+  model: textColumnOrNull,
+  answers: numberColumn,
+  context: textColumnOrNull,
+  begun_at: numberColumnOrNull,
+  ended_at: numberColumnOrNull,
 };
 
 /** Bytes of the reason why a job waits, or of the image format of a build. */
@@ -73,17 +82,17 @@ export const fieldsOfAmount = ({ nanodollars, tokens, sub_calls }: RunLimits) =>
 export const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 
 const RUN = {
-  id: text,
-  name: text,
-  queue: text,
-  share: number,
-  hash: text,
-  state: wordOf("a run", ["open", "paused"]),
-  why: textOrNull,
-  created_at: number,
+  id: textColumn,
+  name: textColumn,
+  queue: textColumn,
+  share: numberColumn,
+  hash: textColumn,
+  state: wordColumn("a run", ["open", "paused"]),
+  why: textColumnOrNull,
+  created_at: numberColumn,
 };
 
-const FILES = { script_file: textOrNull, table_file: textOrNull, fresh: number };
+const FILES = { script_file: textColumnOrNull, table_file: textColumnOrNull, fresh: numberColumn };
 
 /** @throws RlmError `store_corrupt` */
 export function decodeRun(row: Row): RunRow {
@@ -93,7 +102,7 @@ export function decodeRun(row: Row): RunRow {
     files: { script, table },
     fresh: fresh !== 0,
     spec: wholeJson(row, "spec", SPEC_BOUNDS).value,
-    limits: amountIn(row, amountColumns("lim"), numberOrNull),
+    limits: amountIn(row, amountColumns("lim"), numberColumnOrNull),
     spent: amountOf(row, "spent"),
     held: amountOf(row, "held"),
     doubtful: amountOf(row, "doubtful"),
@@ -125,7 +134,7 @@ export function decodeJobs(rows: readonly Row[]): JobRow[] {
 /** The result of a whole row; null if it has none. @throws RlmError `store_corrupt` */
 export function resultOf(row: Row): string | null {
   decodeJob(row);
-  if (value(row, "result") === null) return null;
+  if (anyColumn(row, "result") === null) return null;
   const result = unpackText(row, "result", RESULT_BOUNDS);
   if (result === null) throw corrupt(`the result of job ${String(row.id)} of run ${String(row.run)} is damaged`);
   return result;
@@ -133,8 +142,10 @@ export function resultOf(row: Row): string | null {
 
 /** The tries of the job of this row; none if it has no ticket. */
 export function triedOf(row: Row): Tried[] {
-  const ticket = textOrNull(row, "ticket");
-  return ticket === null ? [] : [{ ...columnsOf(row, { run: text, n: number, rank: number }), ticket }];
+  const ticket = textColumnOrNull(row, "ticket");
+  return ticket === null
+    ? []
+    : [{ ...columnsOf(row, { run: textColumn, n: numberColumn, rank: numberColumn }), ticket }];
 }
 
 function jobIn(row: Row): JobRow {
@@ -145,14 +156,14 @@ function jobIn(row: Row): JobRow {
 /** @param rows a state with the number of jobs in it, each. @throws RlmError `store_corrupt` */
 export function countsIn(rows: readonly Row[]): Record<JobState, number> {
   const counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0 };
-  for (const row of rows) counts[jobState(row, "state")] = number(row, "n");
+  for (const row of rows) counts[jobState(row, "state")] = numberColumn(row, "n");
   return counts;
 }
 
 /** The amount of a row of `holds`. */
-export const heldBy = (row: Row): Amount => amountIn(row, ["usd", "tokens", "calls"], number);
+export const heldBy = (row: Row): Amount => amountIn(row, ["usd", "tokens", "calls"], numberColumn);
 
-const amountOf = (row: Row, of: Exclude<Sum, "lim">): Amount => amountIn(row, amountColumns(of), number);
+const amountOf = (row: Row, of: Exclude<Sum, "lim">): Amount => amountIn(row, amountColumns(of), numberColumn);
 
 function amountIn<T>(row: Row, columns: readonly [string, string, string], read: (row: Row, column: string) => T) {
   const [usd, tokens, calls] = columns;

@@ -29,45 +29,45 @@ export function isSealed(row: Row, fields: readonly Field[]): boolean {
   return row.sha256 instanceof Uint8Array && seal(fields).equals(row.sha256);
 }
 
-export function value(row: Row, column: string): Field {
+export function anyColumn(row: Row, column: string): Field {
   return row[column] ?? null;
 }
 
-export function text(row: Row, column: string): string {
+export function textColumn(row: Row, column: string): string {
   const found = row[column];
   if (typeof found !== "string") throw misfit(column, found);
   return found;
 }
 
-export function textOrNull(row: Row, column: string): string | null {
-  return row[column] === null ? null : text(row, column);
+export function textColumnOrNull(row: Row, column: string): string | null {
+  return row[column] === null ? null : textColumn(row, column);
 }
 
-export function number(row: Row, column: string): number {
+export function numberColumn(row: Row, column: string): number {
   const found = row[column];
   if (typeof found !== "number") throw misfit(column, found);
   return found;
 }
 
 /** A number that cannot be negative or beyond what is counted exactly. */
-export function count(row: Row, column: string): number {
-  const found = number(row, column);
+export function countColumn(row: Row, column: string): number {
+  const found = numberColumn(row, column);
   if (found < 0 || found > Number.MAX_SAFE_INTEGER) throw corrupt(`a row's column ${column} is ${found}`);
   return found;
 }
 
-export function numberOrNull(row: Row, column: string): number | null {
-  return row[column] === null ? null : number(row, column);
+export function numberColumnOrNull(row: Row, column: string): number | null {
+  return row[column] === null ? null : numberColumn(row, column);
 }
 
-export function blob(row: Row, column: string): Uint8Array {
+export function bytesColumn(row: Row, column: string): Uint8Array {
   const found = row[column];
   if (!(found instanceof Uint8Array)) throw misfit(column, found);
   return found;
 }
 
 /** Reads a column of something, such as `a job`, that has one of these words. */
-export function wordOf<const Word extends string>(of: string, words: readonly Word[]) {
+export function wordColumn<const Word extends string>(of: string, words: readonly Word[]) {
   return (row: Row, column: string): Word => {
     const known = words.find((word) => word === row[column]);
     if (known !== undefined) return known;

@@ -4,7 +4,16 @@ import { corrupt, misuse } from "../failure.ts";
 import type { NewSession, SessionRow, Step } from "../port.ts";
 import { capped, SESSION_BOUNDS } from "./bounds.ts";
 import { jsonIn } from "./forms.ts";
-import { columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
+import {
+  anyColumn,
+  columnsOf,
+  isSealed,
+  numberColumn,
+  type Row,
+  textColumn,
+  textColumnOrNull,
+  wordColumn,
+} from "./seal.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
 export interface Session extends Omit<SessionRow, "facts" | "settings" | "holder" | "busy" | "bytes"> {
@@ -54,7 +63,7 @@ export function fieldsOf(session: Session) {
 export function decodeSession(row: Row): Session {
   const sealed = isSealed(
     row,
-    SESSION_COLUMNS.map((column) => value(row, column)),
+    SESSION_COLUMNS.map((column) => anyColumn(row, column)),
   );
   const facts = jsonIn(row, "facts", "any", SESSION_BOUNDS);
   const settings = jsonIn(row, "settings", "any", SESSION_BOUNDS);
@@ -67,16 +76,16 @@ const ORIGINS = [
 ] satisfies readonly NewSession["origin"][];
 
 const SESSION = {
-  id: text,
-  name: textOrNull,
-  origin: wordOf("a session", ORIGINS),
-  created_at: number,
-  changed_at: number,
-  head: textOrNull,
-  last_seq: number,
-  checkpoints: number,
-  journal_bytes: number,
-  forked_from: textOrNull,
+  id: textColumn,
+  name: textColumnOrNull,
+  origin: wordColumn("a session", ORIGINS),
+  created_at: numberColumn,
+  changed_at: numberColumn,
+  head: textColumnOrNull,
+  last_seq: numberColumn,
+  checkpoints: numberColumn,
+  journal_bytes: numberColumn,
+  forked_from: textColumnOrNull,
 };
 
 /**

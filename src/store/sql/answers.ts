@@ -11,7 +11,7 @@ import {
   SHOWN_ANSWER,
   takenRow,
 } from "../rows/answers.ts";
-import { number, text, textOrNull } from "../rows/seal.ts";
+import { numberColumn, textColumn, textColumnOrNull } from "../rows/seal.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, sql } from "./sql.ts";
 
 /** Runs whose answers are looked at, and answers to one question that are shown. */
@@ -55,7 +55,7 @@ function* knownAnswer(found: ReadAnswer, own: string): Plan<KnownAnswer> {
   const { value, model, tokens, usd: nanodollars, origin_run } = found;
   if (origin_run === own) return { value, model, tokens, nanodollars, from: null };
   const row = yield* get(sql`SELECT name FROM runs WHERE id = ${origin_run}`);
-  return { value, model, tokens, nanodollars, from: row ? text(row, "name") : origin_run };
+  return { value, model, tokens, nanodollars, from: row ? textColumn(row, "name") : origin_run };
 }
 
 function* ownAnswer({ asked, run: of, n, k }: AnswerSearch): Plan<ReadAnswer | null> {
@@ -67,7 +67,7 @@ function* ownAnswer({ asked, run: of, n, k }: AnswerSearch): Plan<ReadAnswer | n
 function* sourcesOf(of: string): Plan<readonly string[]> {
   const row = yield* get(sql`SELECT script_file, table_file, fresh FROM runs WHERE id = ${of}`);
   if (row?.fresh !== 0) return [];
-  const files = { script: textOrNull(row, "script_file"), table: textOrNull(row, "table_file") };
+  const files = { script: textColumnOrNull(row, "script_file"), table: textColumnOrNull(row, "table_file") };
   return (yield* runsOfFiles(files, of)).map(({ id }) => id);
 }
 
@@ -80,7 +80,7 @@ function* ofSameJob({ asked, run: of, n, k }: AnswerSearch, sources: readonly st
   const job = yield* get(sql`SELECT id FROM jobs WHERE run = ${of} AND n = ${n}`);
   if (!job) return null;
   // The jobs of this id are few; the answers to one question may be many.
-  const same = sql`SELECT run, n FROM jobs WHERE id = ${text(job, "id")} AND run ${oneOf(sources)}`;
+  const same = sql`SELECT run, n FROM jobs WHERE id = ${textColumn(job, "id")} AND run ${oneOf(sources)}`;
   const row = yield* get(sql`${SHOWN} WHERE a.asked = ${asked} AND a.k = ${k} AND (a.run, a.n) IN (${same})
     AND ${notTaken(of)} ORDER BY a.run DESC LIMIT 1`);
   return row ? answerIn(row) : null;
@@ -104,19 +104,19 @@ export function* reusedAnswers(of: string): Plan<ReusedAnswers> {
       CAST(sum(a.tokens) AS bigint) AS tokens, CAST(sum(a.usd) AS bigint) AS usd
     FROM answers a LEFT JOIN runs r ON r.id = a.origin_run
     WHERE a.run = ${of} AND a.origin_run <> a.run GROUP BY a.origin_run ORDER BY a.origin_run DESC`);
-  const sum = (column: string) => rows.reduce((total, row) => total + number(row, column), 0);
+  const sum = (column: string) => rows.reduce((total, row) => total + numberColumn(row, column), 0);
   return {
     answers: sum("answers"),
     tokens: sum("tokens"),
     nanodollars: sum("usd"),
-    from: rows.map((row) => textOrNull(row, "name") ?? text(row, "origin_run")),
+    from: rows.map((row) => textColumnOrNull(row, "name") ?? textColumn(row, "origin_run")),
   };
 }
 
 /** Runs of the same script or table, the newest first. Their specifications may be long, and are not read. */
 export function* runsOfFiles(files: RunFiles, without: string | null): Plan<Pick<RunRow, "id" | "name">[]> {
   const rows = yield* all(sql`SELECT id, name FROM runs WHERE ${isOf(files, without)} ORDER BY id DESC LIMIT ${MOST}`);
-  return rows.map((row) => ({ id: text(row, "id"), name: text(row, "name") }));
+  return rows.map((row) => ({ id: textColumn(row, "id"), name: textColumn(row, "name") }));
 }
 
 export function* answersTo(asked: string, runs: readonly string[]): Plan<Json[]> {
@@ -138,6 +138,6 @@ export function* giveBackAnswers(job: JobKey): Plan<void> {
 export function* dropAnswersOf(sessions: readonly string[]): Plan<void> {
   const jobs = yield* all(sql`SELECT run, n FROM jobs WHERE session ${oneOf(sessions)}`);
   for (const job of jobs) {
-    yield* run(sql`DELETE FROM answers WHERE run = ${text(job, "run")} AND n = ${number(job, "n")}`);
+    yield* run(sql`DELETE FROM answers WHERE run = ${textColumn(job, "run")} AND n = ${numberColumn(job, "n")}`);
   }
 }

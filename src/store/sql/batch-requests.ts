@@ -7,7 +7,7 @@ import { plus } from "../jobs/money.ts";
 import type { DueJob } from "../jobs/port.ts";
 import { decodeRequest, REQUEST_COLUMNS, sealsOfRequest } from "../rows/batch.ts";
 import { heldBy, NOTHING } from "../rows/jobs.ts";
-import { columnsOf, number, text, textOrNull } from "../rows/seal.ts";
+import { columnsOf, numberColumn, textColumn, textColumnOrNull } from "../rows/seal.ts";
 import { labelOf } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
@@ -61,7 +61,7 @@ export function* dropDelivered(session: string, calls: readonly string[]): Plan<
  */
 export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): Plan<void> {
   const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM batch_requests WHERE run = ${of.run}`);
-  const roots = "root" in of ? [of.root] : rows.map((row) => text(row, "root"));
+  const roots = "root" in of ? [of.root] : rows.map((row) => textColumn(row, "root"));
   if (which === "all") return yield* giveUp(roots);
   yield* lockJobs(roots);
   yield* releaseHolds(roots, ["waiting"]);
@@ -91,7 +91,7 @@ function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["
   const runs = yield* all(sql`SELECT DISTINCT run FROM batch_requests
     WHERE root ${oneOf(roots)} AND state ${oneOf(states)} AND run IS NOT NULL`);
   if (runs.length === 0) return;
-  const ids = runs.map((row) => text(row, "run"));
+  const ids = runs.map((row) => textColumn(row, "run"));
   // As when a call is settled, the runs are locked first.
   yield* all(sql`SELECT id FROM runs WHERE id ${oneOf(ids)} ORDER BY id ${spelled(sql``, sql`FOR UPDATE`)}`);
   const gone = yield* all(sql`DELETE FROM holds WHERE (run, n, call, attempt) IN (
@@ -132,7 +132,7 @@ export function* deliveredJobs(queue: string): Plan<DueJob[]> {
   const rows = yield* all(sql`SELECT j.run, j.n, j.rank, j.lapses FROM runs r JOIN jobs j ON j.run = r.id
     WHERE r.queue = ${queue} AND r.state = 'open' AND j.state = 'waiting' AND j.why = 'delivery' ORDER BY j.rank LIMIT 1000`);
   return rows.map((row) => ({
-    ...columnsOf(row, { run: text, n: number, rank: number, lapses: number }),
+    ...columnsOf(row, { run: textColumn, n: numberColumn, rank: numberColumn, lapses: numberColumn }),
     afterMs: 0,
   }));
 }
@@ -147,16 +147,16 @@ export function* waitsOf(of: Waiters): Plan<Waits[]> {
     LEFT JOIN provider_batches s ON s.id = g.provider_batch ORDER BY g.provider_batch IS NOT NULL, since, g.account, g.model`);
   const waits: Waits[] = [];
   for (const row of rows) {
-    const account = text(row, "account");
+    const account = textColumn(row, "account");
     const earlier = waits.find((one) => one.account === account)?.earlier ?? (yield* tookOf(account));
     waits.push({
       account,
-      model: text(row, "model"),
-      batch: textOrNull(row, "batch"),
+      model: textColumn(row, "model"),
+      batch: textColumnOrNull(row, "batch"),
       earlier,
-      calls: number(row, "calls"),
-      done: number(row, "done"),
-      since: number(row, "since"),
+      calls: numberColumn(row, "calls"),
+      done: numberColumn(row, "done"),
+      since: numberColumn(row, "since"),
       state: (["closed", "out", "doubt"] as const).find((one) => one === row.state) ?? "waiting",
     });
   }
@@ -167,7 +167,7 @@ export function* waitsOf(of: Waiters): Plan<Waits[]> {
 function* tookOf(account: string): Plan<number[]> {
   const rows = yield* all(sql`SELECT over_at - made_at AS took FROM provider_batches
     WHERE account = ${account} AND over_at IS NOT NULL AND made_at IS NOT NULL ORDER BY over_at DESC LIMIT 9`);
-  return rows.map((row) => number(row, "took"));
+  return rows.map((row) => numberColumn(row, "took"));
 }
 
 /**
@@ -188,9 +188,9 @@ function* refuseOut(which: Statement, label: string): Plan<void> {
   const row = yield* get(sql`SELECT count(*) AS calls, min(s.batch) AS batch FROM batch_requests p
     LEFT JOIN provider_batches s ON s.id = p.provider_batch WHERE ${which} AND p.state = 'out'`);
   if (!row || row.calls === 0) return;
-  const batch = textOrNull(row, "batch");
+  const batch = textColumnOrNull(row, "batch");
   const where = batch === null ? "a batch that is about to be made" : `the batch ${batch}`;
-  throw new RlmError("session_busy", `${label} waits for ${amount(number(row, "calls"), "call")} in ${where}`, {
+  throw new RlmError("session_busy", `${label} waits for ${amount(numberColumn(row, "calls"), "call")} in ${where}`, {
     suggestion: `Wait for the answers, or ${remedy("giveUpCalls")}: they are paid for all the same.`,
   });
 }

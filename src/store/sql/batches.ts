@@ -18,7 +18,7 @@ import {
   sealOfAnswered,
   sealOfBatch,
 } from "../rows/batch.ts";
-import { number, type Row, text } from "../rows/seal.ts";
+import { numberColumn, type Row, textColumn } from "../rows/seal.ts";
 import { hasOpenRequests, lockJobs, wake } from "./batch-requests.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
@@ -49,12 +49,12 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
       max(CASE WHEN run IN (${growing}) THEN 1 ELSE 0 END) AS grows FROM batch_requests
     WHERE state = 'waiting' AND ready_at <= ${at} GROUP BY account, model ORDER BY account, model`);
   return rows.map((row) => ({
-    account: text(row, "account"),
-    model: text(row, "model"),
-    requests: number(row, "requests"),
-    bytes: number(row, "bytes"),
-    oldestMs: at - number(row, "oldest"),
-    newestMs: at - number(row, "newest"),
+    account: textColumn(row, "account"),
+    model: textColumn(row, "model"),
+    requests: numberColumn(row, "requests"),
+    bytes: numberColumn(row, "bytes"),
+    oldestMs: at - numberColumn(row, "oldest"),
+    newestMs: at - numberColumn(row, "newest"),
     grows: row.of_runs === 1 && row.grows === 1,
   }));
 }
@@ -119,7 +119,7 @@ export function* openBatches({ now }: Handling): Plan<ProviderBatch[]> {
     yield* all(sql`SELECT s.*, (SELECT count(*) FROM batch_requests p WHERE p.provider_batch = s.id AND p.state = 'out') AS wanted
     FROM provider_batches s WHERE s.state <> 'over' ORDER BY s.closed_at, s.id`);
   return rows.flatMap((row) => {
-    const wanted = number(row, "wanted");
+    const wanted = numberColumn(row, "wanted");
     return unlessUnwanted(wanted > 0, () => shownBatch(decodeBatch(row), wanted, at)) ?? [];
   });
 }
@@ -153,7 +153,7 @@ function shownBatch(row: BatchRow, wanted: number, now: number): ProviderBatch |
 
 export function* batchesOf(account: string): Plan<string[]> {
   const rows = yield* all(sql`SELECT batch FROM provider_batches WHERE account = ${account} AND batch IS NOT NULL`);
-  return rows.map((row) => text(row, "batch"));
+  return rows.map((row) => textColumn(row, "batch"));
 }
 
 export function* stepBatch(id: string, fence: number, change: BatchChange, own: Handling): Plan<boolean> {
@@ -182,10 +182,10 @@ export function* requestsOf(id: string, from: number): Plan<RequestToSend[]> {
   const sizes = yield* all(sql`SELECT n, bytes FROM batch_requests WHERE ${which} ORDER BY n LIMIT ${PAGE}`);
   let bytes = 0;
   const behind = sizes.find((row, at) => {
-    bytes += number(row, "bytes");
+    bytes += numberColumn(row, "bytes");
     return at > 0 && bytes > PAGE_BYTES;
   });
-  const end = behind ? number(behind, "n") : number(sizes.at(-1) ?? { n: 0 }, "n") + 1;
+  const end = behind ? numberColumn(behind, "n") : numberColumn(sizes.at(-1) ?? { n: 0 }, "n") + 1;
   const rows = yield* all(sql`SELECT ${COLUMNS}, body FROM batch_requests WHERE ${which} AND n < ${end} ORDER BY n`);
   return rows.flatMap((row) => unlessUnwanted(row.state === "out", () => requestOf(row)) ?? []);
 }
@@ -207,10 +207,10 @@ export function* answerRequests(
   yield* lockJobs(roots);
   const again: number[] = [];
   for (const row of rows) {
-    const n = number(row, "n");
+    const n = numberColumn(row, "n");
     const answer = byNumber.get(n);
     if (!answer) continue;
-    if (answer.again && number(row, "tries") < REQUEST_TRIES) {
+    if (answer.again && numberColumn(row, "tries") < REQUEST_TRIES) {
       again.push(n);
       continue;
     }
@@ -255,7 +255,7 @@ function* answerAll(id: string, { status, body }: BatchAnswer): Plan<void> {
     );
     const end = rows.at(-1);
     if (!end) return;
-    const numbers = rows.map((row) => number(row, "n"));
+    const numbers = rows.map((row) => numberColumn(row, "n"));
     const seals = JSON.stringify(
       Object.fromEntries(rows.map((row, at) => [numbers[at], hexOf(sealOfAnswered(row, status, content))])),
     );
@@ -265,7 +265,7 @@ function* answerAll(id: string, { status, body }: BatchAnswer): Plan<void> {
     );
     yield* run(sql`UPDATE batch_requests SET ${answered(status, content)}, sha256 = ${sealed}
       WHERE ${open} AND n ${oneOf(numbers)}`);
-    from = number(end, "n") + 1;
+    from = numberColumn(end, "n") + 1;
   }
 }
 
@@ -282,12 +282,12 @@ const WAITING = sql`state = 'waiting', provider_batch = NULL, n = NULL`;
 const answered = (status: number, content: string) =>
   sql`state = 'answered', status = ${status}, answer = ${packed(content)}, body = NULL`;
 
-const rootsOf = (rows: readonly Row[]) => [...new Set(rows.map((row) => text(row, "root")))];
+const rootsOf = (rows: readonly Row[]) => [...new Set(rows.map((row) => textColumn(row, "root")))];
 
 /** A batch that is not over and whose account this store has. @throws RlmError `store_corrupt` */
 function* heldBatch(id: string, fence: number, { holding }: Handling): Plan<BatchRow | null> {
   const row = yield* get(sql`SELECT * FROM provider_batches WHERE id = ${id} AND state <> 'over'`);
-  return row && (yield* get(holding(text(row, "account"), fence))) ? decodeBatch(row) : null;
+  return row && (yield* get(holding(textColumn(row, "account"), fence))) ? decodeBatch(row) : null;
 }
 
 function* putBatch(batch: BatchRow): Plan<void> {
@@ -298,5 +298,5 @@ function* putBatch(batch: BatchRow): Plan<void> {
 }
 
 function* clock(now: Part): Plan<number> {
-  return number((yield* get(sql`SELECT ${now} AS now`)) ?? {}, "now");
+  return numberColumn((yield* get(sql`SELECT ${now} AS now`)) ?? {}, "now");
 }

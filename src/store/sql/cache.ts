@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { GcRule, Step } from "../port.ts";
 import { jsonIn } from "../rows/forms.ts";
-import { isSealed, type Row, seal, value } from "../rows/seal.ts";
+import { anyColumn, isSealed, type Row, seal } from "../rows/seal.ts";
 import { get, type Plan, packed, run, sql } from "./sql.ts";
 
 export function* keepAnswers(answers: NonNullable<Step["cache"]>): Plan<void> {
@@ -40,5 +40,7 @@ const TEXT_MS = 30 * 24 * 60 * 60 * 1000;
 /** The answer; undefined if the row is damaged. */
 export function answerOf(row: Row): Json | undefined {
   const content = jsonIn(row, "value");
-  return content && isSealed(row, [value(row, "key"), content.text, value(row, "at")]) ? content.value : undefined;
+  return content && isSealed(row, [anyColumn(row, "key"), content.text, anyColumn(row, "at")])
+    ? content.value
+    : undefined;
 }

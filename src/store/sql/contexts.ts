@@ -5,7 +5,7 @@ import type { StoredContext } from "../port.ts";
 import { CONTEXT_INDEX, jsonIn } from "../rows/forms.ts";
 import { CHUNK_BYTES, unpack } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
-import { isSealed, number, type Row, seal, text, value } from "../rows/seal.ts";
+import { anyColumn, isSealed, numberColumn, type Row, seal, textColumn } from "../rows/seal.ts";
 import { all, get, oneOf, type Plan, packed, pause, raw, run, spelled, sql } from "./sql.ts";
 
 /**
@@ -47,7 +47,7 @@ export function* readContext(key: string): Plan<StoredContext> {
 export function* areTooLarge(parts: readonly string[]): Plan<boolean> {
   const rows = yield* all(sql`SELECT hash, bytes FROM parts WHERE hash ${oneOf(parts)}`);
   // A negative length takes nothing off the others.
-  const sizes = new Map(rows.map((row) => [row.hash, Math.abs(number(row, "bytes"))]));
+  const sizes = new Map(rows.map((row) => [row.hash, Math.abs(numberColumn(row, "bytes"))]));
   return parts.reduce((sum, part) => sum + (sizes.get(part) ?? 0), 0) > MAX_BYTES;
 }
 
@@ -67,7 +67,7 @@ function* headOf(key: string): Plan<ContextHead> {
 /** Bytes lie in shared memory, so that the machine's thread has them without a copy. null if the part is missing or damaged. */
 export function* readPart(hash: string): Plan<Uint8Array | null> {
   const row = yield* get(sql`SELECT bytes FROM parts WHERE hash = ${hash}`);
-  const length = row ? number(row, "bytes") : -1;
+  const length = row ? numberColumn(row, "bytes") : -1;
   // A damaged length must not decide how much memory is taken.
   if (length < 0 || length > MAX_BYTES) return null;
   const bytes = new Uint8Array(new SharedArrayBuffer(length));
@@ -90,7 +90,7 @@ export function* dropContexts(): Plan<number> {
   const dropped = yield* run(sql`DELETE FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
     AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
   const unused = yield* all(sql`SELECT hash FROM parts WHERE hash NOT IN (${PARTS_OF_CONTEXTS})`);
-  for (const row of unused) yield* deletePart(text(row, "hash"));
+  for (const row of unused) yield* deletePart(textColumn(row, "hash"));
   return dropped;
 }
 
@@ -163,6 +163,6 @@ export function readHead(row: Row): ContextHead | null {
   const facts = jsonIn(row, "facts", CONTEXT_INDEX);
   const listed = jsonIn(row, "parts", ["text"]);
   if (!facts || !isTexts(listed?.value)) return null;
-  const isWhole = isSealed(row, [value(row, "hash"), value(row, "parts"), facts.text]);
+  const isWhole = isSealed(row, [anyColumn(row, "hash"), anyColumn(row, "parts"), facts.text]);
   return isWhole ? { parts: listed.value, index: facts.value } : null;
 }

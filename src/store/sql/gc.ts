@@ -1,7 +1,7 @@
 import type { Collected, Discarding, GcRule } from "../port.ts";
 import { keepMs } from "../rows/jobs.ts";
 import { PLACES } from "../rows/pages.ts";
-import { number, type Row, seal, text } from "../rows/seal.ts";
+import { numberColumn, type Row, seal, textColumn } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
 import { dropAnswersOf } from "./answers.ts";
 import { dropOver, giveUp, refuseSession } from "./batch-requests.ts";
@@ -34,7 +34,7 @@ export function* pastSessions(rule: GcRule): Plan<Past[]> {
     }
     const end = rows.at(-1);
     if (!end || rows.length < PAGE) return past;
-    behind = sql`AND (s.changed_at, s.id) < (${number(end, "changed_at")}, ${text(end, "id")})`;
+    behind = sql`AND (s.changed_at, s.id) < (${numberColumn(end, "changed_at")}, ${textColumn(end, "id")})`;
   }
 }
 
@@ -59,7 +59,7 @@ function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<strin
   const known = kept.get(run);
   if (known !== undefined) return rule.now - ended_at > known;
   const row = yield* get(sql`SELECT spec FROM runs WHERE id = ${run}`);
-  const ms = row ? keepMs(text(row, "spec")) : Number.POSITIVE_INFINITY;
+  const ms = row ? keepMs(textColumn(row, "spec")) : Number.POSITIVE_INFINITY;
   kept.set(run, ms);
   return rule.now - ended_at > ms;
 }
@@ -100,7 +100,7 @@ export function* dropImages(id: string, own: { dropUnneeded(checkpoint: string):
     const reached = yield* all(sql`SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
       WHERE r.session = ${one} ORDER BY c.n DESC`);
     yield* run(sql`DELETE FROM reach WHERE session = ${one}`);
-    for (const checkpoint of reached) yield* own.dropUnneeded(text(checkpoint, "id"));
+    for (const checkpoint of reached) yield* own.dropUnneeded(textColumn(checkpoint, "id"));
     const sha256 = seal(fieldsOf({ ...session, head: null, checkpoints: 0 }));
     yield* run(sql`UPDATE sessions SET head = NULL, checkpoints = 0, sha256 = ${sha256} WHERE id = ${one}`);
   }
@@ -130,7 +130,7 @@ function* dropBut(which: Statement): Plan<number> {
       SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
       UNION SELECT c.base FROM checkpoints c JOIN needed d ON c.id = d.id WHERE c.base IS NOT NULL)
     DELETE FROM checkpoints WHERE ${which} AND id NOT IN (SELECT id FROM needed) RETURNING n`);
-  const numbers = rows.map((row) => number(row, "n"));
+  const numbers = rows.map((row) => numberColumn(row, "n"));
   const places = sql`SELECT p.place FROM json_each(${JSON.stringify(numbers)}) CROSS JOIN pages p
     ON p.place >= value * ${raw(`${PLACES}`)} AND p.place < (value + 1) * ${raw(`${PLACES}`)}`;
   yield* run(sql`DELETE FROM pages WHERE ${spelled(sql`place IN (${places})`, sql`checkpoint ${oneOf(numbers)}`)}`);

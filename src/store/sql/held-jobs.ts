@@ -1,6 +1,6 @@
 import { mayAskAgain } from "../jobs/money.ts";
 import { heldBy } from "../rows/jobs.ts";
-import { number, type Row, text } from "../rows/seal.ts";
+import { numberColumn, type Row, textColumn } from "../rows/seal.ts";
 import { hasOpenRequests } from "./batch-requests.ts";
 import { readRun } from "./runs.ts";
 import { all, get, type Part, type Plan, raw, run, type Statement, sql } from "./sql.ts";
@@ -18,7 +18,7 @@ export function* wakeHeld(queue: string, now: Part): Plan<void> {
   const open = sql`SELECT id FROM runs WHERE queue = ${queue} AND state = 'open'`;
   const runs = yield* all(sql`SELECT DISTINCT run FROM jobs WHERE ${HELD} AND run IN (${open})`);
   for (const row of runs) {
-    const id = text(row, "run");
+    const id = textColumn(row, "run");
     yield* wake(
       sql`run = ${id} AND ${HELD} AND NOT ${hasOpenRequests(sql`jobs.session`)}
       AND EXISTS (SELECT 1 FROM batch_requests a WHERE a.root = jobs.session AND a.state = 'answered')`,
@@ -37,7 +37,7 @@ function* holdsOf(id: string) {
     return (yield* get(sql`SELECT count(*) AS count, ${raw(columns)} FROM holds WHERE run = ${id}`)) ?? {};
   };
   const largest = yield* extreme("max");
-  return { count: number(largest, "count"), smallest: heldBy(yield* extreme("min")), largest: heldBy(largest) };
+  return { count: numberColumn(largest, "count"), smallest: heldBy(yield* extreme("min")), largest: heldBy(largest) };
 }
 
 function* wake(which: Statement, now: Part): Plan<void> {

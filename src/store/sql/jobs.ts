@@ -13,7 +13,7 @@ import {
   SHOWN_RUN,
   WHOLE_JOB,
 } from "../rows/jobs.ts";
-import { number, text } from "../rows/seal.ts";
+import { numberColumn, textColumn } from "../rows/seal.ts";
 import { all, get, oneOf, type Plan, raw, sql } from "./sql.ts";
 
 /** Rows of a page, at the most. */
@@ -49,10 +49,10 @@ export function* damagedJobs(run: string): Plan<DamagedRow[]> {
   const damaged: DamagedRow[] = [];
   for (let from = 0; ; ) {
     const rows = yield* all(sql`${SHOWN} WHERE run = ${run} AND n >= ${from} ORDER BY n LIMIT ${PAGE}`);
-    damaged.push(...damagedAmong(rows, decodeJob, (row) => ({ id: text(row, "id"), label: `job ${row.id}` })));
+    damaged.push(...damagedAmong(rows, decodeJob, (row) => ({ id: textColumn(row, "id"), label: `job ${row.id}` })));
     const end = rows.at(-1);
     if (!end || rows.length < PAGE) return damaged;
-    from = number(end, "n") + 1;
+    from = numberColumn(end, "n") + 1;
   }
 }
 

@@ -2,7 +2,7 @@ import { isRecord } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { JournalRow, StoredRecord } from "../port.ts";
 import { jsonIn, RECORDS } from "../rows/forms.ts";
-import { isSealed, type Row, seal, value } from "../rows/seal.ts";
+import { anyColumn, isSealed, type Row, seal } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { readSession } from "./sessions.ts";
 import { all, type Plan, packed, pause, run, sql } from "./sql.ts";
@@ -68,7 +68,7 @@ export function* insertRecords(written: ReturnType<typeof packedRecords>["writte
 
 /** null if the row is damaged, or not a record of its kind. */
 export function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
-  const kind = value(row, "kind");
+  const kind = anyColumn(row, "kind");
   const form = RECORDS.get(String(kind));
   const content = form && jsonIn(row, "content", form);
   if (!content || row.session !== session || row.seq !== seq) return null;

@@ -7,7 +7,7 @@ import type { DamagedRow, Discarding } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../rows/job-input.ts";
 import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS, SHOWN_RUN } from "../rows/jobs.ts";
-import { number, text } from "../rows/seal.ts";
+import { numberColumn, textColumn } from "../rows/seal.ts";
 import { refuseRun } from "./batch-requests.ts";
 import { deleteFamily } from "./gc.ts";
 import { atMost } from "./jobs.ts";
@@ -74,7 +74,7 @@ export function* listRuns({ after, limit, without = [] }: RunPage): Plan<RunRow[
 /** Runs whose rows cannot be read, the newest first. */
 export function* damagedRuns(): Plan<DamagedRow[]> {
   const rows = yield* all(sql`${SHOWN} ORDER BY id DESC`);
-  return damagedAmong(rows, decodeRun, (row) => ({ id: text(row, "id"), label: `run ${row.name} (${row.id})` }));
+  return damagedAmong(rows, decodeRun, (row) => ({ id: textColumn(row, "id"), label: `run ${row.name} (${row.id})` }));
 }
 
 export function* setLimits(id: string, limits: RunLimits): Plan<void> {
@@ -87,12 +87,12 @@ export function* setLimits(id: string, limits: RunLimits): Plan<void> {
 export function* addJobs(of: string, jobs: readonly NewJob[], now: Part): Plan<AddedJob[]> {
   const row = yield* get(sql`${SHOWN} WHERE id = ${of} ${spelled(sql``, sql`FOR UPDATE`)}`);
   if (!row) throw runNotFound(of);
-  const first = number(row, "first_rank");
-  const share = number(row, "share");
+  const first = numberColumn(row, "first_rank");
+  const share = numberColumn(row, "share");
   const last = yield* get(sql`SELECT coalesce(max(n) + 1, 0) AS n FROM jobs WHERE run = ${of}`);
   const there = yield* all(sql`SELECT id, n FROM jobs WHERE run = ${of} AND id ${oneOf(jobs.map(({ id }) => id))}`);
-  const known = new Map(there.map((one) => [text(one, "id"), number(one, "n")]));
-  let n = last ? number(last, "n") : 0;
+  const known = new Map(there.map((one) => [textColumn(one, "id"), numberColumn(one, "n")]));
+  let n = last ? numberColumn(last, "n") : 0;
   const added: AddedJob[] = [];
   for (const job of jobs) {
     const { id, session, context } = job;
@@ -111,10 +111,12 @@ export function* addJobs(of: string, jobs: readonly NewJob[], now: Part): Plan<A
 export function* knownJobs(of: string, jobs: readonly Asked[]): Plan<(KnownJob | null)[]> {
   const ids = jobs.map(({ id }) => id);
   const rows = yield* all(sql`SELECT ${raw(KNOWN_COLUMNS)} FROM jobs WHERE run = ${of} AND id ${oneOf(ids)}`);
-  const byId = new Map(rows.map((row) => [text(row, "id"), row]));
+  const byId = new Map(rows.map((row) => [textColumn(row, "id"), row]));
   const contexts = new Set(jobs.flatMap(({ context }) => context ?? []));
   const kept = yield* all(sql`SELECT hash, parts FROM contexts WHERE hash ${oneOf(contexts)}`);
-  const partsOf = new Map<string | null, string>(kept.map((row) => [text(row, "hash"), text(row, "parts")]));
+  const partsOf = new Map<string | null, string>(
+    kept.map((row) => [textColumn(row, "hash"), textColumn(row, "parts")]),
+  );
   return jobs.map((job) => {
     const row = byId.get(job.id);
     return row ? knownOf(row, job, partsOf.get(job.context) ?? null) : null;
@@ -128,12 +130,12 @@ export function* knownJobs(of: string, jobs: readonly Asked[]): Plan<(KnownJob |
 export function* removeRun(id: string, { discard = false }: Discarding = {}, own: Leasing): Plan<void> {
   const row = yield* get(sql`SELECT name FROM runs WHERE id = ${id}`);
   if (!row) throw runNotFound(id);
-  const name = text(row, "name");
+  const name = textColumn(row, "name");
   const sessions = yield* all(sql`SELECT j.session AS id, ${BUSY} AS busy
     FROM jobs j LEFT JOIN sessions s ON s.id = j.session WHERE j.run = ${id}`);
   if (sessions.some(own.busy)) throw runIsBusy(name);
   if (!discard) yield* refuseRun(id, name);
-  for (const session of sessions) yield* deleteFamily(text(session, "id"), own);
+  for (const session of sessions) yield* deleteFamily(textColumn(session, "id"), own);
   for (const table of ["holds", "answers", "jobs"]) yield* run(sql`DELETE FROM ${raw(table)} WHERE run = ${id}`);
   yield* run(sql`DELETE FROM runs WHERE id = ${id}`);
 }

@@ -2,7 +2,7 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
 import type { DamagedRow, NewSession, SessionPage, SessionRow } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
-import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
+import { numberColumn, type Row, seal, textColumn, textColumnOrNull } from "../rows/seal.ts";
 import {
   blank,
   checkSessionId,
@@ -55,7 +55,7 @@ export function* insertSession(session: Session): Plan<void> {
 /** A session as messages name it, whose row may be damaged. @throws RlmError `session_not_found` */
 export function* labelOf(id: string): Plan<Pick<SessionRow, "id" | "name" | "holder">> {
   const row = yield* get(sql`SELECT name, pid, host FROM sessions WHERE id = ${id}`);
-  if (row) return { id, name: textOrNull(row, "name"), holder: holderIn(row) };
+  if (row) return { id, name: textColumnOrNull(row, "name"), holder: holderIn(row) };
   throw notFound(id);
 }
 
@@ -76,7 +76,7 @@ export function* findSession(nameOrId: string, own: Looking): Plan<SessionRow | 
   const ending = sql`SELECT id FROM sessions WHERE substr(id, length(id) - ${nameOrId.length - 1}) = upper(${nameOrId}) LIMIT 2`;
   const found = exact ? [exact] : nameOrId.length < LEAST_END ? [] : yield* all(ending);
   const [first, ...others] = found;
-  return first && others.length === 0 ? yield* shownSession(text(first, "id"), own) : null;
+  return first && others.length === 0 ? yield* shownSession(textColumn(first, "id"), own) : null;
 }
 
 /** Fewer characters could be meant as a name. */
@@ -93,7 +93,7 @@ export function* familyOf(id: string): Plan<string[]> {
   const rows = yield* all(
     sql`${spelled(sql`${familyFrom(sql`${id}`)} SELECT id FROM family`, sql`SELECT family(${id}) AS id`)}`,
   );
-  return rows.map((row) => text(row, "id"));
+  return rows.map((row) => textColumn(row, "id"));
 }
 
 /** For a file. A child's name begins with the id of its parent and a dot; the character after the dot is the slash. The plus keeps SQLite from indexing all sessions by their origin. */
@@ -152,11 +152,11 @@ export function* damagedSessions(own: Looking): Plan<DamagedRow[]> {
   const damaged: DamagedRow[] = [];
   for (let last = ""; ; ) {
     const rows = yield* all(sql`${SHOWN} WHERE origin <> 'child' AND id > ${last} ORDER BY id LIMIT ${PAGE}`);
-    const named = (row: Row) => ({ id: text(row, "id"), label: `session ${row.id}` });
+    const named = (row: Row) => ({ id: textColumn(row, "id"), label: `session ${row.id}` });
     damaged.push(...damagedAmong(rows, (row) => shownIn(row, own), named));
     const end = rows.at(-1);
     if (!end || rows.length < PAGE) return damaged;
-    last = text(end, "id");
+    last = textColumn(end, "id");
   }
 }
 
@@ -171,7 +171,7 @@ function shownIn(row: Row, own: Looking): SessionRow {
     settings: JSON.parse(settings),
     holder: holderIn(row),
     busy: own.busy(row),
-    bytes: number(row, "bytes"),
+    bytes: numberColumn(row, "bytes"),
   };
 }
 

@@ -1,7 +1,7 @@
 import { applyPart, openChanges, PAGE_BYTES, type PagesPart } from "../../../runtime/index.ts";
 import { type Checkpoint, decodeCheckpoint, fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import type { PackedPages } from "../rows/pages.ts";
-import { number, type Row, seal } from "../rows/seal.ts";
+import { numberColumn, type Row, seal } from "../rows/seal.ts";
 import { fieldsOf } from "../rows/session.ts";
 import { CHECKPOINT, dropPages, insertPages, packInTurns, readParts } from "./checkpoints.ts";
 import { CHECKPOINT_BYTES, readSession } from "./sessions.ts";
@@ -27,7 +27,7 @@ export function* thin(id: string, ids: readonly string[], own: Pick<Changing, "d
   }
   const numbers = [...going.values()].map(({ n }) => n);
   yield* run(sql`DELETE FROM reach WHERE session = ${id} AND checkpoint ${oneOf(numbers)}`);
-  let more = rows.reduce((sum, row) => sum - (going.has(String(row.id)) ? number(row, "bytes") : 0), 0);
+  let more = rows.reduce((sum, row) => sum - (going.has(String(row.id)) ? numberColumn(row, "bytes") : 0), 0);
   for (const checkpoint of going.values()) {
     more += yield* joined(checkpoint, going);
     yield* own.dropUnneeded(checkpoint.id);

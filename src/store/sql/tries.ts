@@ -2,7 +2,7 @@ import { ulid } from "ulid";
 import type { Back, Change, JobKey, NewJob, Outcome, Tried, Try } from "../jobs/port.ts";
 import { sumOfAsked } from "../rows/job-input.ts";
 import { triedOf } from "../rows/jobs.ts";
-import { number, text } from "../rows/seal.ts";
+import { numberColumn, textColumn } from "../rows/seal.ts";
 import { giveBackAnswers } from "./answers.ts";
 import { giveUp, hasOpenRequests } from "./batch-requests.ts";
 import { dropImages } from "./gc.ts";
@@ -48,8 +48,8 @@ export function* finish(job: JobKey, fence: number, outcome: Outcome, own: Chang
   if (!isFinished) return false;
   if (own.seal) yield* own.seal(job);
   const row = yield* get(sql`SELECT session FROM jobs WHERE run = ${job.run} AND n = ${job.n}`);
-  if (row) yield* giveUp([text(row, "session")]);
-  if (row && outcome.dropsImages) yield* dropImages(text(row, "session"), own);
+  if (row) yield* giveUp([textColumn(row, "session")]);
+  if (row && outcome.dropsImages) yield* dropImages(textColumn(row, "session"), own);
   return true;
 }
 
@@ -85,7 +85,7 @@ const notNewer = (fence: number) =>
 export function* countLapses(id: string, { now, busy }: Pick<Changing, "now"> & Pick<Leasing, "busy">): Plan<number> {
   const running = yield* all(sql`SELECT j.n, j.session AS id, ${BUSY} AS busy
     FROM jobs j LEFT JOIN sessions s ON s.id = j.session WHERE j.run = ${id} AND j.state IN ('running', 'cancelling')`);
-  const lapsed = running.filter((row) => !busy(row)).map((row) => number(row, "n"));
+  const lapsed = running.filter((row) => !busy(row)).map((row) => numberColumn(row, "n"));
   return yield* run(sql`UPDATE jobs SET lapses = lapses + 1, changed_at = ${now},
     state = CASE state WHEN 'cancelling' THEN state ELSE 'waiting' END WHERE run = ${id} AND n ${oneOf(lapsed)}`);
 }
@@ -115,8 +115,8 @@ function* cancel(id: string, ids: readonly string[] | null, { now, seal }: Chang
   const cancelled = yield* all(sql`UPDATE jobs
     SET state = 'cancelled', why = NULL, run_at = NULL, ended_at = ${now}, changed_at = ${now}
     WHERE ${chosen(id, ids)} AND state IN ('waiting', 'parked') RETURNING n, session`);
-  yield* giveUp(cancelled.map((row) => text(row, "session")));
-  if (seal) for (const row of cancelled) yield* seal({ run: id, n: number(row, "n") });
+  yield* giveUp(cancelled.map((row) => textColumn(row, "session")));
+  if (seal) for (const row of cancelled) yield* seal({ run: id, n: numberColumn(row, "n") });
   const running = yield* all(sql`UPDATE jobs SET state = 'cancelling', changed_at = ${now}
     WHERE ${chosen(id, ids)} AND state IN ('running', 'cancelling') RETURNING run, n, rank, ticket`);
   return running.flatMap(triedOf);
@@ -131,9 +131,9 @@ function* retry(id: string, { ids, states, fresh, model }: Retry, { now }: Chang
   const again =
     yield* all(sql`SELECT n, session FROM jobs WHERE ${chosen(id, ids)} AND (state ${oneOf(states)} ${begun})
     ${spelled(sql``, sql`FOR UPDATE`)}`);
-  yield* giveUp(again.map((row) => text(row, "session")));
+  yield* giveUp(again.map((row) => textColumn(row, "session")));
   for (const row of again) {
-    const n = number(row, "n");
+    const n = numberColumn(row, "n");
     yield* giveBackAnswers({ run: id, n });
     yield* run(sql`UPDATE jobs SET ${anew(ulid(), now)} ${other} WHERE run = ${id} AND n = ${n}`);
   }
@@ -149,8 +149,8 @@ export function* replaceJobs(
   const before =
     yield* all(sql`SELECT n, session FROM jobs WHERE ${free} AND id ${oneOf(jobs.map(({ id: one }) => one))}
     ${spelled(sql``, sql`FOR UPDATE`)}`);
-  yield* giveUp(before.map((row) => text(row, "session")));
-  for (const row of before) yield* giveBackAnswers({ run: id, n: number(row, "n") });
+  yield* giveUp(before.map((row) => textColumn(row, "session")));
+  for (const row of before) yield* giveBackAnswers({ run: id, n: numberColumn(row, "n") });
   let replaced = 0;
   for (const job of jobs) {
     const input = packed(job.input);

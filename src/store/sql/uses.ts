@@ -1,4 +1,4 @@
-import { text } from "../rows/seal.ts";
+import { textColumn } from "../rows/seal.ts";
 import { all, oneOf, type Plan, run, sql } from "./sql.ts";
 
 /** Notes that a session uses those of the hashes that are contexts of the store. */
@@ -18,7 +18,7 @@ export function* copyUses(parent: string, fork: string, hashes: ReadonlySet<stri
 export function* unnotedUses(session: string, records: unknown): Plan<readonly string[]> {
   const missed = yield* all(sql`SELECT hash FROM contexts WHERE hash ${oneOf(contextKeysIn(records))}
     AND hash NOT IN (SELECT hash FROM uses WHERE session = ${session})`);
-  return missed.map((row) => text(row, "hash"));
+  return missed.map((row) => textColumn(row, "hash"));
 }
 
 const HASH = /\b[0-9a-f]{64}\b/g;

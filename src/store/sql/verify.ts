@@ -6,7 +6,7 @@ import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
-import { number, type Row, text } from "../rows/seal.ts";
+import { numberColumn, type Row, textColumn } from "../rows/seal.ts";
 import { decodeSession, isRunning, SHOWN_SESSION } from "../rows/session.ts";
 import { hasOpenRequests } from "./batch-requests.ts";
 import { answerOf } from "./cache.ts";
@@ -103,7 +103,7 @@ export function* verify(
     findings.push(...(yield* ofWhole(part, own)));
     return null;
   }
-  const keys = (yield* all(paged.keys(after))).map((row) => text(row, "key"));
+  const keys = (yield* all(paged.keys(after))).map((row) => textColumn(row, "key"));
   // A row may be gone by the time that it is read: that is no finding.
   for (const key of keys) findings.push(...(yield* paged.check(key, own)));
   return keys.length < PAGE ? null : (keys.at(-1) ?? null);
@@ -234,7 +234,7 @@ function* checkBatch(id: string, own: Verifying): Findings {
   try {
     const { requests, state } = decodeBatch(row);
     const counted = yield* get(sql`SELECT count(*) AS n FROM batch_requests WHERE provider_batch = ${id}`);
-    const n = counted ? number(counted, "n") : 0;
+    const n = counted ? numberColumn(counted, "n") : 0;
     return n > requests ? [`batch ${id}: it is ${state} with ${n} requests, not ${requests}`] : [];
   } catch (error) {
     return [own.messageOf(error)];

@@ -1,5 +1,5 @@
 import { PLACES } from "../rows/pages.ts";
-import { number, type Row } from "../rows/seal.ts";
+import { numberColumn, type Row } from "../rows/seal.ts";
 import { all, get, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
 
 /** A line for each sum of a run that is not that of its jobs and holds. */
@@ -35,7 +35,7 @@ export function* strays(): Plan<readonly string[]> {
   const findings: string[] = [];
   for (const [what, rows] of STRAYS) {
     const counted = yield* get(sql`SELECT count(*) AS n FROM ${rows}`);
-    const n = counted ? number(counted, "n") : 0;
+    const n = counted ? numberColumn(counted, "n") : 0;
     if (n > 0) findings.push(`${n} ${what}`);
   }
   return findings;

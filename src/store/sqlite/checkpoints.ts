@@ -2,7 +2,7 @@ import { checkpointLost } from "../failure.ts";
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packText } from "../rows/pack.ts";
 import type { PackedPages } from "../rows/pages.ts";
-import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
+import { numberColumn, type Row, seal, textColumnOrNull } from "../rows/seal.ts";
 import { dropPages, hasCheckpoint, insertPages } from "../sql/checkpoints.ts";
 import { CHECKPOINT_BYTES } from "../sql/sessions.ts";
 import { get, list, type Plan, raw, run, sql } from "../sql/sql.ts";
@@ -12,7 +12,7 @@ export function* insertCheckpoint(writing: Writing, pages: PackedPages): Plan<nu
   const { base, session } = writing;
   if (base !== null && !(yield* hasCheckpoint(base))) throw checkpointLost(writing.id, `its base ${base} is missing`);
   const last = yield* get(sql`SELECT coalesce(max(n), 0) AS n FROM checkpoints`);
-  const n = (last ? number(last, "n") : 0) + 1;
+  const n = (last ? numberColumn(last, "n") : 0) + 1;
   const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
   const packedMeta = packText(meta);
   const beside = packText(extras);
@@ -30,9 +30,11 @@ export function* letGo(session: string, ids: readonly string[]): Plan<{ count: n
   for (const id of ids) {
     const row = yield* get(sql`SELECT n, ${raw(CHECKPOINT_BYTES)} AS bytes FROM checkpoints c WHERE id = ${id}`);
     if (!row) continue;
-    const taken = yield* run(sql`DELETE FROM reach WHERE session = ${session} AND checkpoint = ${number(row, "n")}`);
+    const taken = yield* run(
+      sql`DELETE FROM reach WHERE session = ${session} AND checkpoint = ${numberColumn(row, "n")}`,
+    );
     gone.count += taken;
-    gone.bytes += taken * number(row, "bytes");
+    gone.bytes += taken * numberColumn(row, "bytes");
     yield* dropUnneeded(id);
   }
   return gone;
@@ -45,7 +47,7 @@ export function* dropUnneeded(id: string): Plan<void> {
       AND NOT EXISTS (SELECT 1 FROM reach WHERE checkpoint = c.n)
       AND NOT EXISTS (SELECT 1 FROM checkpoints d WHERE d.base = c.id) RETURNING n, base`);
     if (!row) return;
-    yield* dropPages(number(row, "n"));
-    next = textOrNull(row, "base");
+    yield* dropPages(numberColumn(row, "n"));
+    next = textColumnOrNull(row, "base");
   }
 }

@@ -1,6 +1,6 @@
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
-import { number, text } from "../rows/seal.ts";
+import { numberColumn, textColumn } from "../rows/seal.ts";
 import { deleteFamily, pastSessions, sweep } from "../sql/gc.ts";
 import { all, get, type Plan, raw, sql } from "../sql/sql.ts";
 import type { Database } from "./database.ts";
@@ -40,7 +40,7 @@ function* dropPast(
   const going = (yield* pastSessions(rule)).filter(({ id }) => taken.has(id));
   const gone: string[] = [];
   for (const { id } of going) gone.push(...(yield* deleteFamily(id, {})));
-  const left = (yield* all(sql`SELECT id FROM sessions`)).map((row) => text(row, "id"));
+  const left = (yield* all(sql`SELECT id FROM sessions`)).map((row) => textColumn(row, "id"));
   const anyOpen = left.some((id) => !taken.has(id) && leases.busy(id));
   const found = yield* sweep(rule, anyOpen);
   const bytes = (yield* pragma("freelist_count")) * (yield* pragma("page_size"));
@@ -70,5 +70,5 @@ function* fileBytes(): Plan<number> {
 
 function* pragma(name: "page_count" | "page_size" | "freelist_count"): Plan<number> {
   const row = yield* get(raw(`PRAGMA ${name}`));
-  return row ? number(row, name) : 0;
+  return row ? numberColumn(row, name) : 0;
 }

@@ -3,7 +3,7 @@ import { misuse } from "../failure.ts";
 import { intervalOf, mayHold, minus, plus } from "../jobs/money.ts";
 import type { Amount, DueJob, DuePage, Held, Hold, JobKey, Rate, Settled } from "../jobs/port.ts";
 import { fieldsOfAmount, heldBy, NOTHING } from "../rows/jobs.ts";
-import { columnsOf, number, type Row, text } from "../rows/seal.ts";
+import { columnsOf, numberColumn, type Row, textColumn } from "../rows/seal.ts";
 import { atMost } from "../sql/jobs.ts";
 import { checkHeld, readRun } from "../sql/runs.ts";
 import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
@@ -19,9 +19,9 @@ export function* dueJobs(page: DuePage, now: number, isBusy: (session: string) =
   while (due.length < limit) {
     const rows: readonly Row[] = yield* all(dueAfter(after, page, now));
     for (const row of rows) {
-      const job = columnsOf(row, { run: text, n: number, rank: number, lapses: number });
-      after = { ...job, afterMs: Math.max(0, number(row, "due_at") - now) };
-      const isFree = row.state === "waiting" || row.state === "parked" || !isBusy(text(row, "session"));
+      const job = columnsOf(row, { run: textColumn, n: numberColumn, rank: numberColumn, lapses: numberColumn });
+      after = { ...job, afterMs: Math.max(0, numberColumn(row, "due_at") - now) };
+      const isFree = row.state === "waiting" || row.state === "parked" || !isBusy(textColumn(row, "session"));
       if (isFree && due.length < limit) due.push(after);
     }
     if (rows.length < limit) break;
@@ -120,7 +120,7 @@ export function* silenceRate({ key }: Rate, ms: number, now: number): Plan<void>
 
 function* tatOf(key: string): Plan<number | null> {
   const row = yield* get(sql`SELECT tat FROM rates WHERE key = ${key}`);
-  return row ? number(row, "tat") : null;
+  return row ? numberColumn(row, "tat") : null;
 }
 
 function* setTat(key: string, tat: number): Plan<void> {

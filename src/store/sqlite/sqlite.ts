@@ -9,7 +9,7 @@ import { type Methods, wrapEach } from "../methods.ts";
 import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf } from "../rows/checkpoint.ts";
 import { sealOfJob } from "../rows/job-seal.ts";
-import { type Row, text } from "../rows/seal.ts";
+import { type Row, textColumn } from "../rows/seal.ts";
 import { hasCheckpoint, packInTurns } from "../sql/checkpoints.ts";
 import { type Dialect, planned } from "../sql/planned.ts";
 import type { Holder } from "../sql/sessions.ts";
@@ -97,7 +97,7 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
 
 /** A file's side of plans, at an instant. The lease of an account is a lock, as that of a session is: its fence is 0. */
 function sqliteDialect(now: number, leases: Leases): Dialect {
-  const busy: Dialect["busy"] = (session) => leases.busy(text(session, "id"));
+  const busy: Dialect["busy"] = (session) => leases.busy(textColumn(session, "id"));
   return {
     now,
     busy,
@@ -135,7 +135,7 @@ function* integrity(): Plan<readonly string[]> {
 }
 
 function findingsOf(rows: readonly Row[]): readonly string[] {
-  const lines = rows.map((row) => text(row, "integrity_check"));
+  const lines = rows.map((row) => textColumn(row, "integrity_check"));
   return lines.filter((line) => line !== "ok").map((line) => `database: ${line}`);
 }
 
