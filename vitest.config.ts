@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { PROVIDERS } from "./src/models/keys/variables.ts";
+import { PROVIDERS } from "./src/models/keys/keys.ts";
 import { COMPILED, QUICK } from "./tests/support/command.ts";
 
 /** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that take the streams of theirs. */

@@ -39,7 +39,7 @@ const built: {
   openSession(options?: SessionOptions): Promise<Session>;
   openStore(folder: string): Promise<SessionStore>;
 } = await import(library);
-const { shareStore }: typeof import("../src/store/shared.ts") = await import(join(library, "../store/shared.js"));
+const { shareStore }: typeof import("../src/store/open.ts") = await import(join(library, "../store/open.js"));
 const model = new Worker(new URL("./ask-model.ts", import.meta.url), {
   workerData: { turns: TURNS, holdMs: HOLD_MS },
 });

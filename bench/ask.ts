@@ -10,7 +10,7 @@ const PROCESS = fileURLToPath(new URL("./ask-process.ts", import.meta.url));
 
 /** What an ask takes beside its model: its turns, its cells, and children that answer calls with context. */
 export async function benchAsk(): Promise<Report> {
-  const { library, home } = await buildCommand("src/store/shared");
+  const { library, home } = await buildCommand("src/store/open");
   const args = ["--expose-gc", PROCESS, library, join(home, "store")];
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: { ...process.env, OPENAI_API_KEY: "none" },

@@ -15,7 +15,7 @@ export interface BuiltCommand {
 }
 
 /** Entries that parts measure beside the library as it is published. */
-export const BESIDE: readonly string[] = ["bench/mcp-bare", "bench/session-parts", "src/store/shared"];
+export const BESIDE: readonly string[] = ["bench/mcp-bare", "bench/session-parts", "src/store/open"];
 
 /** Names a folder with a build of today's sources, all entries beside the library included: none is made then. */
 export const BUILD_VARIABLE = "BELAY_BENCH_BUILD";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openStore } from "../src/store/open.ts";
 import type { Store } from "../src/store/port.ts";
-import { verifyStore } from "../src/store/verify-store.ts";
+import { verifyStore } from "../src/store/whole-reads.ts";
 import { openBenched } from "./durable.ts";
 import type { Measured } from "./measure.ts";
 import type { Report } from "./report.ts";

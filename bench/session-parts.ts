@@ -2,4 +2,4 @@
 export { openSandbox } from "../runtime/sandbox.ts";
 export { openMachines } from "../runtime/threads/machines.ts";
 export { newSpec, openInProcess, runsIn, work } from "../src/runs/index.ts";
-export { shareStore } from "../src/store/shared.ts";
+export { shareStore } from "../src/store/open.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../runtime/index.ts";
 import type { Methods } from "../../src/store/methods.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import {
   checkpointOf,
   contextOf,

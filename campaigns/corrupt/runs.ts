@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processHost } from "../../src/cli/host.ts";
 import { openStoreIn } from "../../src/cli/store/opened-store.ts";
-import { findingsIn } from "../../src/store/verify-store.ts";
+import { findingsIn } from "../../src/store/whole-reads.ts";
 import { commandHere, type Ran } from "../../tests/support/command-here.ts";
 import { startModelServer } from "../../tests/support/model-server.ts";
 import { type Damaging, damagesOf, EMPTIED, putDamaged } from "./damages.ts";

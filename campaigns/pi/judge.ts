@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { openStore } from "../../src/store/open.ts";
-import { findingsIn } from "../../src/store/verify-store.ts";
+import { findingsIn } from "../../src/store/whole-reads.ts";
 import { cellResult, toldOf } from "../../tests/support/pi/cells.ts";
 import { entriesIn } from "../../tests/support/pi/process.ts";
 import { mirrored, type PiScene, resultsOnDisk } from "../../tests/support/pi/scene.ts";

@@ -1,13 +1,21 @@
 export type { AgentTool } from "./agent-tools/index.ts";
 export { cutAnswer, failure, isFailureCode, refusesTools } from "./failure.ts";
 export { fetchedProblem } from "./fetched.ts";
-export type { Authorization } from "./keys/authorize.ts";
+export { type Authorization, defaultModels, keyVariable } from "./keys/keys.ts";
 export { agentDirOf } from "./keys/pi-files.ts";
-export { defaultModels, keyVariable } from "./keys/variables.ts";
-export { listModels, type ModelFacts, modelsAt, modelsMeantBy, refreshModels } from "./list.ts";
-export { nearestNames } from "./meant-models.ts";
 export { endOf, endSentence } from "./model-ends.ts";
-export { noModelCure, openModels, priceOf, refusalOf, withFallback } from "./models.ts";
+export {
+  listModels,
+  type ModelFacts,
+  modelsAt,
+  modelsMeantBy,
+  noModelCure,
+  openModels,
+  priceOf,
+  refreshModels,
+  refusalOf,
+  withFallback,
+} from "./models.ts";
 export {
   type Complete,
   type Completion,
@@ -15,19 +23,31 @@ export {
   type CompletionRequest,
   ownModels,
 } from "./own-model.ts";
-export { priceIn } from "./pi-ai/catalog.ts";
+export { nearestNames, priceIn } from "./pi-ai/catalog.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export type * from "./port.ts";
 export type { Patience } from "./replies/away.ts";
 export { refusalKind } from "./replies/refusal-kinds.ts";
-export { isQuoted } from "./replies/shown.ts";
 export { readLiteral, textCalls } from "./replies/text-calls.ts";
 export { type GivenUse, toolUses } from "./replies/tool-use.ts";
+export { isQuoted } from "./sent-messages.ts";
 export { isLocalServer } from "./server-window.ts";
-export { estimateTokens, knownModel, knownPrice, ratesFor } from "./sub-call/estimate.ts";
-export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
 export type { Asked, RequestParts, Spent, SubCallTurn } from "./sub-call/requests.ts";
 export type { SubCall } from "./sub-call/sub-call.ts";
 export { TaskEnded, taskThread } from "./tasks/task-thread.ts";
-export { addUsage, NO_USAGE, tokensOf } from "./usage.ts";
+export { addUsage, estimateTokens, knownModel, knownPrice, NO_USAGE, ratesFor, tokensOf } from "./usage.ts";
+
+type SubCallLayer = typeof import("./sub-call/layer.ts");
+
+let loading: Promise<SubCallLayer> | undefined;
+
+/**
+ * Loads what answers sub-calls, with the first call: a session that makes none does not wait for
+ * it. The promise is kept, since a loader like jiti gives an empty module to a second import during
+ * the first one.
+ */
+export function loadSubCallLayer(): Promise<SubCallLayer> {
+  loading ??= import("./sub-call/layer.ts");
+  return loading;
+}

@@ -4,14 +4,12 @@ import { messageOf } from "../platform/errors.ts";
 import { isRecord, withoutUndefined } from "../platform/json.ts";
 import { isClientTimeout, untimed } from "../platform/outbound.ts";
 import { failure, isFailureCode, nothingSaid } from "./failure.ts";
-import { type Fetching, fetchingBy } from "./pi-ai/fetching.ts";
-import { noteFailure, type SeenResponse } from "./pi-ai/response-watch.ts";
+import { type Fetching, fetchingBy, noteFailure, type SeenResponse } from "./pi-ai/response-watch.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
 import { isServerAway } from "./replies/away.ts";
-import { shownTexts } from "./replies/shown.ts";
 import { withoutThinking } from "./replies/thinking.ts";
 import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
-import { sentMessages } from "./sent-messages.ts";
+import { sentMessages, shownTexts } from "./sent-messages.ts";
 import { limited } from "./time-limit.ts";
 import { NO_USAGE } from "./usage.ts";
 

@@ -1,5 +1,5 @@
 import { withoutUndefined } from "../platform/json.ts";
-import type { Usage } from "./port.ts";
+import type { Model, ModelMessage, ModelRequest, Models, Price, Rates, RequestEstimate, Usage } from "./port.ts";
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
 
@@ -24,3 +24,80 @@ export function addUsage(one: Usage, other: Usage): Usage {
 
 const sumOf = (one: number | undefined, other: number | undefined) =>
   one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
+
+/**
+ * Characters (UTF-16 units) a token, as for contexts (semantics 12). Text in other scripts than
+ * Latin takes more tokens.
+ */
+const CHARS_PER_TOKEN = 4;
+
+/** Role markers and separators that a chat format adds to each message. */
+const TOKENS_PER_MESSAGE = 4;
+
+/**
+ * The highest cost of a request, by its characters: input tokens by length, output tokens by
+ * `maxTokens`, USD by the price list (0 if no price is known).
+ */
+export function estimateRequest(
+  request: Pick<ModelRequest, "system" | "messages" | "tools" | "maxTokens">,
+  price: Model["price"],
+): RequestEstimate {
+  const messages = request.messages.length + (request.system === null ? 0 : 1);
+  const input_tokens = estimateTokens(charsOf(request)) + messages * TOKENS_PER_MESSAGE;
+  return { input_tokens, max_tokens: request.maxTokens, cost_usd: costOf(price, input_tokens, request.maxTokens) };
+}
+
+/** Tokens for this many characters, rounded up. */
+export function estimateTokens(chars: number): number {
+  return Math.ceil(chars / CHARS_PER_TOKEN);
+}
+
+/** USD for these tokens; 0 if no price is known. */
+export function costOf(price: Model["price"], inputTokens: number, outputTokens: number): number {
+  if (price === null) return 0;
+  const { input, output } = ratesFor(price, inputTokens);
+  return (inputTokens * input + outputTokens * output) / 1e6;
+}
+
+/** The price of a model. null: it is not known; undefined: the model itself is not. */
+export function knownPrice(models: Models, name: string | null): Model["price"] | undefined {
+  try {
+    return models.price(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A model by its name; undefined: it is not known, which its calls will say. */
+export function knownModel(models: Models, name: string | null): Model | undefined {
+  try {
+    return models.resolve(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The dearest rates of a request whose input is estimated at so many tokens: its text may have
+ * twice as many.
+ */
+export function ratesFor({ tiers = [], ...base }: Price, inputTokens: number): Rates {
+  const reached = tiers.filter(({ above }) => above < 2 * inputTokens);
+  return {
+    input: Math.max(base.input, ...reached.map(({ input }) => input)),
+    output: Math.max(base.output, ...reached.map(({ output }) => output)),
+  };
+}
+
+function charsOf(request: Pick<ModelRequest, "system" | "messages" | "tools">): number {
+  let chars = request.system?.length ?? 0;
+  for (const message of request.messages) chars += charsOfMessage(message);
+  for (const tool of request.tools) chars += JSON.stringify(tool).length;
+  return chars;
+}
+
+function charsOfMessage(message: ModelMessage): number {
+  if (message.role !== "assistant") return message.text.length;
+  const uses = message.answer.toolUses.map((use) => use.name.length + JSON.stringify(use.arguments).length);
+  return uses.reduce((sum, chars) => sum + chars, message.answer.text.length);
+}

@@ -1,3 +1,10 @@
-export { cancelUnwanted, collectUntil, type Seen } from "./collect-until.ts";
+export {
+  cancelUnwanted,
+  collectUntil,
+  hasWaited,
+  type ProviderWait,
+  providerWait,
+  type Seen,
+  waitsFor,
+} from "./collect-until.ts";
 export { proofOfRequest } from "./proof.ts";
-export { hasWaited, type ProviderWait, providerWait, waitsFor } from "./waits.ts";

@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import type { DueJob } from "./jobs/port.ts";
+import type { DueJob } from "./job-store.ts";
 
 /**
  * Requests that go by a provider's batches, as rows: one row for each request of a call, with its

@@ -1,5 +1,5 @@
 import type { BatchStore } from "./batch-store.ts";
-import type { Jobs } from "./jobs/port.ts";
+import type { Jobs } from "./job-store.ts";
 import type { Lease, NewSession, Store } from "./port.ts";
 
 /** A lease as a database gives it. The signal of its loss is added where the store is opened. */

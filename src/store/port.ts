@@ -1,7 +1,6 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
 import type { BatchStore } from "./batch-store.ts";
-import type { NewAnswer } from "./jobs/answers.ts";
-import type { JobKey, Jobs, Settled, Try } from "./jobs/port.ts";
+import type { JobKey, Jobs, NewAnswer, Settled, Try } from "./job-store.ts";
 
 /**
  * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an

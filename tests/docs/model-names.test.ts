@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { endOf, listModels } from "../../src/models/index.ts";
-import { PROVIDERS } from "../../src/models/keys/variables.ts";
+import { PROVIDERS } from "../../src/models/keys/keys.ts";
 
 /** The table of models that end. */
 const ENDS = "src/models/model-ends.ts";

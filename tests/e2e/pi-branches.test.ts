@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import { openStore } from "../../src/store/open.ts";
-import { findingsIn } from "../../src/store/verify-store.ts";
+import { findingsIn } from "../../src/store/whole-reads.ts";
 import { envelopeOf, resultTo } from "../support/pi/model.ts";
 import { played } from "../support/pi/played.ts";
 import { entriesIn, NEWEST_PI, type Pi, type PiEvent } from "../support/pi/process.ts";

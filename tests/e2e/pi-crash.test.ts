@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { expect } from "vitest";
 import { openStore } from "../../src/store/open.ts";
-import { findingsIn } from "../../src/store/verify-store.ts";
+import { findingsIn } from "../../src/store/whole-reads.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi/cells.ts";
 import { FAULT_VARIABLE, type PiFault } from "../support/pi/fault.ts";

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Authorization, Model, ModelAnswer, ModelMessage, ModelRequest } from "../../src/models/index.ts";
 import { openModels } from "../../src/models/models.ts";
-import { loadPiAi } from "../../src/models/pi-ai/load.ts";
+import { loadPiAi } from "../../src/models/pi-ai/catalog.ts";
 import { piAiModel } from "../../src/models/pi-ai/model.ts";
 import { type ModelScript, type ModelServer, type ScriptedAnswer, startModelServer } from "./model-server.ts";
 

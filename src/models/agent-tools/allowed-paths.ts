@@ -33,14 +33,14 @@ export interface ReadableRoots {
 }
 
 /** A file or folder that a model named. `path` is absolute, free of symlinks and in a root. */
-export interface Place {
+interface Place {
   readonly given: string;
   readonly path: string;
   readonly isFolder: boolean;
 }
 
 /** A file that the loader would reach. */
-export interface FoundFile {
+interface FoundFile {
   /** Relative to the first root, or absolute: what the tools take as a path again. */
   readonly name: string;
   /** Relative to the searched folder. */

@@ -1,7 +1,6 @@
 import { matchGlob } from "../../context/index.ts";
 import { filesIn, pauseFor, placeOf } from "./allowed-paths.ts";
-import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { count, type ReadTool, text } from "./tool.ts";
+import { count, fitting, MAX_BYTES, type ReadTool, shownName, size, text, withNotes } from "./tool.ts";
 
 const DEFAULT_LIMIT = 1000;
 

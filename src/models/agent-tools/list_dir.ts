@@ -13,8 +13,18 @@ import {
 } from "../../context/index.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { pathNotFound, pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./allowed-paths.ts";
-import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { count, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";
+import {
+  count,
+  fitting,
+  MAX_BYTES,
+  type ReadTool,
+  refused,
+  shownName,
+  size,
+  type ToolAnswer,
+  text,
+  withNotes,
+} from "./tool.ts";
 
 const DEFAULT_LIMIT = 500;
 /** More lines than this do not fit into `MAX_BYTES`. */

@@ -1,6 +1,16 @@
 import { placeOf, textOf } from "./allowed-paths.ts";
-import { fitting, linesOf, MAX_BYTES, MAX_LINES, size, withNotes } from "./output.ts";
-import { count, type ReadTool, refused, text } from "./tool.ts";
+import {
+  count,
+  fitting,
+  linesOf,
+  MAX_BYTES,
+  MAX_LINES,
+  type ReadTool,
+  refused,
+  size,
+  text,
+  withNotes,
+} from "./tool.ts";
 
 const CURE = "Read another file or part.";
 

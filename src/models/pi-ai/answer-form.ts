@@ -19,7 +19,7 @@ export interface AskedModel {
 export type FormPart = "schema" | `schema ${string}` | "schema beside tools" | "schema of no object";
 
 /** The form that a request asks for. */
-export interface Form {
+interface Form {
   readonly fields: { readonly [place: string]: Json };
   readonly part: FormPart;
   readonly tools: ModelRequest["tools"];

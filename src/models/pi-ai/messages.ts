@@ -1,10 +1,9 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
 import { isRecord } from "../../platform/json.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
-import { shownTexts } from "../replies/shown.ts";
 import { withoutThinking } from "../replies/thinking.ts";
 import { toolUses } from "../replies/tool-use.ts";
-import { sentMessages } from "../sent-messages.ts";
+import { sentMessages, shownTexts } from "../sent-messages.ts";
 import { NO_USAGE } from "../usage.ts";
 
 /** The request as pi-ai takes it. Timestamps are not sent to any provider. */

@@ -3,25 +3,20 @@ import { RlmError, THINKING, THINKING_TOKENS, type Thinking } from "../../../run
 import { messageOf } from "../../platform/errors.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, nothingSaid, unsent } from "../failure.ts";
-import type { Authorization } from "../keys/authorize.ts";
+import type { Authorization } from "../keys/keys.ts";
 import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
-import { isLocalServer, isPrivateAddress } from "../server-window.ts";
-import { estimateRequest } from "../sub-call/estimate.ts";
+import { isLocalServer, isPrivateAddress, withinWindow } from "../server-window.ts";
 import { type Limited, limited } from "../time-limit.ts";
-import { tokensOf } from "../usage.ts";
-import { withinWindow } from "../within-window.ts";
+import { estimateRequest, tokensOf } from "../usage.ts";
 import type { AskedModel } from "./answer-form.ts";
-import { type Asking, openAsking } from "./asking.ts";
-import { batchAccount, batchFactor, batchPriceOf, providerFor } from "./batch-account.ts";
-import type { ListedModel } from "./catalog.ts";
-import type { PiAi } from "./load.ts";
+import { type Asking, cachesBeginnings, openAsking } from "./asking.ts";
+import { batchAccount, batchFactor, batchPriceOf, type Posting, posting, providerFor } from "./batches.ts";
+import type { ListedModel, PiAi } from "./catalog.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
-import { type Posting, posting } from "./posting.ts";
 import { explain, isUnreached, type Place, type Refusal, statusOf, UNNAMED, withheldBy } from "./refusal.ts";
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import type { SeenResponse } from "./response-watch.ts";
-import { cachesBeginnings } from "./shared-beginning.ts";
 import { type StopReason, stopReasonOf } from "./wire.ts";
 
 interface PiAiModelParts extends Omit<ListedModel, "headers"> {

@@ -1,10 +1,17 @@
-import { type Authorization, authorize, type KeySources, namedKey } from "../keys/authorize.ts";
+import { type Authorization, authorize, type KeySources, namedKey } from "../keys/keys.ts";
 import { type PiFiles, readPiFiles } from "../keys/pi-files.ts";
-import { meantAmong } from "../meant-models.ts";
 import type { Model } from "../port.ts";
-import { isLogin } from "./batch-account.ts";
-import { allNames, findModel, type ListedModel, modelAt, readModelName } from "./catalog.ts";
-import { loadPiAi, type PiAi } from "./load.ts";
+import { isLogin } from "./batches.ts";
+import {
+  allNames,
+  findModel,
+  type ListedModel,
+  loadPiAi,
+  meantAmong,
+  modelAt,
+  type PiAi,
+  readModelName,
+} from "./catalog.ts";
 import { piAiModel } from "./model.ts";
 
 export interface RegistryOptions extends Pick<KeySources, "env" | "apiKeyEnv" | "now"> {

@@ -5,8 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { LIMITS } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { fetchOut } from "../../platform/outbound.ts";
-import { type Fetching, fetchingBy } from "./fetching.ts";
-import { noted, noteFailure, type SeenResponse } from "./response-watch.ts";
+import { type Fetching, fetchingBy, noted, noteFailure, type SeenResponse } from "./response-watch.ts";
 import { asAsked, watchStream } from "./wire.ts";
 
 /** The bytes that are read of replies. */

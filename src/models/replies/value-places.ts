@@ -5,7 +5,7 @@ export interface Place {
 }
 
 /** Parts of a text in which a value may stand, in the order of their ends. */
-export interface Places {
+interface Places {
   readonly places: readonly Place[];
   /** True if the text ends within a value. */
   readonly isCut: boolean;

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../../../runtime/index.ts";
-import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
 
 /**
  * Schemas come from the guest and values from the model, so the time is bounded. A step is a node
@@ -12,7 +11,7 @@ const MAX_DEPTH = 400;
 const LISTED = 10;
 
 /** Tells whether a text matches the pattern of a schema. */
-export type Matches = (pattern: string, text: string) => boolean;
+type Matches = (pattern: string, text: string) => boolean;
 
 interface Run {
   readonly root: Json;
@@ -174,4 +173,32 @@ function place(at: string): string {
 function short(value: Json): string {
   const text = JSON.stringify(value);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+export function isJsonObject(value: Json | undefined): value is { [name: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The target of a local reference (`#`, `#/$defs/NAME`, RFC 6901); undefined if it has none. */
+export function pointed(root: Json, reference: string): Json | undefined {
+  if (!/^#(?:\/|$)/.test(reference)) return undefined;
+  let at: Json | undefined = root;
+  for (const token of reference.split("/").slice(1)) {
+    const name = decoded(token).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(at)) at = at[Number(name)];
+    else at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  }
+  return at;
+}
+
+function decoded(token: string): string {
+  try {
+    return decodeURIComponent(token);
+  } catch {
+    return token;
+  }
 }

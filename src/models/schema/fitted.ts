@@ -1,8 +1,8 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isHeld } from "../../platform/cell-json.ts";
 import { parseJson } from "../../platform/json.ts";
-import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
-import { violations } from "./violations.ts";
+import { isJsonObject, type JsonObject, pointed } from "./compare.ts";
+import { violations } from "./schema.ts";
 
 /** A value without what models do to the types of a schema. */
 interface Fitted {

@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import { isJsonObject, type JsonObject } from "./pointer.ts";
+import { isJsonObject, type JsonObject } from "./compare.ts";
 
 /** Rules of an API for the schemas that it keeps answers to. */
 export interface NativeRules {

@@ -1,6 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
-import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
-import { violations } from "./violations.ts";
+import { isJsonObject, type JsonObject, pointed } from "./compare.ts";
+import { violations } from "./schema.ts";
 
 const MAX_DEPTH = 24;
 /** Candidates tried for one place of the schema. */

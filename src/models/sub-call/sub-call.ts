@@ -5,15 +5,14 @@ import { joinSignals } from "../../platform/signals.ts";
 import { type AgentTool, readOnlyTools } from "../agent-tools/index.ts";
 import { cutAnswer, failure, refusesTools } from "../failure.ts";
 import type { Model, ModelMessage, ModelRequest, Models, ModelTurn, SubCallError } from "../port.ts";
-import { shownTexts } from "../replies/shown.ts";
 import { leftCallCure } from "../replies/text-calls.ts";
 import type { ReadValue } from "../replies/value-in-text.ts";
 import { NULL_FOR_ABSENT } from "../schema/fitted.ts";
+import { shownTexts } from "../sent-messages.ts";
 import { TaskEnded, type TaskThread } from "../tasks/task-thread.ts";
-import { estimateRequest, knownPrice } from "./estimate.ts";
+import { estimateRequest, knownPrice } from "../usage.ts";
+import { answerTools, schemaProblem, valueIn } from "./in-thread.ts";
 import { type Asked, NOTHING_SENT, openRequests, type RequestParts, type Requests, type Spent } from "./requests.ts";
-import { schemaProblem, valueIn } from "./schema-answer.ts";
-import { answerTools } from "./tool-answers.ts";
 
 /** One sub-call, as decided: nothing in it is optional any more. */
 export interface SubCall {

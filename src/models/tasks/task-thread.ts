@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { LIMITS, openThreadCaller, type ThreadCaller } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import { endInTime, untilAborted } from "../../platform/signals.ts";
-import type { TaskName, Tasks } from "./tasks.ts";
+import type { TaskName, Tasks } from "./thread-entry.ts";
 
 /** Runs tasks beside the main thread, one after the other. */
 export interface TaskThread extends AsyncDisposable {

@@ -1,6 +1,62 @@
 import { parentPort } from "node:worker_threads";
-import { channelOfPort, serveCaller } from "../../../runtime/index.ts";
-import { perform, type TaskRequest } from "./tasks.ts";
+import { channelOfPort, type Json, serveCaller } from "../../../runtime/index.ts";
+
+import { findInDocuments } from "../../context/index.ts";
+import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
+import { checkArguments } from "../agent-tools/tool.ts";
+import { readValue } from "../replies/value-in-text.ts";
+import { placeholderFor } from "../schema/placeholder.ts";
+import { checkSchema } from "../schema/schema.ts";
+
+/**
+ * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`,
+ * which can be ended. Arguments and answers are sent between threads, so they are plain data.
+ */
+const TASKS = {
+  /** Answers once the thread has loaded its modules. */
+  begin: () => null,
+  /** Runs one of the read-only tools. */
+  tool: runTool,
+  /** Finds a pattern in documents. */
+  find: findInDocuments,
+  /** Compares a tool's arguments with its parameters. */
+  arguments: checkArguments,
+  /** Throws why a schema is refused. */
+  schema: checkSchema,
+  /** Takes the value out of an answer. */
+  value: readValue,
+  /** Makes a value for a dry run. */
+  placeholder: placeholderFor,
+};
+
+export type Tasks = typeof TASKS;
+export type TaskName = keyof Tasks;
+
+type TaskArguments = { [Name in TaskName]: Parameters<Tasks[Name]> };
+
+/** The host's request to the thread. */
+type TaskRequest<Name extends TaskName = TaskName> = {
+  [One in Name]: { readonly name: One; readonly args: TaskArguments[One] };
+}[Name];
+
+/** Carries out a request. */
+function perform<Name extends TaskName>({ name, args }: TaskRequest<Name>): unknown {
+  const tasks: { readonly [One in TaskName]: (...args: TaskArguments[One]) => unknown } = TASKS;
+  return tasks[name](...args);
+}
+
+async function runTool(
+  readable: ReadableRoots,
+  name: string,
+  args: { readonly [name: string]: Json },
+): Promise<ToolAnswer> {
+  const tool = readOnlyTools(readable).find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`the tool ${name} does not exist`);
+  return await tool.run(args, NEVER);
+}
+
+/** An abort ends the whole thread. */
+const NEVER = new AbortController().signal;
 
 // The thread of `task-thread.ts`: carries out one task at a time, and is ended when one takes too
 // long.

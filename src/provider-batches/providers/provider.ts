@@ -81,7 +81,7 @@ export interface RowRequest {
   readonly body: string;
 }
 
-export interface NewBatch {
+interface NewBatch {
   readonly id: string;
   /** null if the client uploads none. */
   readonly file: string | null;
@@ -101,7 +101,7 @@ export interface LostBatch extends Pick<ProviderBatch, "id" | "requests" | "file
   readonly known: ReadonlySet<string>;
 }
 
-export type Found =
+type Found =
   | { readonly kind: "found"; readonly batch: string }
   /** A batch that continues could be it; it says so when it has ended. */
   | { readonly kind: "maybe" }

@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import type { PgBoss } from "pg-boss";
 import { firstly, RlmError } from "../../../runtime/index.ts";
-import { lookAtServer, readServerUrl } from "../../store/index.ts";
+import { lookAtServer } from "../../store/index.ts";
 import { PG_BOSS_VERSION, serverPackagesCure } from "../../store/server-packages.ts";
-import { shownPlace } from "../../store/store-place.ts";
+import { readServerUrl, shownPlace } from "../../store/store-place.ts";
 import { MOST_LAPSES } from "../dispatcher.ts";
 
 /** The queue's schema that this build knows: pg-boss changes it between minor versions. */

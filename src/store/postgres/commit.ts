@@ -4,11 +4,11 @@ import { answerFields, newAnswerRow } from "../rows/answers.ts";
 import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
 import type { PackedPages } from "../rows/pages.ts";
-import { type Row, seal } from "../rows/seal.ts";
+import { type Row, seal } from "../rows/row.ts";
 import { afterStep, fieldsOf, type Session } from "../rows/session.ts";
 import { packInTurns } from "../sql/checkpoints.ts";
+import { hashesIn } from "../sql/contexts.ts";
 import { packedRecords } from "../sql/journal.ts";
-import { hashesIn } from "../sql/uses.ts";
 import type { Server } from "./connection.ts";
 import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
 

@@ -2,15 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
 import { thrownBy } from "../failure.ts";
-import type { Row } from "../rows/seal.ts";
+import type { Row } from "../rows/row.ts";
 import { serverPackagesCure } from "../server-packages.ts";
 import { type Answer, type Asked, NO_ROWS, type Plan, POSTGRES, rendered } from "../sql/sql.ts";
-import { shownPlace } from "../store-place.ts";
+import { readServerUrl, shownPlace } from "../store-place.ts";
 import { codeOf, serverError } from "./failure.ts";
-import { readServerUrl } from "./url.ts";
 
 /** The value of a statement's parameter. Bytes go as they are; lists go as PostgreSQL's arrays. */
-export type Value = null | number | string | boolean | Uint8Array | readonly string[] | readonly number[];
+type Value = null | number | string | boolean | Uint8Array | readonly string[] | readonly number[];
 
 export type Sql = ReturnType<typeof sqlOf>;
 export type Server = Awaited<ReturnType<typeof connect>>;

@@ -1,4 +1,4 @@
-import { SEAL_FINAL } from "../rows/job-seal.ts";
+import { SEAL_FINAL } from "../rows/jobs.ts";
 import { RAISED } from "./failure.ts";
 
 /** ms since the epoch, by the server's clock. */

@@ -1,12 +1,11 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { LIMITS } from "../../../runtime/index.ts";
-import { intervalOf } from "../jobs/money.ts";
-import type { DueJob, DuePage, Held } from "../jobs/port.ts";
+import type { DueJob, DuePage, Held } from "../job-store.ts";
 import type { Methods } from "../methods.ts";
+import { intervalOf } from "../rows/amounts.ts";
 import { fieldsOfAmount } from "../rows/jobs.ts";
-import { columnsOf, numberColumn, textColumn } from "../rows/seal.ts";
-import { atMost } from "../sql/jobs.ts";
-import { checkHeld, runNotFound } from "../sql/runs.ts";
+import { columnsOf, numberColumn, textColumn } from "../rows/row.ts";
+import { atMost, checkHeld, runNotFound } from "../sql/runs.ts";
 import type { Server, Sql } from "./connection.ts";
 import { NOW } from "./functions.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
-import { numberColumn, type Row, textColumn } from "../rows/seal.ts";
+import { numberColumn, type Row, textColumn } from "../rows/row.ts";
 import type { Session } from "../rows/session.ts";
 import type { Holder } from "../sql/sessions.ts";
 import type { Server } from "./connection.ts";

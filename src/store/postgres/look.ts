@@ -1,7 +1,7 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { numberColumn, textColumn } from "../rows/seal.ts";
+import { numberColumn, textColumn } from "../rows/row.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
-import { storedVersion } from "./migrate.ts";
+import { storedVersion } from "./schema.ts";
 
 /** Facts of a server for a caller who only looks. */
 export interface ServerFacts {

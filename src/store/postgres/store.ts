@@ -1,14 +1,17 @@
+import { hostname } from "node:os";
 import { hasCode, RlmError } from "../../../runtime/errors.ts";
+import { displayName } from "../../platform/ids.ts";
 import { misuse } from "../failure.ts";
-import type { BareLease, Methods } from "../methods.ts";
+import { type BareLease, type Methods, type Serving, wrapEach } from "../methods.ts";
+import type { Collected, GcRule } from "../port.ts";
 import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf, fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
 import type { PackedPages } from "../rows/pages.ts";
-import { numberColumn, seal, textColumn } from "../rows/seal.ts";
+import { numberColumn, seal, textColumn } from "../rows/row.ts";
 import { decodeSession } from "../rows/session.ts";
 import { hasCheckpoint, insertPages, packInTurns } from "../sql/checkpoints.ts";
-import { removeSession } from "../sql/gc.ts";
+import { deleteFamily, type Past, pastSessions, removeSession, sweep } from "../sql/gc.ts";
 import { type Dialect, planned } from "../sql/planned.ts";
 import { CHECKPOINT_BYTES, createSession, labelOf, readSession, shownSession } from "../sql/sessions.ts";
 import { get, oneOf, raw, run, sql } from "../sql/sql.ts";
@@ -17,11 +20,10 @@ import { commit, type Leased } from "./commit.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
 import { leaseLost } from "./failure.ts";
 import { NOW } from "./functions.ts";
-import { gc } from "./gc.ts";
 import { dueJobs, moneyMethods } from "./jobs.ts";
 import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
 import { checkServer } from "./look.ts";
-import { migrate } from "./migrate.ts";
+import { migrate } from "./schema.ts";
 
 /** A store on a server. */
 export interface ServerStore extends AsyncDisposable {
@@ -193,4 +195,99 @@ async function insertBaseline(tx: Sql, writing: Writing, pages: PackedPages): Pr
     ...[...before, packedBytes(packText(meta)), packedBytes(packText(extras)), ...after, seal(sealed)],
   );
   if (row) await tx.perform(insertPages(numberColumn(row, "n"), pages));
+}
+
+/**
+ * Serves the store on a server. Several requests are out at once, but those of one session or run are carried out in order.
+ * @param lost is told the session of each lease that is lost
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
+export async function serveServer(url: string, lost: (session: string) => void): Promise<Serving> {
+  const store = await openPostgresStore(url, { pid: process.pid, host: hostname(), lost });
+  const turns = openTurns();
+  return {
+    methods: wrapEach(store.methods, (method) => (...args) => {
+      const [first]: readonly unknown[] = args;
+      return turns.take(typeof first === "string" ? first : null, () => method(...args));
+    }),
+    async close() {
+      await turns.over();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Work that is out: on one subject in turns, on none at once. */
+interface Turns {
+  take<T>(subject: string | null, work: () => Promise<T>): Promise<T>;
+  /** Resolves when all is done, whatever came of it. */
+  over(): Promise<void>;
+}
+
+function openTurns(): Turns {
+  const last = new Map<string, Promise<unknown>>();
+  const out = new Set<Promise<unknown>>();
+  return {
+    take(subject, work) {
+      const before = subject === null ? undefined : last.get(subject);
+      const turn = before ? before.then(work, work) : work();
+      out.add(turn);
+      if (subject !== null) last.set(subject, turn);
+      const end = () => {
+        out.delete(turn);
+        if (subject !== null && last.get(subject) === turn) last.delete(subject);
+      };
+      turn.then(end, end);
+      return turn;
+    },
+    async over() {
+      await Promise.allSettled(out);
+    },
+  };
+}
+
+/** Drops what the rule lets go and what nothing reaches. The server gives space back by itself: autovacuum. */
+async function gc(server: Server, leases: Leases, own: Dialect, rule: GcRule): Promise<Collected> {
+  const before = await sizeOf(server);
+  let dropped: Omit<Collected, "bytes"> | undefined;
+  try {
+    await server.write(async (sql) => {
+      // Fences before leases: who takes a lease after both has another fence.
+      const old = await sql.perform(pastSessions(rule));
+      const open = new Set((await sql.all(OPEN)).map((row) => textColumn(row, "session")));
+      const going: Past[] = [];
+      for (const one of old) {
+        if (open.has(one.id) || leases.holds(one.id) || !(await isStill(sql, one))) continue;
+        going.push(one);
+        await sql.perform(deleteFamily(one.id, own));
+      }
+      const found = await sql.perform(sweep(rule, open.size > 0));
+      dropped = { sessions: going.map(displayName), ...found };
+      if (rule.dryRun) throw DRY;
+    });
+  } catch (error) {
+    if (error !== DRY) throw error;
+  }
+  if (!dropped) throw new Error("nothing was collected");
+  return { ...dropped, bytes: rule.dryRun ? 0 : Math.max(0, before - (await sizeOf(server))) };
+}
+
+/** True if nobody has taken the session's lease since. Who wants it now waits until this transaction has ended. */
+async function isStill(sql: Sql, { id, fence }: Past): Promise<boolean> {
+  return (await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence)) !== undefined;
+}
+
+/** Sessions that are open. Accounts of providers have leases too. */
+const OPEN = "SELECT l.session FROM leases l JOIN sessions s ON s.id = l.session WHERE l.until > clock_timestamp()";
+
+/** Ends the transaction of a dry run. */
+const DRY = new Error("a dry run");
+
+async function sizeOf(server: Server): Promise<number> {
+  const row = await server.get(
+    `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes FROM pg_class c
+      JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = $1 AND c.relkind = 'r'`,
+    server.schema,
+  );
+  return row ? numberColumn(row, "bytes") : 0;
 }

@@ -1,8 +1,8 @@
 import type { Json } from "../../../runtime/index.ts";
-import type { AnswerKey, NewAnswer } from "../jobs/answers.ts";
-import type { Bounds } from "./bounds.ts";
+import type { AnswerKey, NewAnswer } from "../job-store.ts";
 import { jsonIn } from "./forms.ts";
-import { columnsOf, countColumn, isSealed, numberColumn, type Row, seal, textColumn } from "./seal.ts";
+import type { Bounds } from "./pack.ts";
+import { columnsOf, countColumn, isSealed, numberColumn, type Row, seal, textColumn } from "./row.ts";
 
 /** Only shorter answers are kept (`MOST_KEPT_UNITS` in `src/session/sub-calls/cache.ts`). */
 const ANSWER_BOUNDS: Bounds = { bytes: 4 * 2 ** 20, values: 2 ** 20, depth: 1000 };
@@ -41,7 +41,7 @@ const COLUMNS = {
 };
 
 /** Columns of an answer without its value. */
-export interface AnswerColumns extends AnswerKey, Pick<NewAnswer, "model" | "tokens" | "at"> {
+interface AnswerColumns extends AnswerKey, Pick<NewAnswer, "model" | "tokens" | "at"> {
   readonly origin_run: string;
   readonly origin_n: number;
   readonly origin_k: number;

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import type { BatchAnswer, BatchRequest, NewBatchRequest, ProviderBatch, RequestToSend } from "../batch-store.ts";
 import { corrupt } from "../failure.ts";
-import { BODY_BOUNDS } from "./bounds.ts";
 import { jsonIn } from "./forms.ts";
-import { unpackText } from "./pack.ts";
+import { BODY_BOUNDS, unpackText } from "./pack.ts";
 import {
   anyColumn,
   bytesColumn,
@@ -16,7 +15,7 @@ import {
   textColumn,
   textColumnOrNull,
   wordColumn,
-} from "./seal.ts";
+} from "./row.ts";
 
 // Rows of requests that go by batches, and of these batches. Both databases have the same columns.
 

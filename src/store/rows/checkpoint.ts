@@ -13,7 +13,7 @@ import {
   textColumn,
   textColumnOrNull,
   wordColumn,
-} from "./seal.ts";
+} from "./row.ts";
 
 /** A row of `checkpoints`, verified. Baselines have no session. */
 export interface Checkpoint extends Omit<CheckpointRow, "session" | "kind"> {

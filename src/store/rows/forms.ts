@@ -1,8 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
-import { USUAL_BOUNDS } from "./bounds.ts";
-import { unpackText } from "./pack.ts";
-import type { Row } from "./seal.ts";
+import { USUAL_BOUNDS, unpackText } from "./pack.ts";
+import type { Row } from "./row.ts";
 
 /**
  * The form of a JSON value. `json` is a text that is JSON itself. A list has the form of its items, and an object those of the

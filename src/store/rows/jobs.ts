@@ -1,20 +1,23 @@
+import { RlmError } from "../../../runtime/errors.ts";
+import { canonicalJson } from "../../platform/canonical-json.ts";
 import { parseJson } from "../../platform/json.ts";
-import { corrupt } from "../failure.ts";
-import type { Amount, JobRow, JobState, RunLimits, RunRow, Tried } from "../jobs/port.ts";
-import { type Bounds, capped, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS } from "./bounds.ts";
+import { readJson } from "../../platform/written-json.ts";
+import { corrupt, misuse } from "../failure.ts";
+import type { Amount, Asked, JobRow, JobState, KnownJob, RunLimits, RunRow, Tried } from "../job-store.ts";
 import { jsonIn } from "./forms.ts";
-import { checkJobSeal } from "./job-seal.ts";
-import { unpackText } from "./pack.ts";
+import { type Bounds, capped, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS, unpackText } from "./pack.ts";
 import {
   anyColumn,
   columnsOf,
+  type Field,
   numberColumn,
   numberColumnOrNull,
   type Row,
+  seal,
   textColumn,
   textColumnOrNull,
   wordColumn,
-} from "./seal.ts";
+} from "./row.ts";
 
 // Rows of runs and jobs. Both databases have the same columns.
 
@@ -28,7 +31,7 @@ export const JOB_STATES = [
   ...(["waiting", "running", "parked", "cancelling", "done", "failed", "cancelled"] as const),
 ] satisfies readonly JobState[];
 
-export const jobState = wordColumn("a job", JOB_STATES);
+const jobState = wordColumn("a job", JOB_STATES);
 
 const JOB = {
   run: textColumn,
@@ -177,7 +180,7 @@ function wholeJson(row: Row, column: string, bounds: Bounds) {
 }
 
 /** The input of a job, as JSON. @throws RlmError `store_corrupt` */
-export const inputIn = (row: Row): string => wholeJson(row, "input", INPUT_BOUNDS).text;
+const inputIn = (row: Row): string => wholeJson(row, "input", INPUT_BOUNDS).text;
 
 /** Time that the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
 export function keepMs(spec: string): number {
@@ -186,3 +189,114 @@ export function keepMs(spec: string): number {
 }
 
 const USUAL_KEEP_MS = 30 * 24 * 3600_000;
+
+/** The columns that {@link inputOf} reads. */
+export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}, context, asked`;
+
+/** The columns that {@link knownOf} reads. */
+export const KNOWN_COLUMNS = `run, n, id, state, context, asked,
+  (SELECT count(*) FROM answers a WHERE a.run = jobs.run AND a.n = jobs.n AND a.origin_run <> a.run) AS reused,
+  (SELECT parts FROM contexts WHERE contexts.hash = jobs.context) AS parts`;
+
+/** The content of the column `asked`: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
+export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
+  return seal([run, id, canonicalJson(readJson(input)), context]);
+}
+
+/** The input of a job, if it is what was asked. @param of the run and the number of the job @throws RlmError `store_corrupt` */
+export function inputOf(row: Row | undefined, of: { readonly run: string; readonly n: number }): string {
+  if (!row) throw misuse(`run ${of.run} has no job ${of.n}`);
+  const job = askedOf(row);
+  if (isSum(anyColumn(row, "asked"), job.run, job)) return job.input;
+  throw new RlmError("store_corrupt", `the input of job ${job.id} of run ${job.run} is not what was asked`, {
+    suggestion: "Its row is damaged. Submit the same input again, and have the job tried again.",
+  });
+}
+
+/**
+ * The state in which the run has a job. The same text under another key, such as that of a folder that was moved, is not a
+ * change.
+ * @param parts those of the wanted context; null: there is none
+ */
+export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob {
+  const run = textColumn(row, "run");
+  const asked = anyColumn(row, "asked");
+  const isSameText = parts !== null && anyColumn(row, "parts") === parts;
+  const compared = isSameText ? { ...wanted, context: textColumnOrNull(row, "context") } : wanted;
+  const isChanged = !isSum(asked, run, compared);
+  return { n: numberColumn(row, "n"), state: jobState(row, "state"), isChanged, reused: numberColumn(row, "reused") };
+}
+
+function askedOf(row: Row): Asked & { readonly run: string } {
+  const run = textColumn(row, "run");
+  const id = textColumn(row, "id");
+  const context = textColumnOrNull(row, "context");
+  return { run, id, input: inputIn(row), context };
+}
+
+function isSum(found: ReturnType<typeof anyColumn>, run: string, asked: Asked): boolean {
+  return found instanceof Uint8Array && sumOfAsked(run, asked).equals(found);
+}
+
+/** Columns of a job that stay once it is final, but its result and what may be long. Money may still be settled. */
+const SEALED_TEXTS = [
+  ...["run", "n", "id", "session", "state", "why", "rank", "run_at", "ticket", "fence", "engine"],
+  ...["attempts", "lapses", "answers", "context", "begun_at", "ended_at"],
+];
+
+const DIGEST_BYTES = 32;
+
+/** States that are sealed. */
+const FINAL: ReadonlySet<Field> = new Set<Field>(["done", "failed", "cancelled"]);
+
+/** The value of the column `sha256` of a final job: the seal of its row, then that of its result, which lists do not read. */
+export function sealOfJob(row: Row): Uint8Array {
+  const result = seal([anyColumn(row, "result")]);
+  return Buffer.concat([sealOver(row, result), result]);
+}
+
+/** @throws RlmError `store_corrupt` naming a job that is not as it ended. A job that is not final has no seal. */
+function checkJobSeal(row: Row): void {
+  const sealed = anyColumn(row, "sha256");
+  if (sealed === null && !FINAL.has(anyColumn(row, "state"))) return;
+  const isBytes = sealed instanceof Uint8Array && sealed.byteLength === 2 * DIGEST_BYTES;
+  const result = isBytes ? sealed.subarray(DIGEST_BYTES) : null;
+  const hasRow = isBytes && result && sealOver(row, result).equals(sealed.subarray(0, DIGEST_BYTES));
+  const hasResult = result && (row.result === undefined || seal([row.result]).equals(result));
+  if (!hasRow || !hasResult)
+    throw corrupt(`job ${String(row.id)} of run ${String(row.run)} is not as it ended: its row is damaged`);
+}
+
+function sealOver(row: Row, result: Uint8Array): Buffer {
+  const texts = SEALED_TEXTS.map((column) => textOf(anyColumn(row, column)));
+  return seal([...texts, anyColumn(row, "asked"), anyColumn(row, "told"), result]);
+}
+
+function textOf(field: Field): string | null {
+  return field === null ? null : String(field);
+}
+
+/** A server seals by itself: this is the body of a trigger that runs before a job's state is set. */
+export const SEAL_FINAL = `
+  DECLARE texts text; result bytea; one bytea;
+  BEGIN
+    IF NEW.state NOT IN ('done', 'failed', 'cancelled') THEN
+      NEW.sha256 := NULL;
+    ELSIF OLD.state NOT IN ('done', 'failed', 'cancelled') THEN
+      SELECT string_agg(CASE WHEN field IS NULL THEN 'null 4' || chr(10) || 'null'
+        ELSE 'string ' || octet_length(convert_to(field, 'UTF8')) || chr(10) || field END, '' ORDER BY at)
+        FROM unnest(ARRAY[${SEALED_TEXTS.map((column) => `NEW.${column}::text`).join(", ")}]) WITH ORDINALITY AS t (field, at)
+        INTO texts;
+      result := sha256(${sealedBytes("NEW.result")});
+      one := convert_to(texts, 'UTF8');
+      one := one || ${sealedBytes("NEW.asked")};
+      one := one || ${sealedBytes("NEW.told")};
+      NEW.sha256 := sha256(one || ${sealedBytes("result")}) || result;
+    END IF;
+    RETURN NEW;
+  END`;
+
+function sealedBytes(column: string): string {
+  return `CASE WHEN ${column} IS NULL THEN convert_to('null 4' || chr(10) || 'null', 'UTF8')
+        ELSE convert_to('object ' || length(${column}) || chr(10), 'UTF8') || ${column} END`;
+}

@@ -1,7 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { isPacked, MIN_PIECE, PACKING } from "../../../runtime/index.ts";
-import { isWithin, USUAL_BOUNDS } from "./bounds.ts";
-import type { Row } from "./seal.ts";
+import type { Row } from "./row.ts";
 
 /** Below this a text is kept as it is: it would lie on one page of the database anyhow. */
 const PACKED_TEXT_UNITS = 4096;
@@ -41,3 +40,82 @@ export function unpackText(row: Row, column: string, bounds = USUAL_BOUNDS): str
   if (typeof content !== "string" || content.length > bounds.bytes) return null;
   return isWithin(content, bounds) ? content : null;
 }
+
+/**
+ * The most that a column of JSON can have been given. Whoever can write to a database can write rows too: what a few bytes unpack to,
+ * and what that becomes in memory, is bounded before it is unpacked and before it is parsed.
+ */
+export interface Bounds {
+  /** Bytes of the text in UTF-8. */
+  readonly bytes: number;
+  /** Commas, arrays and objects: an empty array takes 2 bytes of text and many times as many in memory. */
+  readonly values: number;
+  readonly depth: number;
+}
+
+const MB = 2 ** 20;
+
+/** More than any record or state holds. What is nested deeper could not be handed on. */
+export const USUAL_BOUNDS: Bounds = { bytes: 256 * MB, values: 4 * MB, depth: 1500 };
+
+/** Facts and settings of a session, of which lists read hundreds at once. */
+export const SESSION_BOUNDS: Bounds = { bytes: MB, values: 20_000, depth: 64 };
+
+/** A line of inputs has 1 MB; numbers and control characters may be longer in JSON. It is nested 200 levels at the most. */
+export const INPUT_BOUNDS: Bounds = { bytes: 16 * MB, values: MB, depth: 300 };
+
+/** Fields of their own, of which the output is the longest: 1 MB before it is JSON. */
+export const TOLD_BOUNDS: Bounds = { bytes: 8 * MB, values: 1000, depth: 10 };
+
+/** It is handed on as it is: what reads it says how. */
+export const RESULT_BOUNDS: Bounds = {
+  bytes: 101 * MB,
+  values: Number.POSITIVE_INFINITY,
+  depth: Number.POSITIVE_INFINITY,
+};
+
+/** A request by batch. It is read before it is sent, so it is not handed on as it is. */
+export const BODY_BOUNDS: Bounds = { bytes: RESULT_BOUNDS.bytes, values: MB, depth: 500 };
+
+/** A script of 256 KB, before it is JSON, and its settings. */
+export const SPEC_BOUNDS: Bounds = { bytes: 4 * MB, values: 2000, depth: 10 };
+
+/** A column without what is larger than it can have been: that is not even fetched. */
+export function capped(column: string, bytes: number, from = column): string {
+  return `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${from} END AS ${column}`;
+}
+
+/** True if a JSON text has no more values and levels than these bounds. */
+export function isWithin(json: string, { values, depth }: Bounds): boolean {
+  if (json.length <= Math.min(values, depth)) return true;
+  let found = 0;
+  let level = 0;
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at);
+    if (unit === QUOTE) at = endOfString(json, at);
+    else if (unit === COMMA) found++;
+    else if (unit === OPEN[0] || unit === OPEN[1]) {
+      found++;
+      level++;
+    } else if (unit === CLOSE[0] || unit === CLOSE[1]) level--;
+    if (found > values || level > depth) return false;
+  }
+  return true;
+}
+
+/** The end of the string that begins here. */
+function endOfString(json: string, begin: number): number {
+  for (let at = json.indexOf('"', begin + 1); at !== -1; at = json.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (json.charCodeAt(before) === BACKSLASH) before--;
+    if ((at - before) % 2 === 1) return at;
+  }
+  return json.length;
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+/** `[` and `{`, `]` and `}`. */
+const OPEN = [91, 123];
+const CLOSE = [93, 125];

@@ -10,7 +10,7 @@ import {
 } from "../../../runtime/index.ts";
 import { misuse } from "../failure.ts";
 import { unpack } from "./pack.ts";
-import type { Row } from "./seal.ts";
+import type { Row } from "./row.ts";
 
 /** Pages ready to be written. */
 export interface PackedPages {
@@ -23,7 +23,7 @@ export interface PackedPages {
 }
 
 /** Packs pages part by part. */
-export interface Packing {
+interface Packing {
   /** @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words that their masks say */
   add(part: PagesPart): void;
   packed(): PackedPages;

@@ -2,8 +2,8 @@ import { RlmError } from "../../../runtime/errors.ts";
 import type { Json } from "../../../runtime/index.ts";
 import { corrupt, misuse } from "../failure.ts";
 import type { NewSession, SessionRow, Step } from "../port.ts";
-import { capped, SESSION_BOUNDS } from "./bounds.ts";
 import { jsonIn } from "./forms.ts";
+import { capped, SESSION_BOUNDS } from "./pack.ts";
 import {
   anyColumn,
   columnsOf,
@@ -13,7 +13,7 @@ import {
   textColumn,
   textColumnOrNull,
   wordColumn,
-} from "./seal.ts";
+} from "./row.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
 export interface Session extends Omit<SessionRow, "facts" | "settings" | "holder" | "busy" | "bytes"> {

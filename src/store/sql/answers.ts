@@ -1,6 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import type { AnswerSearch, KnownAnswer, NewAnswer, ReusedAnswers, RunFiles } from "../jobs/answers.ts";
-import type { JobKey, RunRow } from "../jobs/port.ts";
+import type { AnswerSearch, JobKey, KnownAnswer, NewAnswer, ReusedAnswers, RunFiles, RunRow } from "../job-store.ts";
 import {
   ANSWER_COLUMNS,
   type AnswerRow,
@@ -11,7 +10,7 @@ import {
   SHOWN_ANSWER,
   takenRow,
 } from "../rows/answers.ts";
-import { numberColumn, textColumn, textColumnOrNull } from "../rows/seal.ts";
+import { numberColumn, textColumn, textColumnOrNull } from "../rows/row.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, sql } from "./sql.ts";
 
 /** Runs whose answers are looked at, and answers to one question that are shown. */

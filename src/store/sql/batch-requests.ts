@@ -3,11 +3,11 @@ import { remedy } from "../../../runtime/remedies.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { BatchRequest, NewBatchRequest, Waiters, Waits } from "../batch-store.ts";
-import { plus } from "../jobs/money.ts";
-import type { DueJob } from "../jobs/port.ts";
+import type { DueJob } from "../job-store.ts";
+import { plus } from "../rows/amounts.ts";
 import { decodeRequest, REQUEST_COLUMNS, sealsOfRequest } from "../rows/batch.ts";
 import { heldBy, NOTHING } from "../rows/jobs.ts";
-import { columnsOf, numberColumn, textColumn, textColumnOrNull } from "../rows/seal.ts";
+import { columnsOf, numberColumn, textColumn, textColumnOrNull } from "../rows/row.ts";
 import { labelOf } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 

@@ -18,7 +18,7 @@ import {
   sealOfAnswered,
   sealOfBatch,
 } from "../rows/batch.ts";
-import { numberColumn, type Row, textColumn } from "../rows/seal.ts";
+import { numberColumn, type Row, textColumn } from "../rows/row.ts";
 import { hasOpenRequests, lockJobs, wake } from "./batch-requests.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 

@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { GcRule, Step } from "../port.ts";
 import { jsonIn } from "../rows/forms.ts";
-import { anyColumn, isSealed, type Row, seal } from "../rows/seal.ts";
+import { anyColumn, isSealed, type Row, seal } from "../rows/row.ts";
 import { get, type Plan, packed, run, sql } from "./sql.ts";
 
 export function* keepAnswers(answers: NonNullable<Step["cache"]>): Plan<void> {

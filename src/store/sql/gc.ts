@@ -1,7 +1,7 @@
 import type { Collected, Discarding, GcRule } from "../port.ts";
 import { keepMs } from "../rows/jobs.ts";
 import { PLACES } from "../rows/pages.ts";
-import { numberColumn, type Row, seal, textColumn } from "../rows/seal.ts";
+import { numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
 import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
 import { dropAnswersOf } from "./answers.ts";
 import { dropOver, giveUp, refuseSession } from "./batch-requests.ts";

@@ -2,7 +2,7 @@ import { isRecord } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { JournalRow, StoredRecord } from "../port.ts";
 import { jsonIn, RECORDS } from "../rows/forms.ts";
-import { anyColumn, isSealed, type Row, seal } from "../rows/seal.ts";
+import { anyColumn, isSealed, type Row, seal } from "../rows/row.ts";
 import type { Session } from "../rows/session.ts";
 import { readSession } from "./sessions.ts";
 import { all, type Plan, packed, pause, run, sql } from "./sql.ts";

@@ -6,15 +6,28 @@ import * as batches from "./batches.ts";
 import { keepText, readAnswer } from "./cache.ts";
 import { hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
-import { fork } from "./fork.ts";
-import { wakeHeld } from "./held-jobs.ts";
-import { countStates, damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
 import { readJournal } from "./journal.ts";
-import { checkpointsOf, readable } from "./reach.ts";
-import { addJobs, damagedRuns, findRun, knownJobs, listRuns, openRun, removeRun, setLimits } from "./runs.ts";
+import { checkpointsOf, fork, readable } from "./reach.ts";
+import {
+  addJobs,
+  countStates,
+  damagedJobs,
+  damagedRuns,
+  findJob,
+  findRun,
+  knownJobs,
+  listJobs,
+  listRuns,
+  openRun,
+  readInput,
+  readJobOfRun,
+  readResult,
+  removeRun,
+  setLimits,
+} from "./runs.ts";
 import { damagedSessions, findSession, type Leasing, listSessions, shownSession } from "./sessions.ts";
 import type { Plan } from "./sql.ts";
-import { begin, type Changing, changeRun, countLapses, finish, putBack, replaceJobs } from "./tries.ts";
+import { begin, type Changing, changeRun, countLapses, finish, putBack, replaceJobs, wakeHeld } from "./tries.ts";
 import { type Verifying, verifyPage } from "./verify.ts";
 
 // Methods of the store that are one plan each: the port says what they promise.

@@ -1,16 +1,47 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
 import { corrupt } from "../failure.ts";
-import type { RunFiles } from "../jobs/answers.ts";
-import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../jobs/port.ts";
+import type {
+  AddedJob,
+  Asked,
+  JobKey,
+  JobOfRun,
+  JobPage,
+  JobRow,
+  JobState,
+  KnownJob,
+  NewJob,
+  NewRun,
+  RunFiles,
+  RunLimits,
+  RunPage,
+  RunRow,
+} from "../job-store.ts";
+
 import type { DamagedRow, Discarding } from "../port.ts";
-import { damagedAmong } from "../rows/damaged.ts";
-import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../rows/job-input.ts";
-import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS, SHOWN_RUN } from "../rows/jobs.ts";
-import { numberColumn, textColumn } from "../rows/seal.ts";
+import {
+  amountColumns,
+  countsIn,
+  decodeJob,
+  decodeJobs,
+  decodeRun,
+  fieldsOfAmount,
+  INPUT_COLUMNS,
+  inputOf,
+  JOB_STATES,
+  KNOWN_COLUMNS,
+  knownOf,
+  RUN_COLUMNS,
+  resultOf,
+  SHOWN_JOB,
+  SHOWN_RUN,
+  sumOfAsked,
+  WHOLE_JOB,
+} from "../rows/jobs.ts";
+import { damagedAmong, numberColumn, textColumn } from "../rows/row.ts";
+
 import { refuseRun } from "./batch-requests.ts";
 import { deleteFamily } from "./gc.ts";
-import { atMost } from "./jobs.ts";
 import { BUSY, type Leasing } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 
@@ -167,4 +198,65 @@ function runIsBusy(name: string): RlmError {
   return new RlmError("session_busy", `jobs of the run ${name} are being tried`, {
     suggestion: "Cancel the run, or wait until it has ended.",
   });
+}
+
+/** Rows of a page, at the most. */
+const PAGE = 1000;
+
+export const atMost = (limit: number) => Math.min(limit, PAGE);
+
+const SHOWN_JOBS = raw(`SELECT ${SHOWN_JOB} FROM jobs`);
+
+/** null if the job or its run is not there. */
+export function* readJobOfRun({ run, n }: JobKey): Plan<JobOfRun | null> {
+  const job = yield* get(sql`${SHOWN_JOBS} WHERE run = ${run} AND n = ${n}`);
+  const of = job && (yield* get(sql`SELECT ${raw(SHOWN_RUN)} FROM runs WHERE id = ${run}`));
+  return of ? { job: decodeJob(job), run: decodeRun(of) } : null;
+}
+
+export function* findJob(run: string, id: string): Plan<JobRow | null> {
+  const row = yield* get(sql`${SHOWN_JOBS} WHERE run = ${run} AND id = ${id}`);
+  return row ? decodeJob(row) : null;
+}
+
+/** In the order of their numbers. An unknown state is chosen too, so that the job is not missed. */
+export function* listJobs(run: string, { states, among, from, limit, without = [] }: JobPage): Plan<JobRow[]> {
+  const chosen = states ? sql`AND (state ${oneOf(states)} OR NOT (state ${oneOf(JOB_STATES)}))` : sql``;
+  const numbers = among ? sql`AND n ${oneOf(among)}` : sql``;
+  const rows = yield* all(sql`${SHOWN_JOBS} WHERE run = ${run} AND n >= ${from} AND NOT (id ${oneOf(without)})
+    ${chosen} ${numbers} ORDER BY n LIMIT ${atMost(limit)}`);
+  return decodeJobs(rows);
+}
+
+/** Jobs whose rows cannot be read. */
+export function* damagedJobs(run: string): Plan<DamagedRow[]> {
+  const damaged: DamagedRow[] = [];
+  for (let from = 0; ; ) {
+    const rows = yield* all(sql`${SHOWN_JOBS} WHERE run = ${run} AND n >= ${from} ORDER BY n LIMIT ${PAGE}`);
+    damaged.push(...damagedAmong(rows, decodeJob, (row) => ({ id: textColumn(row, "id"), label: `job ${row.id}` })));
+    const end = rows.at(-1);
+    if (!end || rows.length < PAGE) return damaged;
+    from = numberColumn(end, "n") + 1;
+  }
+}
+
+/** JSON. @throws RlmError `store_corrupt` if it is not what was asked */
+export function* readInput(key: JobKey): Plan<string> {
+  const row = yield* get(sql`SELECT ${raw(INPUT_COLUMNS)} FROM jobs WHERE run = ${key.run} AND n = ${key.n}`);
+  return inputOf(row, key);
+}
+
+/** JSON; null if the job has no result. @throws RlmError `store_corrupt` */
+export function* readResult({ run, n }: JobKey): Plan<string | null> {
+  const row = yield* get(sql`SELECT ${raw(WHOLE_JOB)} FROM jobs WHERE run = ${run} AND n = ${n}`);
+  return row ? resultOf(row) : null;
+}
+
+/** The number of jobs in each state. @param without ids that are not counted */
+export function* countStates(run: string, without: readonly string[] = []): Plan<Record<JobState, number>> {
+  return countsIn(
+    yield* all(
+      sql`SELECT state, count(*) AS n FROM jobs WHERE run = ${run} AND NOT (id ${oneOf(without)}) GROUP BY state`,
+    ),
+  );
 }

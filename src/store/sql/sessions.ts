@@ -1,8 +1,7 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
 import type { DamagedRow, NewSession, SessionPage, SessionRow } from "../port.ts";
-import { damagedAmong } from "../rows/damaged.ts";
-import { numberColumn, type Row, seal, textColumn, textColumnOrNull } from "../rows/seal.ts";
+import { damagedAmong, numberColumn, type Row, seal, textColumn, textColumnOrNull } from "../rows/row.ts";
 import {
   blank,
   checkSessionId,
@@ -12,8 +11,8 @@ import {
   type Session,
   SHOWN_SESSION,
 } from "../rows/session.ts";
+import { addUses, hashesIn } from "./contexts.ts";
 import { all, get, list, oneOf, type Plan, raw, run, type Spelled, type Statement, spelled, sql } from "./sql.ts";
-import { addUses, hashesIn } from "./uses.ts";
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function* readSession(id: string): Plan<Session> {

@@ -1,6 +1,6 @@
 import { FailedStatement } from "../failure.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
-import type { Row } from "../rows/seal.ts";
+import type { Row } from "../rows/row.ts";
 
 /** A statement for both databases: its text, with values and differing words between its pieces. */
 export interface Statement {

@@ -1,7 +1,7 @@
 import { applyPart, openChanges, PAGE_BYTES, type PagesPart } from "../../../runtime/index.ts";
 import { type Checkpoint, decodeCheckpoint, fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import type { PackedPages } from "../rows/pages.ts";
-import { numberColumn, type Row, seal } from "../rows/seal.ts";
+import { numberColumn, type Row, seal } from "../rows/row.ts";
 import { fieldsOf } from "../rows/session.ts";
 import { CHECKPOINT, dropPages, insertPages, packInTurns, readParts } from "./checkpoints.ts";
 import { CHECKPOINT_BYTES, readSession } from "./sessions.ts";

@@ -1,14 +1,14 @@
 import { ulid } from "ulid";
-import type { Back, Change, JobKey, NewJob, Outcome, Tried, Try } from "../jobs/port.ts";
-import { sumOfAsked } from "../rows/job-input.ts";
-import { triedOf } from "../rows/jobs.ts";
-import { numberColumn, textColumn } from "../rows/seal.ts";
+import type { Back, Change, JobKey, NewJob, Outcome, Tried, Try } from "../job-store.ts";
+import { mayAskAgain } from "../rows/amounts.ts";
+import { heldBy, sumOfAsked, triedOf } from "../rows/jobs.ts";
+import { numberColumn, type Row, textColumn } from "../rows/row.ts";
 import { giveBackAnswers } from "./answers.ts";
 import { giveUp, hasOpenRequests } from "./batch-requests.ts";
 import { dropImages } from "./gc.ts";
 import { readRun } from "./runs.ts";
 import { BUSY, type Leasing } from "./sessions.ts";
-import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spelled, sql } from "./sql.ts";
+import { all, get, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
 /** The side of a database in changes of jobs. */
 export interface Changing {
@@ -167,3 +167,44 @@ const chosen = (id: string, ids: readonly string[] | null) =>
 const anew = (session: string, now: Part) => sql`state = 'waiting', why = NULL, run_at = NULL, ticket = NULL, fence = 0,
   session = ${session}, engine = NULL, attempts = 0, lapses = 0, answers = 0, result = NULL, told = NULL, begun_at = NULL,
   ended_at = NULL, sha256 = NULL, changed_at = ${now}`;
+
+/** A job that waits for money which requests by batch hold. */
+const HELD = sql`state = 'parked' AND why = 'held'`;
+/** As many as are offered at a time. */
+const MOST = 1000;
+
+/**
+ * Lets jobs that wait for held money wait for a try: as many as may have room by now, and those whose own answers are there.
+ * @param now the clock of the store
+ */
+export function* wakeHeld(queue: string, now: Part): Plan<void> {
+  const open = sql`SELECT id FROM runs WHERE queue = ${queue} AND state = 'open'`;
+  const runs = yield* all(sql`SELECT DISTINCT run FROM jobs WHERE ${HELD} AND run IN (${open})`);
+  for (const row of runs) {
+    const id = textColumn(row, "run");
+    yield* wake(
+      sql`run = ${id} AND ${HELD} AND NOT ${hasOpenRequests(sql`jobs.session`)}
+      AND EXISTS (SELECT 1 FROM batch_requests a WHERE a.root = jobs.session AND a.state = 'answered')`,
+      now,
+    );
+    const count = Math.min(MOST, mayAskAgain(yield* readRun(id), yield* holdsOf(id)));
+    const first = sql`SELECT n FROM jobs WHERE run = ${id} AND ${HELD} ORDER BY rank, n LIMIT ${count}`;
+    if (count > 0) yield* wake(sql`run = ${id} AND n IN (${first})`, now);
+  }
+}
+
+function* holdsOf(id: string) {
+  const extreme = function* (which: "min" | "max"): Plan<Row> {
+    const of = (column: string) => `coalesce(${which}(${column}), 0) AS ${column}`;
+    const columns = ["usd", "tokens", "calls"].map(of).join(", ");
+    return (yield* get(sql`SELECT count(*) AS count, ${raw(columns)} FROM holds WHERE run = ${id}`)) ?? {};
+  };
+  const largest = yield* extreme("max");
+  return { count: numberColumn(largest, "count"), smallest: heldBy(yield* extreme("min")), largest: heldBy(largest) };
+}
+
+function* wake(which: Statement, now: Part): Plan<void> {
+  yield* run(
+    sql`UPDATE jobs SET state = 'waiting', why = 'delivery', run_at = NULL, changed_at = ${now} WHERE ${which}`,
+  );
+}

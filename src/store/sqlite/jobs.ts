@@ -1,11 +1,10 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { misuse } from "../failure.ts";
-import { intervalOf, mayHold, minus, plus } from "../jobs/money.ts";
-import type { Amount, DueJob, DuePage, Held, Hold, JobKey, Rate, Settled } from "../jobs/port.ts";
+import type { Amount, DueJob, DuePage, Held, Hold, JobKey, Rate, Settled } from "../job-store.ts";
+import { intervalOf, mayHold, minus, plus } from "../rows/amounts.ts";
 import { fieldsOfAmount, heldBy, NOTHING } from "../rows/jobs.ts";
-import { columnsOf, numberColumn, type Row, textColumn } from "../rows/seal.ts";
-import { atMost } from "../sql/jobs.ts";
-import { checkHeld, readRun } from "../sql/runs.ts";
+import { columnsOf, numberColumn, type Row, textColumn } from "../rows/row.ts";
+import { atMost, checkHeld, readRun } from "../sql/runs.ts";
 import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
 
 /**

@@ -19,8 +19,7 @@ import { DATABASE_FILE, isStoreToRead } from "../../platform/home.ts";
 import { makeFolder, temporaryFolder } from "../../platform/make-folder.ts";
 import { isOfFolder, madeTooEarly } from "../failure.ts";
 import { connect, type Database } from "./database.ts";
-import { createPrivately } from "./file-locks.ts";
-import { alone } from "./lease.ts";
+import { alone, createPrivately } from "./leases.ts";
 import { LOG_BYTES, openLog } from "./log.ts";
 import { APPLICATION_ID, FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 

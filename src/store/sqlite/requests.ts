@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { storeError } from "../failure.ts";
 import { type AnyMethod, type Methods, type Serving, wrapEach } from "../methods.ts";
-import { openSqliteStore } from "./sqlite.ts";
+import { openSqliteStore } from "./store.ts";
 
 /** A request that waits until those before it are carried out. */
 interface Request {

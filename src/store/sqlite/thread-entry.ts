@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { silenceSqliteWarning } from "../../platform/sqlite-warning.ts";
-import type { PragmaApart } from "./pragma-apart.ts";
+import type { PragmaApart } from "./log.ts";
 
 // Runs one pragma and ends. Its host has not asked for node:sqlite and need not hear of it.
 silenceSqliteWarning();

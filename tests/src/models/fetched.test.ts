@@ -5,9 +5,8 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { fetchedProblem, readFetched, refreshLists } from "../../../src/models/fetched.ts";
 import { readPiFiles } from "../../../src/models/keys/pi-files.ts";
-import { listModels, refreshModels } from "../../../src/models/list.ts";
-import { allModels } from "../../../src/models/pi-ai/catalog.ts";
-import { loadPiAi } from "../../../src/models/pi-ai/load.ts";
+import { listModels, refreshModels } from "../../../src/models/models.ts";
+import { allModels, loadPiAi } from "../../../src/models/pi-ai/catalog.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const LATER = Date.parse("2100-01-01");

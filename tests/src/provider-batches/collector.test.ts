@@ -3,7 +3,7 @@ import { collect } from "../../../src/provider-batches/collector.ts";
 import { type BatchClient, ProviderError } from "../../../src/provider-batches/providers/provider.ts";
 import type { BatchStore, NewBatchRequest } from "../../../src/store/index.ts";
 import { type Methods, wrapEach } from "../../../src/store/methods.ts";
-import { openSqliteStore } from "../../../src/store/sqlite/sqlite.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { simulatedClock, simulatedProvider } from "../../support/simulated-provider.ts";
 

@@ -9,7 +9,7 @@ import { proofOfRequest } from "../../../src/provider-batches/proof.ts";
 import type { BatchClient } from "../../../src/provider-batches/providers/provider.ts";
 import { type NewBatchRequest, type Store, shareStore } from "../../../src/store/index.ts";
 import { BATCH_COLUMNS } from "../../../src/store/rows/batch.ts";
-import { seal } from "../../../src/store/rows/seal.ts";
+import { seal } from "../../../src/store/rows/row.ts";
 import { folderWith } from "../../support/tree.ts";
 
 // A row grants nothing: whoever can write to a store, and makes its seals anew, gets nothing sent that was not asked for with the key.

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
 import type { BatchResult, NewBatchRequest, ProviderBatch } from "../../../src/store/batch-store.ts";
-import type { Amount } from "../../../src/store/jobs/port.ts";
+import type { Amount } from "../../../src/store/job-store.ts";
 import { openStore } from "../../../src/store/open.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
 import { giveUpWhich, keepRequest, waitsOf } from "../../../src/store/sql/batch-requests.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../../src/store/sql/batches.ts";
 import { type Plan, sql } from "../../../src/store/sql/sql.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { findingsIn } from "../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../src/store/whole-reads.ts";
 import { EDITED } from "./edited.ts";
 import { contextOf, recordOf, sessionOf } from "./sample.ts";
 import { STORES, testOf } from "./stores.ts";

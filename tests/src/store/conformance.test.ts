@@ -5,7 +5,7 @@ import type { ImagePages } from "../../../runtime/index.ts";
 import { openStore } from "../../../src/store/open.ts";
 import type { GcRule } from "../../../src/store/port.ts";
 import { textKey } from "../../../src/store/sql/cache.ts";
-import { findingsIn } from "../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../src/store/whole-reads.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import {

@@ -12,7 +12,7 @@ import { sha256 } from "../../../src/pi/read-cache/digest.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { textKey } from "../../../src/store/sql/cache.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
-import { findingsIn } from "../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../src/store/whole-reads.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf, TEXTS } from "./sample.ts";

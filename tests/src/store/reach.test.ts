@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { findingsIn } from "../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../src/store/whole-reads.ts";
 import { EDITED } from "./edited.ts";
 import { checkpointOf, META, pagesOf, recordOf, sessionOf } from "./sample.ts";
 

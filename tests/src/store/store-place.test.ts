@@ -2,8 +2,14 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { readServerUrl } from "../../../src/store/index.ts";
-import { hasSecret, isServer, placeOf, shownPlace, withoutPasswords } from "../../../src/store/store-place.ts";
+import {
+  hasSecret,
+  isServer,
+  placeOf,
+  readServerUrl,
+  shownPlace,
+  withoutPasswords,
+} from "../../../src/store/store-place.ts";
 import { folderWith } from "../../support/tree.ts";
 import { startBelay } from "../cli/belay.ts";
 import { belayHere } from "../cli/in-process.ts";

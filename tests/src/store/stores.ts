@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { findingsIn } from "../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../src/store/whole-reads.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -2,10 +2,10 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { openStore } from "../../../src/store/open.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
-import { gc } from "../../../src/store/sqlite/gc.ts";
-import { openLeases } from "../../../src/store/sqlite/lease.ts";
+import { openLeases } from "../../../src/store/sqlite/leases.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { findingsIn } from "../../../src/store/verify-store.ts";
+import { gc } from "../../../src/store/sqlite/store.ts";
+import { findingsIn } from "../../../src/store/whole-reads.ts";
 import { EDITED, type EditedKind } from "./edited.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
 

@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../../../src/store/index.ts";
-import { findingsIn } from "../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../src/store/whole-reads.ts";
 
 /** What SQLite and the store itself find wrong in this folder: a line each. That a session is interrupted is not wrong. */
 export async function findingsInStore(folder: string, store: Pick<Store, "verify">): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { readServerUrl } from "../../../src/store/index.ts";
+import { readServerUrl } from "../../../src/store/store-place.ts";
 
 export interface ServerSql extends AsyncDisposable {
   /** `STORE` and `QUEUE` stand for the schemas of the store and of its queue; a table without one is the store's. */

@@ -1,7 +1,7 @@
 import * as ofNewPi from "@earendil-works/pi-ai/compat";
 import * as ofOldPi from "@mariozechner/pi-ai";
 import { expect, onTestFinished, test } from "vitest";
-import { loadPiAi } from "../../../../src/models/pi-ai/load.ts";
+import { loadPiAi } from "../../../../src/models/pi-ai/catalog.ts";
 import { piAiModel } from "../../../../src/models/pi-ai/model.ts";
 import type { ModelAnswer } from "../../../../src/models/port.ts";
 import { type ScriptedAnswer, startModelServer } from "../../../support/model-server.ts";

@@ -2,7 +2,7 @@ import { getModels, streamSimple } from "belay-pi-ai/compat";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { type ModelsOptions, openModels } from "../../../../src/models/models.ts";
-import { batchAccount } from "../../../../src/models/pi-ai/batch-account.ts";
+import { batchAccount } from "../../../../src/models/pi-ai/batches.ts";
 import type { Post, PostedAnswer, PostedRequest } from "../../../../src/models/port.ts";
 import { anthropic } from "../../../../src/provider-batches/providers/anthropic.ts";
 import { BATCH_APIS, type BatchApi } from "../../../../src/provider-batches/providers/index.ts";

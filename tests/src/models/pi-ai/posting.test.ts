@@ -2,7 +2,7 @@ import { streamSimple as earlierStream } from "@mariozechner/pi-ai";
 import { type Api, type Context, getModel, type Model as PiModel, streamSimple } from "belay-pi-ai/compat";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
-import { type Posting, posting } from "../../../../src/models/pi-ai/posting.ts";
+import { type Posting, posting } from "../../../../src/models/pi-ai/batches.ts";
 import type { Post, PostedAnswer, PostedRequest } from "../../../../src/models/port.ts";
 import { messageOf } from "../../../../src/platform/errors.ts";
 import { BATCH_APIS, type BatchApi } from "../../../../src/provider-batches/providers/index.ts";

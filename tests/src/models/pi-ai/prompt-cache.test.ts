@@ -1,7 +1,7 @@
 import { type Api, getModel, type Model as PiModel } from "belay-pi-ai/compat";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession } from "../../../../src/index.ts";
-import { loadPiAi } from "../../../../src/models/pi-ai/load.ts";
+import { loadPiAi } from "../../../../src/models/pi-ai/catalog.ts";
 import { piAiModel } from "../../../../src/models/pi-ai/model.ts";
 import { openRequests } from "../../../../src/models/sub-call/requests.ts";
 import { startModelServer } from "../../../support/model-server.ts";

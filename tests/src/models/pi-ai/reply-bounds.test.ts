@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { crc32 } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { openModels } from "../../../../src/models/models.ts";
-import { loadPiAi } from "../../../../src/models/pi-ai/load.ts";
+import { loadPiAi } from "../../../../src/models/pi-ai/catalog.ts";
 import { piAiModel } from "../../../../src/models/pi-ai/model.ts";
 import { AUTHORIZATION, ask } from "../../../support/scripted-model.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withSharedBeginning } from "../../../../src/models/pi-ai/shared-beginning.ts";
+import { withSharedBeginning } from "../../../../src/models/pi-ai/asking.ts";
 
 const MARK = { cache_control: { type: "ephemeral" } };
 const text = (words: string, more: object = {}) => ({ type: "text", text: words, ...more });

@@ -1,7 +1,7 @@
 import type { Api, Model as PiModel } from "belay-pi-ai";
 import { expect, test } from "vitest";
 import { THINKING, type Thinking } from "../../../../runtime/index.ts";
-import { loadPiAi } from "../../../../src/models/pi-ai/load.ts";
+import { loadPiAi } from "../../../../src/models/pi-ai/catalog.ts";
 import { nearestLevel, thinkingOptions } from "../../../../src/models/pi-ai/model.ts";
 
 const piAi = loadPiAi();

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { getModel } from "belay-pi-ai/compat";
 import { expect, onTestFinished, test } from "vitest";
-import { loadPiAi } from "../../../../src/models/pi-ai/load.ts";
+import { loadPiAi } from "../../../../src/models/pi-ai/catalog.ts";
 import { piAiModel } from "../../../../src/models/pi-ai/model.ts";
 import { ask } from "../../../support/scripted-model.ts";
 

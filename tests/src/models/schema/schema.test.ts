@@ -3,8 +3,7 @@ import { Check } from "typebox/schema";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { placeholderFor } from "../../../../src/models/schema/placeholder.ts";
-import { checkSchema } from "../../../../src/models/schema/schema.ts";
-import { violations } from "../../../../src/models/schema/violations.ts";
+import { checkSchema, violations } from "../../../../src/models/schema/schema.ts";
 
 type Schema = { [keyword: string]: Json };
 

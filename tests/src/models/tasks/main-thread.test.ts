@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import type { Model, ModelRequest, ModelTurn } from "../../../../src/models/port.ts";
+import { threadedTools } from "../../../../src/models/sub-call/in-thread.ts";
 import { placeholderAnswer, runSubCall, type SubCall } from "../../../../src/models/sub-call/sub-call.ts";
-import { threadedTools } from "../../../../src/models/sub-call/tool-answers.ts";
 import { openTaskThread } from "../../../../src/models/tasks/task-thread.ts";
 import { folderWith } from "../../../support/tree.ts";
 

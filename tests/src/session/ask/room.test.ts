@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { costOf } from "../../../../src/models/sub-call/estimate.ts";
+import { costOf } from "../../../../src/models/usage.ts";
 import { type Room, roomFor, roomOnceSettled } from "../../../../src/session/ask/step.ts";
 
 const PRICE = { input: 1, output: 4 };

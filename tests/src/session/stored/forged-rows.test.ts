@@ -6,7 +6,7 @@ import { describeSession } from "../../../../src/history/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { findingsIn, shareStore } from "../../../../src/store/index.ts";
 import { unpackText } from "../../../../src/store/rows/pack.ts";
-import { type Field, type Row, seal } from "../../../../src/store/rows/seal.ts";
+import { type Field, type Row, seal } from "../../../../src/store/rows/row.ts";
 import { SESSION_COLUMNS } from "../../../../src/store/rows/session.ts";
 import { openScripted, promptOf, using } from "../../../support/scripted-session.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";

@@ -3,7 +3,7 @@ import { corruptServer } from "../../../../campaigns/corrupt/server.ts";
 import { changed } from "../../../../campaigns/fuzz/surfaces/rows.ts";
 import { openStore } from "../../../../src/store/open.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { findingsIn } from "../../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../../src/store/whole-reads.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, contextOf, META, pagesOf, recordOf, sessionOf } from "../sample.ts";

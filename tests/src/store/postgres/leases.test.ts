@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../../../src/store/open.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { findingsIn } from "../../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../../src/store/whole-reads.ts";
 import { startCluster } from "../../../support/postgres/cluster.ts";
 import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";

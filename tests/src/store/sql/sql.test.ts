@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
 import { FailedStatement, storeError } from "../../../../src/store/failure.ts";
 import { connect } from "../../../../src/store/postgres/connection.ts";
+import { addUses } from "../../../../src/store/sql/contexts.ts";
 import { list, oneOf, POSTGRES, packed, rendered, SQLITE, spelled, sql } from "../../../../src/store/sql/sql.ts";
-import { addUses } from "../../../../src/store/sql/uses.ts";
 import { openDatabase } from "../../../../src/store/sqlite/open-database.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 

@@ -5,7 +5,7 @@ import { VERIFY_PARTS } from "../../../../src/store/port.ts";
 import type { Plan } from "../../../../src/store/sql/sql.ts";
 import { verify } from "../../../../src/store/sql/verify.ts";
 import { openDatabase } from "../../../../src/store/sqlite/open-database.ts";
-import { findingsIn } from "../../../../src/store/verify-store.ts";
+import { findingsIn } from "../../../../src/store/whole-reads.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { folderWith } from "../../../support/tree.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf } from "../sample.ts";

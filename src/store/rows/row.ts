@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import { messageOf } from "../../platform/errors.ts";
+import { corrupt } from "../failure.ts";
+import type { DamagedRow } from "../port.ts";
+
+/** A value of a column. */
+export type Field = null | number | bigint | string | Uint8Array;
+
+/** A row as a database gives it. Nothing in it is trusted before its seal is. */
+export type Row = Readonly<Record<string, Field>>;
+
+/** SHA-256 over the fields of a row: their order, types, lengths and values. */
+export function seal(fields: readonly Field[]): Buffer {
+  const hash = createHash("sha256");
+  // Texts that follow each other are hashed in one call.
+  let texts = "";
+  for (const field of fields) {
+    if (ArrayBuffer.isView(field)) {
+      hash.update(`${texts}object ${field.byteLength}\n`).update(field);
+      texts = "";
+    } else {
+      const content = String(field);
+      texts += `${field === null ? "null" : typeof field} ${Buffer.byteLength(content)}\n${content}`;
+    }
+  }
+  return hash.update(texts).digest();
+}
+
+/** True if the row's `sha256` is that of these fields. */
+export function isSealed(row: Row, fields: readonly Field[]): boolean {
+  return row.sha256 instanceof Uint8Array && seal(fields).equals(row.sha256);
+}
+
+export function anyColumn(row: Row, column: string): Field {
+  return row[column] ?? null;
+}
+
+export function textColumn(row: Row, column: string): string {
+  const found = row[column];
+  if (typeof found !== "string") throw misfit(column, found);
+  return found;
+}
+
+export function textColumnOrNull(row: Row, column: string): string | null {
+  return row[column] === null ? null : textColumn(row, column);
+}
+
+export function numberColumn(row: Row, column: string): number {
+  const found = row[column];
+  if (typeof found !== "number") throw misfit(column, found);
+  return found;
+}
+
+/** A number that cannot be negative or beyond what is counted exactly. */
+export function countColumn(row: Row, column: string): number {
+  const found = numberColumn(row, column);
+  if (found < 0 || found > Number.MAX_SAFE_INTEGER) throw corrupt(`a row's column ${column} is ${found}`);
+  return found;
+}
+
+export function numberColumnOrNull(row: Row, column: string): number | null {
+  return row[column] === null ? null : numberColumn(row, column);
+}
+
+export function bytesColumn(row: Row, column: string): Uint8Array {
+  const found = row[column];
+  if (!(found instanceof Uint8Array)) throw misfit(column, found);
+  return found;
+}
+
+/** Reads a column of something, such as `a job`, that has one of these words. */
+export function wordColumn<const Word extends string>(of: string, words: readonly Word[]) {
+  return (row: Row, column: string): Word => {
+    const known = words.find((word) => word === row[column]);
+    if (known !== undefined) return known;
+    throw corrupt(`${of}'s ${column} is ${row[column]}`);
+  };
+}
+
+type Reader = (row: Row, column: string) => Field;
+
+/** Columns of a row, each as its reader gives it. @throws RlmError `store_corrupt` */
+export function columnsOf<Readers extends Readonly<Record<string, Reader>>>(
+  row: Row,
+  readers: Readers,
+): { [Name in keyof Readers]: ReturnType<Readers[Name]> };
+export function columnsOf(row: Row, readers: Readonly<Record<string, Reader>>): object {
+  return Object.fromEntries(Object.entries(readers).map(([column, read]) => [column, read(row, column)]));
+}
+
+function misfit(column: string, found: unknown): Error {
+  return corrupt(`a row's column ${column} is of type ${found === null ? "null" : typeof found}`);
+}
+
+/**
+ * Those rows that cannot be read.
+ * @param named what messages call the row
+ * @param read throws if the row is damaged
+ */
+export function damagedAmong<Key>(
+  keys: Iterable<Key>,
+  read: (key: Key) => unknown,
+  named: (key: Key) => { readonly id: string; readonly label: string },
+): DamagedRow[] {
+  const damaged: DamagedRow[] = [];
+  for (const key of keys) {
+    try {
+      read(key);
+    } catch (error) {
+      const { id, label } = named(key);
+      const problem = messageOf(error);
+      damaged.push({ id, problem: problem.includes(label) ? problem : `${label}: ${problem}` });
+    }
+  }
+  return damaged;
+}

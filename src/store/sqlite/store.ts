@@ -1,0 +1,294 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { RlmError } from "../../../runtime/errors.ts";
+import { remedy } from "../../../runtime/remedies.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { DATABASE_FILE } from "../../platform/home.ts";
+import { displayName } from "../../platform/ids.ts";
+import { misuse, storeError, thrownBy } from "../failure.ts";
+import type { JobKey } from "../job-store.ts";
+import { type Methods, wrapEach } from "../methods.ts";
+import type { Collected, GcRule } from "../port.ts";
+import { leaseOfAccount } from "../rows/batch.ts";
+import { baselineOf } from "../rows/checkpoint.ts";
+import { sealOfJob } from "../rows/jobs.ts";
+import { numberColumn, type Row, textColumn } from "../rows/row.ts";
+import type { Session } from "../rows/session.ts";
+import { hasCheckpoint, packInTurns } from "../sql/checkpoints.ts";
+import { deleteFamily, pastSessions, removeSession, sweep } from "../sql/gc.ts";
+import { type Dialect, planned } from "../sql/planned.ts";
+import { createSession, type Holder, labelOf, noteHolder, readSession, shownSession } from "../sql/sessions.ts";
+import { all, run as change, get, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
+import { thin } from "../sql/thin.ts";
+import { begin } from "../sql/tries.ts";
+import { verifyPage } from "../sql/verify.ts";
+import { commit, dropUnneeded, insertCheckpoint } from "./commit.ts";
+import type { Database } from "./database.ts";
+import { dueJobs, markDoubtful, releaseHold, reserve, silenceRate, takeRateSlot } from "./jobs.ts";
+import { type Leases, openLeases } from "./leases.ts";
+import { pragmaApart } from "./log.ts";
+import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
+
+/** A store in a file or in memory. One method at a time may be at work: `serveFile` sees to that. */
+interface SqliteStore {
+  readonly methods: Methods;
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store in a folder, which is made if it is missing; null: a store in memory.
+ * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
+ */
+export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now): SqliteStore {
+  try {
+    return openedStore(folder, holder, now);
+  } catch (error) {
+    throw storeError(error, folder);
+  }
+}
+
+function openedStore(folder: string | null, holder: Holder, now: () => number): SqliteStore {
+  const database = openDatabase(folder);
+  const leases = openLeases(folder === null ? null : join(folder, LOCKS_FOLDER));
+  const own = () => sqliteDialect(now(), leases);
+  const looks = <T>(plan: (own: Dialect) => Plan<T>) => database.perform(plan(own()));
+  const reads = <T>(plan: (own: Dialect) => Plan<T>) => database.read(() => looks(plan));
+  const changes = <T>(plan: (own: Dialect) => Plan<T>) => database.write(() => looks(plan));
+  const isBusy = (session: string) => leases.busy(session);
+  const methods: Methods = {
+    ...planned({ looks: reads, reads, changes }),
+    ...sessionMethods(database, leases, own, holder),
+    async putBaseline(id, meta, pages) {
+      if (await database.perform(hasCheckpoint(id))) return;
+      const packed = await database.perform(packInTurns(pages, meta.linearBytes));
+      await changes(function* () {
+        if (!(yield* hasCheckpoint(id))) yield* insertCheckpoint(baselineOf(id, meta), packed);
+      });
+    },
+    gc: (rule) => gc(database, leases, rule),
+    async verify(part, after) {
+      const isLong =
+        part === "file" && folder !== null && statSync(join(folder, DATABASE_FILE)).size > MOST_CHECKED_HERE;
+      if (!isLong) return reads((own) => verifyPage(part, after, own));
+      const rows = await pragmaApart(join(folder, DATABASE_FILE), "integrity_check").catch(lineOf);
+      return { findings: typeof rows === "string" ? [rows] : findingsOf(rows), next: null };
+    },
+    "jobs.due": (page) => reads(() => dueJobs(page, now(), isBusy)),
+    "jobs.reserve": (hold) => changes(() => reserve(hold)),
+    "jobs.give": (hold, spent) => changes(() => releaseHold(hold, spent)),
+    "jobs.slot": (rate, cost) => changes(() => takeRateSlot(rate, cost, now())),
+    "jobs.hush": (rate, ms) => changes(() => silenceRate(rate, ms, now())),
+    "batches.lease": async (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
+    "batches.release": async (account) => leases.drop(leaseOfAccount(account)),
+  };
+  const fail = (error: unknown): never => {
+    throw storeError(error, folder);
+  };
+  return {
+    methods: wrapEach(
+      methods,
+      (method) =>
+        (...args) =>
+          method(...args).catch(fail),
+    ),
+    database,
+    async close() {
+      leases[Symbol.dispose]();
+      await database.close();
+    },
+  };
+}
+
+/** A file's side of plans, at an instant. The lease of an account is a lock, as that of a session is: its fence is 0. */
+function sqliteDialect(now: number, leases: Leases): Dialect {
+  const busy: Dialect["busy"] = (session) => leases.busy(textColumn(session, "id"));
+  return {
+    now,
+    busy,
+    *workers(run) {
+      const running = yield* all(sql`SELECT s.id, s.pid, s.host FROM jobs j JOIN sessions s ON s.id = j.session
+        WHERE j.run = ${run} AND j.state IN ('running', 'cancelling')`);
+      return new Set(running.filter(busy).map(({ pid, host }) => `${pid} ${host}`)).size;
+    },
+    holding: (account, fence) =>
+      sql`SELECT 1 AS n WHERE ${fence === 0 && leases.holds(leaseOfAccount(account)) ? 1 : 0} = 1`,
+    doubting,
+    dropUnneeded,
+    seal: sealJob,
+    file: integrity,
+    messageOf: lineOf,
+  };
+}
+
+function* doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean> {
+  if ((yield* change(update)) === 0) return false;
+  yield* markDoubtful(job, isOver);
+  return true;
+}
+
+function* sealJob({ run, n }: JobKey): Plan<void> {
+  const row = yield* get(sql`SELECT * FROM jobs WHERE run = ${run} AND n = ${n}`);
+  if (row) yield* change(sql`UPDATE jobs SET sha256 = ${sealOfJob(row)} WHERE run = ${run} AND n = ${n}`);
+}
+
+/** Bytes of a database that are checked so fast that a thread is not worth it. */
+const MOST_CHECKED_HERE = 32 * 2 ** 20;
+
+function* integrity(): Plan<readonly string[]> {
+  return findingsOf(yield* all(raw("PRAGMA integrity_check")));
+}
+
+function findingsOf(rows: readonly Row[]): readonly string[] {
+  const lines = rows.map((row) => textColumn(row, "integrity_check"));
+  return lines.filter((line) => line !== "ok").map((line) => `database: ${line}`);
+}
+
+function lineOf(error: unknown): string {
+  return error instanceof RlmError ? error.message : `database: ${messageOf(thrownBy(error))}`;
+}
+
+/**
+ * The methods of sessions that take leases or need them.
+ * @param own the side of the file in plans that begin now
+ */
+function sessionMethods(database: Database, leases: Leases, own: () => Dialect, holder: Holder) {
+  /** The rows of sessions that were committed to since their leases were taken. */
+  const known = new Map<string, Session>();
+  const leased = async (id: string) => ({ ...(await database.perform(shownSession(id, own()))), fence: 0 });
+  const checkHeld = (id: string) => {
+    if (!leases.holds(id)) throw misuse(`session ${id} is written to without its lease`);
+  };
+  return {
+    async create(session) {
+      let taken = false;
+      const work = async () => {
+        await database.perform(createSession(session, holder));
+        taken = leases.take(session.id);
+        if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
+        const { begins } = session;
+        if (!begins) return {};
+        return { begun: await database.perform(begin(begins, { ...begins, fence: 0 }, own())) };
+      };
+      const begun = await database.write(work, () => taken && leases.forget(session.id));
+      return database.read(async () => ({ ...(await leased(session.id)), ...begun }));
+    },
+    async lease(id) {
+      await takeLease(database, leases, id);
+      try {
+        await database.write(async () => {
+          await database.perform(readSession(id));
+          await database.perform(noteHolder(id, holder));
+        });
+      } catch (error) {
+        leases.drop(id);
+        throw error;
+      }
+      return database.read(() => leased(id));
+    },
+    async release(id) {
+      known.delete(id);
+      leases.drop(id);
+    },
+    async commit(session, step) {
+      checkHeld(session);
+      return commit(database, session, step, known);
+    },
+    async thin(session, ends) {
+      checkHeld(session);
+      known.delete(session);
+      return (await database.write(() => database.perform(thin(session, ends, own())))).more;
+    },
+    async remove(id, options = {}) {
+      const isHeld = leases.holds(id);
+      if (!isHeld) await takeLease(database, leases, id);
+      try {
+        const gone = await database.write(() => database.perform(removeSession(id, options, own())));
+        await giveBack(database);
+        for (const one of gone) {
+          known.delete(one);
+          leases.forget(one);
+        }
+      } catch (error) {
+        if (!isHeld) leases.drop(id);
+        throw error;
+      }
+    },
+  } satisfies Partial<Methods>;
+}
+
+/** @throws RlmError `session_not_found`, `session_busy` */
+async function takeLease(database: Database, leases: Leases, id: string): Promise<void> {
+  const { holder, ...label } = await database.perform(labelOf(id));
+  if (leases.take(id)) return;
+  const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process";
+  const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
+  throw new RlmError("session_busy", `session ${displayName(label)} is held by ${who}`, { suggestion });
+}
+
+type Dropped = Omit<Collected, "bytes">;
+
+/** Drops what the rule lets go and what nothing reaches, then gives the space back. */
+export async function gc(database: Database, leases: Leases, rule: GcRule): Promise<Collected> {
+  const before = await database.perform(fileBytes());
+  const free = (await database.perform(pastSessions(rule))).filter(({ id }) => !leases.busy(id));
+  const taken = new Set(free.flatMap(({ id }) => (rule.dryRun || leases.take(id) ? id : [])));
+  const drop = () => database.perform(dropPast(rule, leases, taken));
+  if (rule.dryRun) {
+    const { gone: _, bytes, ...dropped } = await database.tryOut(drop);
+    return { ...dropped, bytes };
+  }
+  const {
+    gone,
+    bytes: _,
+    ...dropped
+  } = await database.write(drop).finally(() => {
+    for (const id of taken) leases.drop(id);
+  });
+  for (const id of gone) leases.forget(id);
+  await giveBack(database);
+  return { ...dropped, bytes: before - (await database.perform(fileBytes())) };
+}
+
+/** Drops the sessions among `taken` that the rule still lets go, and what nothing reaches. Returns the bytes that become free. */
+function* dropPast(
+  rule: GcRule,
+  leases: Leases,
+  taken: ReadonlySet<string>,
+): Plan<Dropped & { readonly gone: readonly string[]; readonly bytes: number }> {
+  // Between the look and the lease another process may have continued it.
+  const going = (yield* pastSessions(rule)).filter(({ id }) => taken.has(id));
+  const gone: string[] = [];
+  for (const { id } of going) gone.push(...(yield* deleteFamily(id, {})));
+  const left = (yield* all(sql`SELECT id FROM sessions`)).map((row) => textColumn(row, "id"));
+  const anyOpen = left.some((id) => !taken.has(id) && leases.busy(id));
+  const found = yield* sweep(rule, anyOpen);
+  const bytes = (yield* pragma("freelist_count")) * (yield* pragma("page_size"));
+  return { sessions: going.map(displayName), ...found, gone, bytes };
+}
+
+/** Pages that are given back between two turns of other work. */
+const PAGES_OF_A_TURN = 256;
+
+/** Gives space that is free back to the disk. */
+export async function giveBack(database: Database): Promise<void> {
+  for (let free = await freePages(database); free > 0; ) {
+    await database.exec(`PRAGMA incremental_vacuum(${PAGES_OF_A_TURN})`);
+    await database.endLongTurn();
+    const left = await freePages(database);
+    if (left >= free) break;
+    free = left;
+  }
+  await database.emptyLog();
+}
+
+const freePages = (database: Database) => database.perform(pragma("freelist_count"));
+
+function* fileBytes(): Plan<number> {
+  return (yield* pragma("page_count")) * (yield* pragma("page_size"));
+}
+
+function* pragma(name: "page_count" | "page_size" | "freelist_count"): Plan<number> {
+  const row = yield* get(raw(`PRAGMA ${name}`));
+  return row ? numberColumn(row, name) : 0;
+}
