@@ -80,6 +80,7 @@ function page(reports: readonly Report[], largest: string): string {
   const [cpu] = cpus();
   return `# Benchmarks
 
+How fast Belay is beside other programs, and which aims it misses.
 \`npm run bench -- --size ${largest} --write\` writes this page. Node ${process.version}, ${process.platform}-${process.arch}, ${cpus().length} CPUs
 (${cpu?.model.trim()}); the load of the machine at the end was ${loadavg()[0]?.toFixed(1)}.
 
