@@ -15,7 +15,7 @@ import { inLine } from "../../src/platform/visible.ts";
 import { readJson } from "../../src/platform/written-json.ts";
 import { csvLine } from "../../src/runs/result-table.ts";
 import { endOfFirstCell, literalAnswer, proseIn, reading } from "../../src/session/ask/reply.ts";
-import { openLines } from "../../src/session/machine/lines.ts";
+import { openLines } from "../../src/session/machine/passages.ts";
 import { withoutPasswords } from "../../src/store/store-place.ts";
 import { LISTED } from "./patterns.ts";
 

@@ -6,15 +6,13 @@ export {
   type ObjectsRead,
   type ObjectToRead,
   objectsCell,
+  type QueryNote,
+  type QueryOptions,
+  queryCell,
   type ReadingEstimate,
   type ReadingOptions,
   readingEstimate,
   readObjectsResult,
-} from "./objects.ts";
-export {
-  type QueryNote,
-  type QueryOptions,
-  queryCell,
   readQueryResult,
   SEARCH_STRATEGIES,
   type SearchStrategy,

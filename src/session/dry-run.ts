@@ -7,8 +7,7 @@ import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun } from "./api.ts";
 import type { Env } from "./env.ts";
 import { beginCell } from "./exec/cell.ts";
-import { leftForNext, limitsNow } from "./journal/budgets.ts";
-import { isFunctionCall } from "./journal/ledger.ts";
+import { isFunctionCall, leftForNext, limitsNow } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { ExecOptions } from "./option-types.ts";
 import type { SessionParts } from "./parts.ts";
@@ -17,7 +16,7 @@ import { planSubCall } from "./sub-calls/answers.ts";
 import { sumOfQuestion } from "./sub-calls/cache.ts";
 import { openHeldBackCount } from "./sub-calls/held-back.ts";
 import type { Answers } from "./sub-calls/port.ts";
-import { FREE } from "./sub-calls/refusals.ts";
+import { FREE } from "./sub-calls/port.ts";
 
 /** Runs the cell on another machine at the same checkpoint. Its journal, answers and state are thrown away. */
 export async function dryRun(

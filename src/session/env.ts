@@ -17,7 +17,7 @@ import type { Signer } from "../settings/signed-settings.ts";
 import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { SessionEvent } from "./events.ts";
-import { type BudgetRules, UNLIMITED } from "./journal/budgets.ts";
+import { type BudgetRules, UNLIMITED } from "./journal/ledger.ts";
 import type { BudgetLimits } from "./journal/records.ts";
 import type { HostedOptions, OnRestart } from "./option-types.ts";
 import { refused } from "./options.ts";

@@ -1,6 +1,6 @@
 import type { ProviderWait } from "../provider-batches/index.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
-import type { Wait } from "./sub-calls/waits.ts";
+
 /** An event of a session, as `onProgress` gets it. */
 export type SessionEvent =
   /** Files and bytes that a load has read so far, and the document that becomes text, with the place in it. */
@@ -19,6 +19,16 @@ export type SessionEvent =
   | ({ readonly kind: "turn" } & TurnProgress)
   /** A checkpoint that is kept. */
   | { readonly kind: "checkpoint"; readonly checkpoint: CheckpointNotice };
+
+/** A wait of calls for a server that answered before and is away, or for the first token of an answer. */
+export interface Wait {
+  readonly for: "server" | "first_token";
+  /** The origin of the server's address, or the model, `provider/id`. */
+  readonly of: string;
+  /** Time that the wait has lasted, and that it can last, ms. */
+  readonly waited_ms: number;
+  readonly most_ms: number;
+}
 
 export interface CallProgress {
   readonly done: number;

@@ -8,7 +8,6 @@ export type { RecordedAnswers } from "./env.ts";
 export type * from "./events.ts";
 export { loadIntoStore } from "./exec/load.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
-export { leftOfQuestion } from "./journal/budgets.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
 export { coverageLine, coverageSentence, coveredContext, SkippedSchema } from "./journal/coverage.ts";
 export {
@@ -19,7 +18,7 @@ export {
   type QueryEnvelope,
   queryEnvelope,
 } from "./journal/envelope.ts";
-export { type RemainingBudget, ROOT_CALL } from "./journal/ledger.ts";
+export { leftOfQuestion, type RemainingBudget, ROOT_CALL } from "./journal/ledger.ts";
 export {
   type BudgetLimits,
   type Complete,
@@ -67,7 +66,7 @@ export {
   summaryOf,
 } from "./stored/sessions.ts";
 export { type HeldBack, heldBackText, roundedUp } from "./sub-calls/held-back.ts";
+export { foremost, waitText } from "./sub-calls/patience.ts";
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";
-export { foremost, type Wait, waitText } from "./sub-calls/waits.ts";
 export { openSuspension, type Suspension, type SuspensionReason } from "./suspension.ts";
 export { limitName, partsOfWarning, type WarningCures, warningSentence } from "./warnings.ts";

@@ -6,15 +6,15 @@ import { objectsCell, queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadResult, Session } from "./api.ts";
 import { discardInterrupted } from "./ask/ends.ts";
-import { changedFiles } from "./contexts/changed-files.ts";
+import { changedFiles } from "./contexts/contexts.ts";
 import { dryRun } from "./dry-run.ts";
 import { beginCell } from "./exec/cell.ts";
 import { loadRequest, runLoad } from "./exec/load.ts";
-import type { ExecAsked, LoadRequest } from "./exec/request.ts";
 import { runCommand } from "./exec/run-exec.ts";
+import type { ExecAsked, LoadRequest } from "./exec/work.ts";
 
 import { ownBudget } from "./exec/work.ts";
-import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
+import { type Account, interruptedIn, openAskIn, positionOf } from "./journal/account.ts";
 import { questionOf } from "./journal/ask-records.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
@@ -34,7 +34,6 @@ import {
 } from "./options.ts";
 import { leftForCall, type SessionParts } from "./parts.ts";
 import { resumeToEnd, runAskToEnd, runExecToEnd } from "./run-to-end.ts";
-import { positionOf } from "./state.ts";
 import { openTurns, type Turns } from "./turns.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */

@@ -26,7 +26,7 @@ import { runLoop } from "../../src/session/exec/loop.ts";
 import type { LoopMachine, LoopParts, Replayed } from "../../src/session/exec/ports.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import { contextMessage } from "../../src/session/machine/guest.ts";
-import { FREE } from "../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../src/session/sub-calls/port.ts";
 import { openSuspension } from "../../src/session/suspension.ts";
 import { threadEntry } from "./command.ts";
 import { unpacked } from "./unpacked.ts";

@@ -4,7 +4,7 @@ import type { Host } from "../../src/session/env.ts";
 import type { Session } from "../../src/session/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Answered } from "../../src/session/sub-calls/port.ts";
-import { FREE } from "../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../src/session/sub-calls/port.ts";
 import type { Store } from "../../src/store/index.ts";
 import type { ModelScript, ModelServer } from "./model-server.ts";
 

@@ -1,4 +1,3 @@
-export { linesOf } from "./otlp.ts";
-export { sendLines } from "./send.ts";
+export { linesOf, sendLines } from "./otlp.ts";
 export { sendingStore } from "./sending-store.ts";
 export { type Exporting, exportingOf, spansOf } from "./spans.ts";

@@ -2,8 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { errorCode } from "../../platform/errors.ts";
 import { amount } from "../../platform/figures.ts";
 import type { Store } from "../../store/index.ts";
-import { linesOf } from "./otlp.ts";
-import { type Collector, sendLines } from "./send.ts";
+import { type Collector, linesOf, sendLines } from "./otlp.ts";
 import { exportingOf, spansOf } from "./spans.ts";
 
 /** The collector of a store, and the build that sends to it. */

@@ -1,9 +1,8 @@
 import type { Store } from "../../store/index.ts";
 import type { CallDescription, ExecDescription, SessionDescription } from "../api.ts";
-import { describeSession } from "../describe.ts";
-import { type WalkedCall, type WalkedExec, type WalkedSession, walk } from "../walk.ts";
+import { describeSession, type WalkedCall, type WalkedExec, type WalkedSession, walk } from "../describe.ts";
+import type { Collector } from "./otlp.ts";
 import { attributes, fraction, message, nano, type SpanPlace, spanId, traceId, type Value } from "./otlp.ts";
-import type { Collector } from "./send.ts";
 
 /** A session whose spans are wanted. */
 export interface Exporting {

@@ -2,7 +2,7 @@ import type { GivenAnswer, Json } from "../../../runtime/index.ts";
 import type { AskLimit, EndedBy } from "../journal/records.ts";
 import type { Protocol } from "./api.ts";
 import { elided, halved, saidIn } from "./messages.ts";
-import * as notes from "./notes.ts";
+import * as notes from "./prompt.ts";
 import type { AddedMessage, AskSettings, FailedTurn, Round, TurnInput } from "./records.ts";
 import { type AskedCell, type Doubt, literalAnswer, type Reply, readReply } from "./reply.ts";
 

@@ -3,12 +3,11 @@ import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtim
 import { type BudgetLimit, type GivenUse, toolUses } from "../../models/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { memoize } from "../../platform/memoize.ts";
-import type { AskRecords } from "../journal/account.ts";
+import type { AskRecords, SessionState } from "../journal/account.ts";
 import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
-import { ASK_LIMITS } from "../journal/limits-met.ts";
+import { ASK_LIMITS } from "../journal/exec-warnings.ts";
 import type { Start } from "../journal/records.ts";
-import type { SessionState } from "../state.ts";
 import { observationOf } from "./observe.ts";
 import type { RecordedReply } from "./reply.ts";
 

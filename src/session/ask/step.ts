@@ -3,18 +3,18 @@ import type { Json } from "../../../runtime/index.ts";
 import { estimateTokens, loadSubCallLayer, type Model, ratesFor } from "../../models/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
-import type { ExecAsked } from "../exec/request.ts";
+import type { ExecAsked } from "../exec/work.ts";
+import type { SessionState } from "../journal/account.ts";
 import { type AskRecords, interruptedIn } from "../journal/account.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import { leftOf, type SessionParts } from "../parts.ts";
-import type { SessionState } from "../state.ts";
 
 import { conversationOf, unitsOfMessage } from "./messages.ts";
 import { type AskView, candidate, hasCalled, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
 import { type AskInput, askIn, type Round, readTurn, roundsOf } from "./records.ts";
-import type { TurnRequest } from "./request.ts";
+import type { TurnRequest } from "./turn.ts";
 
 /** The next step of an ask, with the output tokens that a turn may take, thinking included. */
 export type Step = Exclude<Next, { kind: "turn" }> | TurnStep;

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
 import { type Clock, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
@@ -5,13 +6,16 @@ import {
   type Context,
   type DocumentOptions,
   type Known,
+  type LoadOptions,
   load,
   openKnownLoads,
   type Source,
   textFromPartsInSlices,
 } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
-import { isRecord, jsonOf } from "../../platform/json.ts";
+import { isRecord, jsonOf, withoutUndefined } from "../../platform/json.ts";
+import { isWithin } from "../../platform/real-path.ts";
+import { statsOf } from "../../platform/stats.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";
@@ -23,6 +27,12 @@ export type LoadInput =
   | Readonly<v.InferOutput<typeof PathInput> | v.InferOutput<typeof PathsInput>>
   | ExcerptInput
   | { readonly name: string };
+
+/** Options and services of a session's loads. */
+export interface Loading extends Omit<LoadOptions, "roots"> {
+  /** Opens a context of the store, for a load of parts of it. @throws RlmError `context_lost` */
+  contextOf(key: string): Promise<Context>;
+}
 
 /** Keeps a context, unless the store has it. @throws RlmError `store_full` if the session has no space for it */
 export async function keepContext(store: Store, context: Context, space?: StoreQuota): Promise<void> {
@@ -232,4 +242,48 @@ async function opened({ key, parts, index }: StoredContext): Promise<Context> {
     skips,
     stats,
   };
+}
+
+/**
+ * Paths of files that differ from what is loaded: changed ones, new ones in a folder, and ones that are gone. If no file looks
+ * differently from before, none is read. A source that may no longer be read is skipped.
+ */
+export async function changedFiles(
+  context: Context,
+  loads: readonly Start[],
+  granted: Granted,
+  loading: Loading,
+): Promise<readonly string[]> {
+  const found = new Set<string>();
+  const allowed: string[] = [];
+  const known = loading.known && {
+    ...loading.known,
+    open: async (key: string) => (key === context.key ? context : null),
+  };
+  const sources = new Map(loads.map(({ input }) => [JSON.stringify(input), readLoadInput(input)]));
+  for (const source of sources.values()) {
+    if (!("roots" in source)) continue;
+    const documents = { ...loading.documents, ...waysIn(source) };
+    const roots = granted.among(source.roots);
+    allowed.push(...roots);
+    const options = { ...loading, roots, documents, onProgress() {}, ...withoutUndefined({ known }) };
+    // An append takes what is new or has changed.
+    const after = await load(sourceIn(source), options, context).catch((error: unknown) => {
+      if (error instanceof RlmError && error.code !== "cancelled") return context;
+      throw error;
+    });
+    for (const { path } of after.documents.slice(context.documents.length)) found.add(path);
+  }
+  for (const { path, replaced_by } of context.documents) {
+    const isAllowed = allowed.some((root) => isWithin(root, path));
+    if (isAllowed && replaced_by === undefined && isGone(path)) found.add(path);
+  }
+  return [...found];
+}
+
+/** True for the path of a file that is gone. A member of an archive is below a file. */
+function isGone(path: string): boolean {
+  let place = path;
+  while (!statsOf(place) && dirname(place) !== place) place = dirname(place);
+  return place !== path && statsOf(place)?.isDirectory() === true;
 }

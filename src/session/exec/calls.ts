@@ -9,7 +9,7 @@ import { openReuse } from "../journal/reused-answers.ts";
 import type { Budget, SharedBudget } from "../sub-calls/budget.ts";
 import type { ExecTime } from "../sub-calls/call-time.ts";
 import type { Answered, CallContext } from "../sub-calls/port.ts";
-import { FREE } from "../sub-calls/refusals.ts";
+import { FREE } from "../sub-calls/port.ts";
 import type { Continuation, ExecCalls, OnceCalls } from "./ports.ts";
 import type { Work } from "./work.ts";
 

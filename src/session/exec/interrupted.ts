@@ -9,15 +9,14 @@ import {
 } from "../../../runtime/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import type { CheckpointRow } from "../../store/index.ts";
+import { positionOf } from "../journal/account.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { hashOf, readStepExtras, type StepExtras, type ToolCall, type ToolResult } from "../journal/records.ts";
 import type { Machine } from "../machine/guest.ts";
 import type { SessionParts } from "../parts.ts";
-import { positionOf } from "../state.ts";
-import { warn } from "./ends.ts";
 import type { Continuation, Replayed } from "./ports.ts";
-import { resultOf, resumeOf, type Work } from "./work.ts";
+import { resultOf, resumeOf, type Work, warn } from "./work.ts";
 
 /** Ids of the checkpoints within an exec, the newest first. */
 export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {

@@ -3,17 +3,23 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import { type Context, type LoadOptions, load, type PathsSource, pathsName, type Source } from "../../context/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import type { Store } from "../../store/index.ts";
-import { keepContext, type LoadInput, readLoadInput, recordedWays, sourceIn, waysIn } from "../contexts/contexts.ts";
+import {
+  keepContext,
+  type LoadInput,
+  type Loading,
+  readLoadInput,
+  recordedWays,
+  sourceIn,
+  waysIn,
+} from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
+import { positionOf } from "../journal/account.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { LoadPaths, LoadSource } from "../option-types.ts";
 import type { SessionParts } from "../parts.ts";
-import { positionOf } from "../state.ts";
-import type { Loading, LoadRequest } from "./request.ts";
-
 import { keepEndOrDrop, runAtOnce } from "./run-exec.ts";
-import type { Work } from "./work.ts";
+import type { LoadRequest, Work } from "./work.ts";
 
 /** A load or append of what a caller names: a path, or text at hand. */
 export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options: LoadOptions): LoadRequest {

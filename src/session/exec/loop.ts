@@ -9,8 +9,8 @@ import type {
 } from "../../../runtime/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
-import { notRecorded, recordsDoNotFit } from "./ends.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
+import { notRecorded, recordsDoNotFit } from "./work.ts";
 
 /**
  * Runs an exec to its end, in the order of docs/durability.md. Nothing is sent before the step that waits for it is kept, and

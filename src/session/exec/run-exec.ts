@@ -1,19 +1,15 @@
 import { type CellEnd, clampLimits, hasCode, type Json } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
-
-import { interruptedIn } from "../journal/account.ts";
+import { interruptedIn, positionOf } from "../journal/account.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/guest.ts";
 import type { SessionParts } from "../parts.ts";
-import { positionOf } from "../state.ts";
-import { failureOf } from "./ends.ts";
 import { giveUpCalls, stepsOf } from "./interrupted.ts";
 import { keepEnd } from "./keep-end.ts";
 import { openRecorder } from "./recorder.ts";
-import type { CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./request.ts";
-
-import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
+import type { CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./work.ts";
+import { completeOf, failureOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /** Changes the memory or the helpers: an exec that makes no calls. Returns what the guest does. */
 export function runCommand(

@@ -11,8 +11,8 @@ import {
   type Slice,
   SUSPENDED,
 } from "../../../runtime/index.ts";
+import { positionOf } from "../journal/account.ts";
 import type { Machine } from "../machine/guest.ts";
-import { positionOf } from "../state.ts";
 import { continuationAt } from "./interrupted.ts";
 import { begin } from "./loop.ts";
 import type { Continuation, LoopMachine, WaitingExec } from "./ports.ts";

@@ -1,12 +1,27 @@
-import { type Checkpoint, type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
+import {
+  type CellEnd,
+  type Checkpoint,
+  type ExecLimits,
+  type ExecSignals,
+  type ExecState,
+  hasCode,
+  type Json,
+  noOutput,
+  type PendingCall,
+  placeless,
+  RlmError,
+} from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../models/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
-import type { Account } from "../journal/account.ts";
+import type { LoadInput } from "../contexts/contexts.ts";
+import type { Account, SessionState } from "../journal/account.ts";
 import { type ExecRecords, replayedIn } from "../journal/exec-records.ts";
 import type {
   BudgetLimits,
+  CellFile,
   Complete,
   EndExtras,
   JournalRecord,
@@ -16,15 +31,11 @@ import type {
   ToolCall,
   ToolResult,
 } from "../journal/records.ts";
-
 import type { Machine } from "../machine/guest.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { ExecOptions } from "../option-types.ts";
 import type { SessionParts } from "../parts.ts";
-import type { SessionState } from "../state.ts";
 import type { Answered } from "../sub-calls/port.ts";
-
-import type { ExecRequest } from "./request.ts";
 
 /** An exec that is running. */
 export interface Work {
@@ -224,4 +235,96 @@ export function plainEnd({ helpers_hash, context_hash, context_key }: Account, e
 export function unstarted({ exec_id, recorder, setup }: Work): ExecState {
   const cell = recorder.state().account.cells + 1;
   return { exec_id, cell, limits: setup.rules.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
+}
+
+export function recordsDoNotFit(why: string): CellEnd {
+  return placeless(
+    "checkpoint_lost",
+    "CheckpointError",
+    `the exec cannot be resumed from its records: ${why}`,
+    "Nothing was sent. Run the cell again.",
+  );
+}
+
+export function notRecorded(cause: unknown): CellEnd {
+  if (cause instanceof RlmError) return placeless(cause.code, cause.name, cause.message, cause.suggestion);
+  return placeless(
+    "checkpoint_failed",
+    "CheckpointError",
+    `the exec could not be recorded: ${messageOf(cause)}`,
+    "Nothing was sent without a record. Free space or check the store's folder, then run the cell again.",
+  );
+}
+
+export function warn(state: ExecState, warning: string): void {
+  if (!state.warnings.includes(warning)) state.warnings.push(warning);
+}
+
+/** The cell has ended, and the store did not take the end: the exec can be finished once the store works. */
+export function notKept(error: unknown): CellEnd {
+  if (hasCode(error, "output_failed")) {
+    return placeless(error.code, "OutputError", error.message, error.suggestion);
+  }
+  const { code, message } = failureOf(error);
+  const why = `the exec's end could not be recorded: ${message}`;
+  if (hasCode(error, "store_corrupt")) {
+    return placeless(error.code, "CheckpointError", why, error.suggestion);
+  }
+  return placeless(
+    code === "session_busy" ? code : "checkpoint_failed",
+    "CheckpointError",
+    why,
+    "Free space or check the store's folder, then resume the session: it continues from the last checkpoint.",
+  );
+}
+
+export function failureOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof RlmError) return error;
+  return { code: "machine_lost", message: messageOf(error) };
+}
+
+/** A request to run an exec. */
+export type ExecRequest = CellRequest | LoadRequest | CommandRequest;
+
+export type CellRequest =
+  | {
+      readonly kind: "cell";
+      readonly source: string;
+      readonly limits: Partial<ExecLimits>;
+      readonly sites?: boolean;
+      readonly name?: string;
+      readonly rest?: readonly CellFile[];
+      /** The exec_id of the ask whose cell this is. */
+      readonly ask?: string;
+      /** Limits of its caller for it alone. */
+      readonly budget?: Partial<BudgetLimits>;
+    }
+  /** Belay's own cell, on another machine at the same checkpoint. Only the ledger changes. */
+  | {
+      readonly kind: "query";
+      readonly prompt: string;
+      readonly source: string;
+      readonly budget?: Partial<BudgetLimits>;
+    };
+
+/** A change of the guest's memory or helpers. */
+export interface CommandRequest {
+  readonly kind: "memory" | "helpers";
+  readonly input: Json;
+}
+
+/** The signals that end an exec, and the function that takes its whole result. */
+export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
+
+/** The request of a cell or query, from its first record. */
+export function cellRequestOf({ kind, input, cell, limits, rest, ask }: Start): CellRequest {
+  const source = cell ?? "";
+  if (kind === "query") return { kind, prompt: String(input), source };
+  return { kind: "cell", source, limits, rest, ...(ask === undefined ? {} : { ask }) };
+}
+
+export interface LoadRequest {
+  readonly kind: "load" | "append";
+  readonly input: LoadInput;
+  read(current: Context | null): Promise<Context>;
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import { tokensOf } from "../../models/index.ts";
 import { givenAfter } from "./coverage.ts";
 import { begun, callIn, changesBy, type ExecRecords, grown } from "./exec-records.ts";
@@ -16,7 +17,6 @@ import {
   type ToolCall,
   type ToolResult,
 } from "./records.ts";
-
 import { NOTHING_REUSABLE, type ReusableAnswers, reusableFor } from "./reused-answers.ts";
 
 /**
@@ -274,3 +274,25 @@ const Named = v.fallback(
   v.object({ path: name, name, prompt: name, question: name, turn: v.optional(v.number()) }),
   {},
 );
+
+/** The state from which an exec starts, and the state that it leaves. */
+export interface SessionState {
+  /** The account of the journal, up to the last commit. */
+  readonly account: Account;
+  readonly context: Context | null;
+}
+
+/** The place at which a machine opens: a session's state between execs. */
+export interface Position {
+  /** The checkpoint of an exec's end; `null` for a fresh guest. */
+  readonly checkpoint: string | null;
+  readonly context: Context | null;
+  readonly sources: readonly CellSource[];
+  /** Packed ranges of the context that its cells were given. */
+  readonly given: readonly string[];
+}
+
+/** The position at which the machine of the next exec opens. */
+export function positionOf({ account, context }: SessionState): Position {
+  return { checkpoint: account.checkpoint, context, sources: account.sources, given: account.given };
+}

@@ -3,8 +3,7 @@ import type { Json, Over } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { FIRST_UNITS, WHOLE_UNITS } from "../ask/observe.ts";
 import { bySet, type Coverage, type CoverageSet, coverageIn, SETS } from "../journal/coverage.ts";
-import { openLines } from "./lines.ts";
-import { openPassages } from "./passages.ts";
+import { openLines, openPassages } from "./passages.ts";
 import { openRanges, type Range, type RangeSet, rangesIn } from "./ranges.ts";
 
 /** Gathers what an exec looks at of one context. */

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { FunctionFacts } from "../../../builtins/index.ts";
 import {
   hasCode,
@@ -15,12 +18,10 @@ import { type Context, objectOf, pauses } from "../../context/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { CheckpointRow } from "../../store/index.ts";
 import type { Env } from "../env.ts";
+import type { Position } from "../journal/account.ts";
 import { readEndExtras } from "../journal/records.ts";
-import type { Position } from "../state.ts";
 import type { ContextMessage, GivenHistory, HistoryText, TextMessage } from "./context-message.ts";
-
 import { type ImageChain, openImageChain } from "./image-chain.ts";
-import type { IndexFolder } from "./index-folder.ts";
 
 export interface GuestOptions extends MachineOptions {
   /** Time that an unused machine stays open, ms. */
@@ -308,4 +309,25 @@ async function historyText(
     objects.push(id);
   }
   return { message: await messageOf(history), objects };
+}
+
+/** The folder of a session's search indexes. A temporary one is removed when it is disposed of. */
+export interface IndexFolder extends AsyncDisposable {
+  path(): Promise<string>;
+}
+
+/** @param kept a folder that stays. Without one a temporary folder is made when it is first asked for. */
+export function openIndexFolder(kept: string | undefined): IndexFolder {
+  let temporary: Promise<string> | undefined;
+  return {
+    async path() {
+      if (kept !== undefined) return kept;
+      temporary ??= mkdtemp(join(tmpdir(), "belay-"));
+      return temporary;
+    },
+    async [Symbol.asyncDispose]() {
+      const made = await temporary?.catch(() => undefined);
+      if (made !== undefined) await rm(made, { recursive: true, force: true });
+    },
+  };
 }

@@ -5,8 +5,8 @@ import { shellWord } from "../../platform/shell-word.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import { type AskRecords, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
+import { limitsMetBy, limitsMetIn } from "../journal/exec-warnings.ts";
 import { ROOT_CALL, treeOf } from "../journal/ledger.ts";
-import { limitsMetBy, limitsMetIn } from "../journal/limits-met.ts";
 import { type ChildRecord, type EndedBy, readJournal, type ToolResult } from "../journal/records.ts";
 
 /**

@@ -1,5 +1,6 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import {
+  firstly,
   type Json,
   LIMITS,
   type PendingCall,
@@ -9,6 +10,7 @@ import {
   type Thinking,
 } from "../../../runtime/index.ts";
 import {
+  endSentence,
   failure,
   knownModel,
   knownPrice,
@@ -17,7 +19,6 @@ import {
   type Spent,
   type SubCall,
   type SubCallError,
-  type SubCallTurn,
   type ToolOverrideEvent,
 } from "../../models/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
@@ -25,23 +26,32 @@ import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
-import { hasTooManyCalls, limitsNow } from "../journal/budgets.ts";
-import { isFunctionCall } from "../journal/ledger.ts";
-import type { Start, ToolResult } from "../journal/records.ts";
+import { hasTooManyCalls, isFunctionCall, limitsNow } from "../journal/ledger.ts";
+
+import type { Start } from "../journal/records.ts";
 import type { SubAgentPolicy } from "../option-types.ts";
 import type { CallingSession } from "../parts.ts";
 import type { AnswerCache, CallKeys } from "./cache.ts";
 import { CANCELLED, TIME_OVER } from "./call-time.ts";
 import { isForChild } from "./children.ts";
-import { type GateOf, openGates, withPlaces } from "./concurrency.ts";
+import { type GateOf, type Led, openGates, openLeads, withPlaces } from "./concurrency.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
-import { type Led, openLeads } from "./lead.ts";
-import { openCure, openNotices } from "./model-notices.ts";
-import type { Answered, Answers, CallContext, ChildCall, ChildRequest } from "./port.ts";
-import { FREE, guestError, limitOf, refused } from "./refusals.ts";
+import { openStandingClock } from "./patience.ts";
+import {
+  type Answered,
+  type Answers,
+  type CallContext,
+  type ChildCall,
+  type ChildRequest,
+  FREE,
+  guestError,
+  limitOf,
+  refused,
+  traceOf,
+} from "./port.ts";
+
 import { withRun } from "./run-part.ts";
-import { openStandingClock } from "./standing-clock.ts";
 
 /** The models of calls, and the settings and cache that go with them. */
 interface Asking {
@@ -282,34 +292,6 @@ function rootsOf({ input }: Start): readonly string[] {
   return "roots" in from ? from.roots : [];
 }
 
-const MOST_TURNS = 50;
-const MOST_TOOLS = 20;
-const NAME_UNITS = 64;
-
-interface Traced extends Pick<Spent, "sent_at" | "turns" | "ignored" | "mended"> {
-  readonly misfit?: string;
-}
-
-/** The data that a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
-export function traceOf(
-  { sent_at, turns, misfit, ignored, mended }: Traced,
-  granted: readonly string[],
-): Pick<ToolResult, "sent_at" | "turns" | "misfit" | "ignored" | "mended"> {
-  // The single reply of a plain call tells nothing that its record does not.
-  const isAgent = granted.length > 0 || turns.length > 1;
-  return {
-    ...(sent_at === null ? {} : { sent_at }),
-    ...(misfit === undefined ? {} : { misfit }),
-    ...(ignored.length === 0 ? {} : { ignored }),
-    ...(mended.length === 0 ? {} : { mended }),
-    ...(isAgent ? { turns: turns.slice(0, MOST_TURNS).map(bounded) } : {}),
-  };
-}
-
-function bounded(turn: SubCallTurn): SubCallTurn {
-  return { ...turn, tools: turn.tools.slice(0, MOST_TOOLS).map((name) => name.slice(0, NAME_UNITS).toWellFormed()) };
-}
-
 interface PlanOptions {
   readonly models: Models;
   /** Dollars are limited: models without a known price cannot be asked. */
@@ -379,3 +361,47 @@ const unpriced = ({ model }: { readonly model?: string | undefined }, { fallback
   failure("budget_exceeded", `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`, {
     suggestion: `Name a model with a known price, ${remedy("tellPrice")}, or leave max_cost_usd out.`,
   });
+
+/** For cells that make a sub-call without a model. */
+const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
+
+/** Time for which a cure counts that names the providers with keys. */
+const CURE_MS = 1000;
+
+/** The cure of a missing model. Every exec is told of it, and it reads files: it counts for a second. */
+function openCure(models: Models, { clock }: CallingSession["env"]): () => string {
+  let cured = { at: Number.NEGATIVE_INFINITY, cure: NO_MODEL };
+  return () => {
+    const at = clock.monotonic();
+    if (at - cured.at > CURE_MS) cured = { at, cure: models.noModelCure?.() ?? NO_MODEL };
+    return cured.cure;
+  };
+}
+
+interface Asked {
+  readonly models: Models;
+  readonly session: Pick<CallingSession, "options" | "env">;
+  /** Models that were asked by batch, although no lower price for that is known. */
+  readonly fullPrice: ReadonlySet<string>;
+}
+
+/** Warnings about models that have been asked, each told once. */
+function openNotices({ models, session, fullPrice }: Asked): NonNullable<Answers["noticesOf"]> {
+  const told = new Set<string>();
+  const isChosen = session.options.modelChosen === true;
+  return (asked, isFirst) => {
+    const { fallback } = models;
+    const isNew = isChosen && isFirst && fallback !== null && asked.includes(fallback);
+    const unlisted = models.unlisted?.(asked) ?? [];
+    const now = session.env.clock.now();
+    const ends = asked.flatMap((name) => endSentence(name, now) ?? []);
+    const notices = [
+      ...(isNew ? [`model_chosen: ${fallback}`] : []),
+      ...unlisted.map((name) => `model_unlisted: ${name}`),
+      ...ends.map((sentence) => `model_ends: ${sentence}`),
+      ...[...fullPrice].map((name) => `batch_price_unknown: ${name}`),
+    ].filter((notice) => !told.has(notice));
+    for (const notice of notices) told.add(notice);
+    return notices;
+  };
+}

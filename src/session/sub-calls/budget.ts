@@ -8,6 +8,8 @@ import {
   type SubCallError,
   tokensOf,
 } from "../../models/index.ts";
+import { whenAborted } from "../../platform/signals.ts";
+import type { RemainingBudget } from "../journal/ledger.ts";
 import {
   type Amount,
   type BudgetRules,
@@ -17,10 +19,8 @@ import {
   NOTHING,
   plus,
   type Spendings,
-} from "../journal/budgets.ts";
-import type { RemainingBudget } from "../journal/ledger.ts";
+} from "../journal/ledger.ts";
 import { type HeldBack, heldBackBy } from "./held-back.ts";
-import { openQueue } from "./queue.ts";
 
 /** The spending in an earlier process of a call that is still open: the ledger of its child. */
 export interface Unrecorded extends Amount {
@@ -211,4 +211,40 @@ function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
     limit: isOfTokens ? "tokens" : "cost_usd",
     suggestion: `Ask with a smaller max_tokens or a shorter prompt, summarise with what there is, or ${remedy("moreBudget")}.`,
   });
+}
+
+/** Opens a queue of attempts. The first is made again and again until it succeeds; the others wait for it. */
+export function openQueue() {
+  const waiting = new Set<() => boolean>();
+
+  /** Something has changed, so that attempts may succeed. */
+  function serve(): void {
+    for (const isServed of waiting) {
+      if (!isServed()) return;
+      waiting.delete(isServed);
+    }
+  }
+
+  /** Resolves with the answer of an attempt that has one; with undefined if the signal aborts first. */
+  function wait<T>(attempt: () => T | undefined, signal: AbortSignal): Promise<T | undefined> {
+    if (signal.aborted) return Promise.resolve(undefined);
+    const { promise, resolve } = Promise.withResolvers<T | undefined>();
+    const callOff = whenAborted(signal, () => {
+      waiting.delete(isServed);
+      resolve(undefined);
+      serve();
+    });
+    const isServed = () => {
+      const answer = attempt();
+      if (answer === undefined) return false;
+      callOff();
+      resolve(answer);
+      return true;
+    };
+    waiting.add(isServed);
+    if (waiting.size === 1) serve();
+    return promise;
+  }
+
+  return { serve, wait };
 }

@@ -1,18 +1,32 @@
-import { OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
-import { DEFAULT_ASK_MS, type Json, LIMITS } from "../../../runtime/index.ts";
+import { noConversation, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
+import { DEFAULT_ASK_MS, type ExecSignals, type Json, LIMITS, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { failure, isFailureCode, knownModel } from "../../models/index.ts";
+import { failure, isFailureCode, knownModel, type SubCallError, withFallback } from "../../models/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
+import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
-import type { CellSettings, Citation } from "../ask/api.ts";
-import { askChild, type ChildEnd } from "../ask/child.ts";
-import { limitsNow } from "../journal/budgets.ts";
+import type { AskEnvelope, CellSettings, Citation } from "../ask/api.ts";
+import { storedContext } from "../contexts/contexts.ts";
+import { excerptInput, rangesInParent } from "../contexts/excerpts.ts";
+import type { Host } from "../env.ts";
+import type { SessionEvent } from "../events.ts";
+import type { SessionState } from "../journal/account.ts";
+import { mendedBy } from "../journal/exec-warnings.ts";
+import { limitsNow } from "../journal/ledger.ts";
+import type { HostedOptions } from "../option-types.ts";
 import type { SessionParts } from "../parts.ts";
 import { childName, type Spent, spentBy } from "../stored/children.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
-import type { Answered, CallContext, ChildRequest, Children, ParentCall } from "./port.ts";
-import { FREE, guestError } from "./refusals.ts";
+import {
+  type Answered,
+  type CallContext,
+  type ChildRequest,
+  type Children,
+  FREE,
+  guestError,
+  type ParentCall,
+} from "./port.ts";
 
 export const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
 
@@ -204,4 +218,136 @@ function answeredBy(settlement: Settlement, spent: Spent | null): Answered {
   const sent = sent_at === null ? {} : { sent_at };
   const child = { session, sub_calls, turns, depth_reached, ...(limits_met ? { limits_met } : {}) };
   return { settlement, record: { ...FREE, usage, model, child, ...sent }, cacheKey: null };
+}
+
+/** Opens sessions as the host does. It is handed in, since it stands above what a session is made of. */
+export type OpenSession = (options: HostedOptions, host: Host) => Promise<Session>;
+
+/** Opens children with the options and parts of their parent. They read no folders: all that they see is their P. */
+export function childOpener(
+  { options, env, state }: Pick<SessionParts, "options" | "env" | "state">,
+  host: Host,
+  openSession: OpenSession,
+): ChildrenParts["open"] {
+  // Its budget and its models are handed down, and it has no name that a person gave.
+  const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
+  const { settings: _settings, job: _job, answersOf: _answersOf, leased: _leased, ...lent } = host;
+  return async (name, { callId, request, history, settings, above }) => {
+    const { context, delivery = options.delivery } = request;
+    const parent = "of" in context ? (history ?? (await storedHistory(env.store, state()))) : state().context;
+    const excerpt = excerptInput(context, parent);
+    const onProgress = (event: SessionEvent) => {
+      if (event.kind === "turn") env.emit({ ...event, path: [callId, ...event.path] });
+      if (event.kind === "notice") env.emit(event);
+    };
+    // Who reads a text for a query has cells, and nothing that the host could lend.
+    const { subAgents: { tools: _tools, ...policy } = {} } = options;
+    const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};
+    const session = await openSession(
+      {
+        ...shared,
+        ...subAgents,
+        ...(delivery ? { delivery } : {}),
+        roots: [],
+        functions: {},
+        session: name,
+        onProgress,
+      },
+      {
+        ...lent,
+        ...env,
+        above,
+        excerpt,
+        origin: "child",
+        models: withFallback(env.models, settings.sub_model),
+        heldContext: (key) => (parent?.key === key ? parent : (host.heldContext?.(key) ?? null)),
+      },
+    );
+    return { session, toCaller: (range) => rangesInParent(excerpt, parent, range) };
+  };
+}
+
+/** The conversation that the newest exec began with. A cell that gave a place of it to a child has had it stored. */
+function storedHistory(store: Store, { account }: SessionState): Promise<Context> {
+  const hash = account.last?.start.history_hash;
+  if (hash === undefined) throw noConversation();
+  return storedContext(store, hash);
+}
+
+/** The answer of a child. Citations are places of the child's P. */
+type ChildEnd =
+  | {
+      readonly ok: true;
+      readonly answer: Json;
+      readonly citations: readonly Citation[];
+      /** Kinds of what was put right in the replies below it; undefined: nothing was. */
+      readonly mended: readonly string[] | undefined;
+    }
+  | { readonly ok: false; readonly error: SubCallError };
+
+/** Turns of a child whose call names no number. */
+const CHILD_TURNS = 10;
+
+/**
+ * Answers a call with context, by the ask of a child. A child is asked at most once. So an ask that an earlier process left
+ * open is resumed, and one that has ended answers with its record.
+ *
+ * @param settings with the level of thinking of the call. @param signals for the child: `signal` aborts with an RlmError that says why
+ * @throws RlmError if the store fails: the call has no answer then, and is to be made again
+ */
+async function askChild(
+  session: ChildSession,
+  request: SubCallRequest,
+  settings: CellSettings,
+  signals: ChildSignals,
+): Promise<ChildEnd> {
+  try {
+    return endOf(await askOnce(session, request, settings, signals), request, signals);
+  } catch (error) {
+    if (!(error instanceof RlmError) || !isFailureCode(error.code)) throw error;
+    // What cannot continue is not left to be resumed.
+    await session.discard();
+    return { ok: false, error: failure(error.code, error.message, { suggestion: error.suggestion }) };
+  }
+}
+
+type ChildSession = Pick<Session, "ask" | "discard" | "resume">;
+type ChildSignals = ExecSignals & { readonly signal: AbortSignal };
+
+async function askOnce(
+  session: ChildSession,
+  request: SubCallRequest,
+  { model, protocol, thinking, turn_tokens }: CellSettings,
+  signals: ChildSignals,
+): Promise<AskEnvelope> {
+  const before = await session.resume(signals);
+  if (before?.kind === "ask") return before.envelope;
+  return session.ask(request.prompt, {
+    model: request.model ?? model ?? undefined,
+    protocol,
+    thinking,
+    turnTokens: turn_tokens ?? undefined,
+    schema: request.schema,
+    maxTurns: request.max_turns ?? CHILD_TURNS,
+    ...signals,
+  });
+}
+
+function endOf(envelope: AskEnvelope, request: SubCallRequest, { signal, suspend }: ChildSignals): ChildEnd {
+  if (envelope.success) {
+    const { answer, citations, warnings } = envelope;
+    const isValue = request.schema !== undefined || typeof answer === "string";
+    return { ok: true, answer: isValue ? answer : JSON.stringify(answer), citations, mended: mendedBy(warnings) };
+  }
+  const { error_code, error_message, suggestion } = envelope;
+  if (suspend?.aborted) return { ok: false, error: failure("cancelled", error_message) };
+  if (envelope.resumable) throw new RlmError(error_code, error_message, { suggestion });
+  const code = isFailureCode(error_code) ? error_code : "sub_agent_error";
+  return { ok: false, error: whyStopped(signal) ?? failure(code, error_message) };
+}
+
+/** Why the caller has stopped the child; null: it has not. */
+function whyStopped({ aborted, reason }: AbortSignal): SubCallError | null {
+  if (!aborted || !(reason instanceof RlmError) || !isFailureCode(reason.code)) return null;
+  return failure(reason.code, reason.message);
 }

@@ -1,6 +1,6 @@
 import { firstly, remedy } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
-import { type Amount, minus, NOTHING, plus } from "../journal/budgets.ts";
+import { type Amount, minus, NOTHING, plus } from "../journal/ledger.ts";
 import type { BudgetLimits } from "../journal/records.ts";
 
 /** Calls that wait until other calls have given back what they hold of a limit. By batch that may take a day. */

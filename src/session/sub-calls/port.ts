@@ -1,9 +1,9 @@
 import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
-import type { Json, PendingCall, Sampling, Settlement, Thinking } from "../../../runtime/index.ts";
+import type { CallError, Json, PendingCall, Sampling, Settlement, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
+import { NO_USAGE, type Spent, type SubCallError, type SubCallTurn } from "../../models/index.ts";
 import type { CellSettings } from "../ask/api.ts";
 import type { BudgetLimits, ToolCall, ToolResult } from "../journal/records.ts";
-
 import type { StoreQuota } from "../store-quota.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
 import type { CallKeys } from "./cache.ts";
@@ -114,4 +114,63 @@ export interface Children {
   isThere(callId: string): Promise<boolean>;
   /** Resolves once no child is open. */
   closed(): Promise<void>;
+}
+
+/** The record of a call for which nothing was sent. */
+export const FREE: Answered["record"] = {
+  usage: NO_USAGE,
+  attempts: [],
+  model: "",
+  refused: false,
+  cached: false,
+  tool_override_event: null,
+};
+
+export function refused(error: SubCallError): Answered {
+  const record = { ...FREE, ...limitOf(error) };
+  return { settlement: { ok: false, error: guestError(error) }, record, cacheKey: null };
+}
+
+/** The limit that a failure names, as the record of its call keeps it. */
+export const limitOf = ({ limit }: Pick<SubCallError, "limit">): Pick<ToolResult, "limit_met"> =>
+  limit === undefined ? {} : { limit_met: limit };
+
+/** The error as the guest gets it: its class by its code. */
+export function guestError({ code, message, suggestion, retriable }: SubCallError): CallError {
+  return { name: CLASS_OF[code] ?? "SubAgentError", code, message, suggestion, retriable };
+}
+
+const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
+  budget_exceeded: "BudgetExceededError",
+  policy_violation: "PolicyViolationError",
+  timeout: "SubCallTimeoutError",
+  reentrancy_error: "ReentrancyError",
+};
+
+const MOST_TURNS = 50;
+const MOST_TOOLS = 20;
+const NAME_UNITS = 64;
+
+interface Traced extends Pick<Spent, "sent_at" | "turns" | "ignored" | "mended"> {
+  readonly misfit?: string;
+}
+
+/** The data that a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
+export function traceOf(
+  { sent_at, turns, misfit, ignored, mended }: Traced,
+  granted: readonly string[],
+): Pick<ToolResult, "sent_at" | "turns" | "misfit" | "ignored" | "mended"> {
+  // The single reply of a plain call tells nothing that its record does not.
+  const isAgent = granted.length > 0 || turns.length > 1;
+  return {
+    ...(sent_at === null ? {} : { sent_at }),
+    ...(misfit === undefined ? {} : { misfit }),
+    ...(ignored.length === 0 ? {} : { ignored }),
+    ...(mended.length === 0 ? {} : { mended }),
+    ...(isAgent ? { turns: turns.slice(0, MOST_TURNS).map(bounded) } : {}),
+  };
+}
+
+function bounded(turn: SubCallTurn): SubCallTurn {
+  return { ...turn, tools: turn.tools.slice(0, MOST_TOOLS).map((name) => name.slice(0, NAME_UNITS).toWellFormed()) };
 }

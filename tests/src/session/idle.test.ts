@@ -7,7 +7,7 @@ import type { Host } from "../../../src/session/env.ts";
 import type { HostedOptions } from "../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
-import { FREE } from "../../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/index.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openAskModels } from "../../../../src/session/ask/models.ts";
+import { openAskModels } from "../../../../src/session/contexts/granted.ts";
 import { openSigner } from "../../../../src/settings/signed-settings.ts";
 import { folderWith } from "../../../support/tree.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TOOLS_REFUSED } from "../../../../src/session/ask/next.ts";
-import { type TurnRequest, takeTurn } from "../../../../src/session/ask/request.ts";
+import { type TurnRequest, takeTurn } from "../../../../src/session/ask/turn.ts";
 import { serve } from "../../../support/scripted-model.ts";
 
 const REQUEST: TurnRequest = {

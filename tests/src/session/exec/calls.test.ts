@@ -9,7 +9,7 @@ import type { OnRestart } from "../../../../src/session/option-types.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
 import { openTime } from "../../../../src/session/sub-calls/call-time.ts";
 import type { Answered, Answers, CallContext } from "../../../../src/session/sub-calls/port.ts";
-import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../../../src/session/sub-calls/port.ts";
 
 const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };
 const clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };

@@ -5,7 +5,7 @@ import type { Answer, Checkpoint, ExecState, PendingCall, Settlement, Slice } fr
 import { runLoop } from "../../../../src/session/exec/loop.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "../../../../src/session/exec/ports.ts";
 import type { Answered } from "../../../../src/session/sub-calls/port.ts";
-import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../../../src/session/sub-calls/port.ts";
 import { openSuspension } from "../../../../src/session/suspension.ts";
 import { newState } from "../../../support/checkpoints.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../../../src/session/sub-calls/port.ts";
 import { type Lease, openStore, type Store } from "../../../../src/store/index.ts";
 
 const LOST = new RlmError("lease_lost", "the session is another process's now", { suggestion: "Read it again." });

@@ -3,7 +3,7 @@ import { systemClock } from "../../../../runtime/index.ts";
 import type { HostedOptions } from "../../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";
-import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../../src/store/index.ts";
 
 /** A session whose machine is given up as soon as its calls are out, and whose calls are answered by hand. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { textFromString } from "../../../../src/context/text/text.ts";
-import { openLines } from "../../../../src/session/machine/lines.ts";
+import { openLines } from "../../../../src/session/machine/passages.ts";
 
 const LINES = [
   "The rent is 900 EUR.",

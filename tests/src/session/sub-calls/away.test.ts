@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openSession, type SessionEvent, type SessionOptions } from "../../../../src/index.ts";
 import { type Model, type Models, NO_USAGE, openModels } from "../../../../src/models/index.ts";
 import { openSessionWith, waitText } from "../../../../src/session/index.ts";
-import { openWaits } from "../../../../src/session/sub-calls/waits.ts";
+import { openWaits } from "../../../../src/session/sub-calls/patience.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 

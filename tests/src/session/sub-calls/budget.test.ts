@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { NO_USAGE, type Reservation, type SubCallError, type Usage } from "../../../../src/models/index.ts";
-import { leftForNext, leftOfBoth } from "../../../../src/session/journal/budgets.ts";
-import { spend } from "../../../../src/session/journal/ledger.ts";
+import { leftForNext, leftOfBoth, spend } from "../../../../src/session/journal/ledger.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger, readRecord } from "../../../../src/session/journal/records.ts";
 
 import { type Budget, type BudgetStart, openBudget } from "../../../../src/session/sub-calls/budget.ts";

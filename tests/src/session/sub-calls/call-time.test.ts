@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { sleep } from "../../../../src/platform/sleep.ts";
-import { openStandingClock } from "../../../../src/session/sub-calls/standing-clock.ts";
+import { openStandingClock } from "../../../../src/session/sub-calls/patience.ts";
 
 /** A clock that stands where the test sets it, and sleepers that it wakes. */
 function scene() {

@@ -3,7 +3,7 @@ import { openSession } from "../../../../src/index.ts";
 import type { AgentTool } from "../../../../src/models/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";
-import { FREE } from "../../../../src/session/sub-calls/refusals.ts";
+import { FREE } from "../../../../src/session/sub-calls/port.ts";
 import { type ChatBody, startModelServer } from "../../../support/model-server.ts";
 
 const shell: AgentTool = {

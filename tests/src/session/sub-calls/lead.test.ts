@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { SubCallRequest } from "../../../../builtins/index.ts";
 import { LIMITS } from "../../../../runtime/index.ts";
 import type { ModelRequest, Models } from "../../../../src/models/index.ts";
-import { openLeads } from "../../../../src/session/sub-calls/lead.ts";
+import { openLeads } from "../../../../src/session/sub-calls/concurrency.ts";
 import { heldClock } from "../../../support/held-clock.ts";
 import { openScripted, promptOf } from "../../../support/scripted-session.ts";
 

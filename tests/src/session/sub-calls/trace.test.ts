@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ToolResult } from "../../../../src/session/journal/records.ts";
-import { traceOf } from "../../../../src/session/sub-calls/answers.ts";
+import { traceOf } from "../../../../src/session/sub-calls/port.ts";
 import { openScripted, using } from "../../../support/scripted-session.ts";
 
 type Scene = Awaited<ReturnType<typeof openScripted>>;

@@ -3,7 +3,7 @@ import { warningText } from "../../../../src/cli/render/warnings.ts";
 import { describeExecs } from "../../../../src/history/index.ts";
 import type { ModelAnswer, ModelRequest } from "../../../../src/models/index.ts";
 import { warningForModel } from "../../../../src/session/ask/observe.ts";
-import { mendedBy, repliesTold } from "../../../../src/session/journal/call-warnings.ts";
+import { mendedBy, repliesTold } from "../../../../src/session/journal/exec-warnings.ts";
 import { openScripted, promptOf, USAGE, using } from "../../../support/scripted-session.ts";
 
 const TOLD = "replies_mended: 2 (punctuation, thinking without its beginning)";
