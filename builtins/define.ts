@@ -99,9 +99,9 @@ export function argumentCheck<P extends Params>(name: string, params: P): (args:
     if (args.length > names.length) {
       throw argumentError("TypeError", `${name} takes ${usage(names)}`, `Leave out what comes after ${names.length}.`);
     }
-    const given = names.map((key, index): [string, Json | undefined] => [key, args[index]]);
+    const pairs = names.map((key, index): [string, Json | undefined] => [key, args[index]]);
     const named = Object.fromEntries(
-      given.filter(([key, value]) => value !== undefined && !(value === null && isOptional(params[key]))),
+      pairs.filter(([key, value]) => value !== undefined && !(value === null && isOptional(params[key]))),
     );
     const checked = v.safeParse(schema, named);
     if (checked.success) return checked.output;

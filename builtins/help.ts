@@ -19,8 +19,8 @@ function helpText(described: readonly Described[], args: readonly Json[]): strin
   const { name } = checkArguments(args);
   const topics = [...described, ...Object.entries(MACHINE_NAMES).map(([key, notes]) => ({ name: key, ...notes }))];
   if (name === undefined) return listed(topics);
-  const found = topics.find((topic) => topic.name === name) ?? topics.find((topic) => isMember(topic, name));
-  if (found) return explained(found);
+  const entry = topics.find((topic) => topic.name === name) ?? topics.find((topic) => isMember(topic, name));
+  if (entry) return explained(entry);
   throw argumentError(
     "RangeError",
     `help: there is no builtin ${JSON.stringify(name.slice(0, 80))}`,

@@ -74,10 +74,10 @@ interface How {
 function readHow(how: Json | undefined): How {
   const { locales = [], options = {} }: Partial<How> = Object(how);
   if (JSON.stringify([locales, options]).length > MOST_UNITS) throw new RangeError("the options are too long");
-  const asked = Intl.getCanonicalLocales(locales);
-  if (asked.length === 0) return { locales: "en-US", options };
-  const known = Intl.DateTimeFormat.supportedLocalesOf(asked);
-  if (known.length === 0) throw new RangeError(`the locale ${asked.join(", ")} is not known here`);
+  const canonical = Intl.getCanonicalLocales(locales);
+  if (canonical.length === 0) return { locales: "en-US", options };
+  const known = Intl.DateTimeFormat.supportedLocalesOf(canonical);
+  if (known.length === 0) throw new RangeError(`the locale ${canonical.join(", ")} is not known here`);
   return { locales: known, options };
 }
 
@@ -123,9 +123,9 @@ function readUrl([href, base]: readonly Json[]): [href: string, base?: string] {
 function parsed(args: readonly Json[]): URL {
   const [href, base] = readUrl(args);
   if (href.length > URL_UNITS) throw new TypeError(`a URL has at most ${URL_UNITS} characters`);
-  const found = URL.parse(href, base);
-  if (!found) throw new TypeError(`Invalid URL: ${href.slice(0, 200)}`);
-  return found;
+  const url = URL.parse(href, base);
+  if (!url) throw new TypeError(`Invalid URL: ${href.slice(0, 200)}`);
+  return url;
 }
 
 const URL_UNITS = 1_000_000;

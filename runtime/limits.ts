@@ -164,11 +164,11 @@ const MIN_EXEC_LIMITS: ExecLimits = {
  */
 export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> = {}): ExecLimits {
   const clamp = (name: keyof ExecLimits) => {
-    const asked = override[name];
-    if (asked === undefined || !Number.isFinite(asked)) return session[name];
+    const wanted = override[name];
+    if (wanted === undefined || !Number.isFinite(wanted)) return session[name];
     // A session may itself have been given more than an override can ask for.
     const most = Math.max(session[name], MAX_EXEC_LIMITS[name]);
-    return Math.min(Math.max(Math.floor(asked), MIN_EXEC_LIMITS[name]), most);
+    return Math.min(Math.max(Math.floor(wanted), MIN_EXEC_LIMITS[name]), most);
   };
   return {
     max_output_bytes: clamp("max_output_bytes"),

@@ -82,11 +82,11 @@ export function worded(suggestion: string, wording: Partial<Wording>): string {
 /** An envelope whose suggestion, and warnings of limits, are in the words of a host. */
 export function wordedEnvelope<E extends object>(envelope: E, wording: Partial<Wording>): E {
   const { suggestion, warnings }: { readonly suggestion?: unknown; readonly warnings?: unknown } = envelope;
-  const told = Array.isArray(warnings) && warnings.some(namesCure);
+  const hasCures = Array.isArray(warnings) && warnings.some(namesCure);
   return {
     ...envelope,
     ...(typeof suggestion === "string" ? { suggestion: worded(suggestion, wording) } : {}),
-    ...(told ? { warnings: warnings.map((text) => (namesCure(text) ? worded(text, wording) : text)) } : {}),
+    ...(hasCures ? { warnings: warnings.map((text) => (namesCure(text) ? worded(text, wording) : text)) } : {}),
   };
 }
 

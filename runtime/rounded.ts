@@ -16,8 +16,8 @@ export function roundedIn(value: Json, path = ""): Rounded | null {
   if (typeof value !== "object" || value === null) return null;
   for (const [key, item] of Object.entries(value)) {
     const inner = path === "" ? key : `${path}.${key}`;
-    const found = roundedIn(item, inner.slice(0, PATH_UNITS).toWellFormed());
-    if (found) return found;
+    const nested = roundedIn(item, inner.slice(0, PATH_UNITS).toWellFormed());
+    if (nested) return nested;
   }
   return null;
 }

@@ -71,8 +71,8 @@ export function beginExec(running: Running, input: Omit<ResumeInput, "waiting">)
 
 /** Adds a warning to the running exec, once. */
 export function addWarning({ state: { warnings } }: Pick<Running, "state">, text: string): void {
-  const told = text.slice(0, MAX_WARNING_UNITS);
-  if (warnings.length < MAX_WARNINGS && !warnings.includes(told)) warnings.push(told);
+  const warning = text.slice(0, MAX_WARNING_UNITS);
+  if (warnings.length < MAX_WARNINGS && !warnings.includes(warning)) warnings.push(warning);
 }
 
 const MAX_WARNINGS = 100;

@@ -34,18 +34,18 @@ export function suggestionFor(
 
 /** Globals of Node, browsers and other languages, each with what a cell has for it. */
 const ABSENT: ReadonlyMap<string, string> = new Map([
-  ...told("setTimeout setInterval setImmediate clearTimeout clearInterval", "await a builtin, or use a loop"),
-  ...told("fetch XMLHttpRequest WebSocket Headers Request Response", "peek, find and search read the context P"),
-  ...told("process Deno Bun", "see session() and limits()"),
-  ...told("Buffer Blob File", "use TextEncoder, TextDecoder and Uint8Array"),
-  ...told("fs", "the context is P, and list_docs() has its documents"),
-  ...told("module exports __dirname __filename", "top-level names last from cell to cell"),
-  ...told("global window", "globalThis has the globals"),
-  ...told("localStorage sessionStorage", "memory.put(key, value) keeps a value"),
-  ...told("Intl", "toLocaleString(locale, options) and localeCompare(other, locale, options) do its work"),
-  ...told("crypto", "Math.random() gives numbers"),
-  ...told("Worker MessageChannel BroadcastChannel Atomics", "await Promise.all([…]) runs calls at once"),
-  ...told("AbortController AbortSignal EventTarget Event ReadableStream FormData WebAssembly navigator Temporal"),
+  ...absent("setTimeout setInterval setImmediate clearTimeout clearInterval", "await a builtin, or use a loop"),
+  ...absent("fetch XMLHttpRequest WebSocket Headers Request Response", "peek, find and search read the context P"),
+  ...absent("process Deno Bun", "see session() and limits()"),
+  ...absent("Buffer Blob File", "use TextEncoder, TextDecoder and Uint8Array"),
+  ...absent("fs", "the context is P, and list_docs() has its documents"),
+  ...absent("module exports __dirname __filename", "top-level names last from cell to cell"),
+  ...absent("global window", "globalThis has the globals"),
+  ...absent("localStorage sessionStorage", "memory.put(key, value) keeps a value"),
+  ...absent("Intl", "toLocaleString(locale, options) and localeCompare(other, locale, options) do its work"),
+  ...absent("crypto", "Math.random() gives numbers"),
+  ...absent("Worker MessageChannel BroadcastChannel Atomics", "await Promise.all([…]) runs calls at once"),
+  ...absent("AbortController AbortSignal EventTarget Event ReadableStream FormData WebAssembly navigator Temporal"),
   ["len", "JavaScript has no len(): use value.length."],
   ["str", "JavaScript has no str(): use String(value)."],
   ["None", "JavaScript has null, not None."],
@@ -55,7 +55,7 @@ const ABSENT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `There is no crypto here; …`, for each of the names. */
-function told(names: string, instead?: string): [name: string, cure: string][] {
+function absent(names: string, instead?: string): [name: string, cure: string][] {
   const end = instead === undefined ? "." : `; ${instead}.`;
   return names.split(" ").map((name) => [name, `There is no ${name} here${end}`]);
 }

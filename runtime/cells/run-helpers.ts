@@ -66,6 +66,6 @@ function warnOf({ running }: Guest, { name, why }: SetAside): void {
 }
 
 function text(value: Json, key: string): string {
-  const found = typeof value === "object" && value !== null && key in value ? Reflect.get(value, key) : "";
-  return typeof found === "string" ? found : "";
+  const field = typeof value === "object" && value !== null && key in value ? Reflect.get(value, key) : "";
+  return typeof field === "string" ? field : "";
 }

@@ -60,9 +60,9 @@ interface GuestFrame {
  * The frame of a line of the engine's backtrace; undefined if it is not of the guest's own code.
  */
 function frameOf(text: string, columnOf: ColumnMap): GuestFrame | undefined {
-  const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^<>]+|query)>):(\d+):(\d+)\)?$/.exec(text);
-  if (!found) return undefined;
-  const [, name, file = "", lineText, columnText] = found;
+  const match = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^<>]+|query)>):(\d+):(\d+)\)?$/.exec(text);
+  if (!match) return undefined;
+  const [, name, file = "", lineText, columnText] = match;
   // This frame is the machine's call of a helper's wrapper.
   if (name === "<eval>" && file.startsWith("<helper ")) return undefined;
   const fn = name === "<eval>" || name === WRAPPER ? undefined : name;

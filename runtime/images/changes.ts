@@ -118,10 +118,10 @@ export function openChanges(): Changes {
 function packedPart(numbers: Uint32Array, changes: Uint32Array<ArrayBuffer>): PagesPart {
   const raw = new Uint8Array(changes.buffer);
   // All of the output comes in one buffer.
-  const found = pack(raw, raw.length + PACKED_BYTES);
-  const packed = new Uint8Array(found);
+  const output = pack(raw, raw.length + PACKED_BYTES);
+  const packed = new Uint8Array(output);
   freeBytes(changes);
-  freeBytes(found);
+  freeBytes(output);
   return { numbers, changes: new Uint32Array(), packed };
 }
 

@@ -133,13 +133,13 @@ function shared(pages: ImagePages): ImagePages {
 export function fromImage({ meta, memory }: GuestImage, library: Pick<Library, "texts">) {
   const { stackPointer, runtimePtr, contextPtr, entries } = meta;
   const texts = meta.texts.map((place) => {
-    const found = library.texts[place.name];
-    if (found?.id() !== place.id) {
+    const text = library.texts[place.name];
+    if (text?.id() !== place.id) {
       const problem = `the checkpoint was made with another ${place.name} than the one that is loaded`;
       const suggestion = "Load the context that the session had, or start the session anew.";
       throw new RlmError("checkpoint_lost", problem, { suggestion });
     }
-    return { place, text: hostText(found.read()) };
+    return { place, text: hostText(text.read()) };
   });
   return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 
@@ -34,7 +34,7 @@ export function hasEngine(): boolean {
 
 function compiled(): Build {
   const wasm = readFileSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
-  const sha256 = createHash("sha256").update(wasm).digest("hex");
+  const sha256 = hash("sha256", wasm);
   return { module: new WebAssembly.Module(boundMemory(wasm)), sha256 };
 }
 
@@ -104,7 +104,7 @@ function boundCode(given: Uint8Array, global: number): Uint8Array {
   const code = Buffer.from(given.buffer, given.byteOffset, given.length);
   const parts: Uint8Array[] = [];
   let times = 0;
-  let kept = 0;
+  let copied = 0;
   let asks = code.indexOf(ASKS);
   const [, first] = readNumber(code, 0);
   for (let at = first; asks >= 0 && at < code.length; ) {
@@ -116,15 +116,15 @@ function boundCode(given: Uint8Array, global: number): Uint8Array {
       const test = [0x3f, 0x00, 0x6a, 0x23, ...numberOf(global), 0x4b, 0x04, 0x7f, 0x41, 0x7f, 0x05];
       const bound = Buffer.from([...test, ...fetch, 0x40, 0x00, 0x0b]);
       const size = Buffer.from(numberOf(bytes + bound.length - GROW_BYTES));
-      parts.push(code.subarray(kept, at), size, code.subarray(start, asks), bound);
-      kept = asks + GROW_BYTES;
-      asks = code.indexOf(ASKS, kept);
+      parts.push(code.subarray(copied, at), size, code.subarray(start, asks), bound);
+      copied = asks + GROW_BYTES;
+      asks = code.indexOf(ASKS, copied);
       times++;
     }
     at = start + bytes;
   }
   if (times !== TIMES) throw new Error(`the engine asks for memory at ${times} known places, not ${TIMES}`);
-  return Buffer.concat([...parts, code.subarray(kept)]);
+  return Buffer.concat([...parts, code.subarray(copied)]);
 }
 
 /** A list with one item more. */

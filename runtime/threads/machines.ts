@@ -35,8 +35,8 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
   const kinds = new Map<string, Kind>();
 
   function kindOf(entry: URL): Kind {
-    const found = kinds.get(entry.href);
-    if (found) return found;
+    const known = kinds.get(entry.href);
+    if (known) return known;
     async function start(): Promise<MachineThread> {
       const { thread, baseline } = await startMachineThread(entry, () => {
         const format = imageFormat();

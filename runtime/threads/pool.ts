@@ -33,8 +33,8 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
     const until = clock.monotonic() + Math.max(PATIENCE_MS, threads.startMs());
     for (;;) {
       const left = until - clock.monotonic();
-      const found = threads.takeFree();
-      if (found) return found;
+      const free = threads.takeFree();
+      if (free) return free;
       if (threads.count() < kept) return threads.begin();
       if (seats.hasResting()) await seats.giveUpOldest();
       else if (busy() >= cores && left > 0) await soon(threads.change(), clock, left);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash as digest } from "node:crypto";
 import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "../documents/conversions.ts";
 import type { Converted } from "../documents/growing.ts";
@@ -195,8 +195,7 @@ function markReplaced(before: readonly Document[], added: readonly Document[]): 
 
 /** SHA-256 of P's hash and of the hash of its index, hex. */
 function keyOf(hash: string, index: Pick<Context, "documents" | "routes" | "skips" | "stats">): string {
-  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-  return sha256(JSON.stringify([hash, sha256(JSON.stringify(index))]));
+  return digest("sha256", JSON.stringify([hash, digest("sha256", JSON.stringify(index))]));
 }
 
 function documentsOf(source: LoadedSource, previous: Context | undefined, text: Text, firstByte: number): Document[] {
@@ -255,10 +254,10 @@ async function newRoutes(
   const skipped: SkippedFile[] = [];
   for (const { id, start, end } of documents) {
     if (!isRouteFile(id)) continue;
-    const found = parseRoutes(id, text.slice(start, Math.min(end, start + MAX_UNITS)));
+    const entries = parseRoutes(id, text.slice(start, Math.min(end, start + MAX_UNITS)));
     const room = MAX_ROUTES - routes.length;
-    for (const route of found.slice(0, room)) routes.push(route);
-    if (found.length > room)
+    for (const route of entries.slice(0, room)) routes.push(route);
+    if (entries.length > room)
       skipped.push({
         path: id,
         reason: `its routes beyond ${MAX_ROUTES.toLocaleString("en-US")} of the context are left out`,

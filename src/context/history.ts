@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash, hash as digest, type Hash } from "node:crypto";
 import type { Context, ContextPart, Document } from "./context.ts";
 import type { Pause } from "./pauses.ts";
 import { NOTHING_SKIPPED } from "./skipped.ts";
@@ -129,7 +129,7 @@ function append(grown: Grown, message: HistoryMessage): number {
     end: start + text.length,
     size: text.length,
   });
-  grown.parts.push({ hash: createHash("sha256").update(part).digest("hex"), bytes: part.length });
+  grown.parts.push({ hash: digest("sha256", part), bytes: part.length });
   grown.messages.push(message);
   grown.used = end;
   grown.units = start + text.length;

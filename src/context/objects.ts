@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash as digest } from "node:crypto";
 import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../platform/nearest.ts";
 import type { Context, Document } from "./context.ts";
@@ -28,7 +28,7 @@ export interface TextObject extends SourceDocument {
  * counts as U+FFFD.
  */
 export function objectId(text: string): string {
-  return idOf(createHash("sha256").update(text.toWellFormed()).digest("hex"));
+  return idOf(digest("sha256", text.toWellFormed()));
 }
 
 /** The document with the id of its text. A document is read once for it. */

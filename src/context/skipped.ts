@@ -179,10 +179,10 @@ export function withSkipsOf(
   loaded: ReadonlySet<string>,
 ): readonly SourceSkips[] {
   const now = new Set(source.stats.files.map(({ path }) => resolve(source.base, path)));
-  const kept = before
+  const others = before
     .filter((one) => one.source !== source.source || !isAbsolute(one.base))
     .map((one) => without(one, (path) => now.has(path) || loaded.has(path)));
-  return [...kept, source].filter(({ stats }) => stats.count > 0);
+  return [...others, source].filter(({ stats }) => stats.count > 0);
 }
 
 function without(skips: SourceSkips, isGone: (path: string) => boolean): SourceSkips {

@@ -100,7 +100,7 @@ export interface Parts {
  */
 export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {}): Promise<Parts> {
   const members: Member[] = [];
-  const left = { bytes: UNPACKED_BYTES };
+  const remaining = { bytes: UNPACKED_BYTES };
   let packed = 0;
   try {
     const zip = await fromBufferPromise(bytes, { lazyEntries: true, validateEntrySizes: true, decodeStrings: false });
@@ -111,7 +111,7 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
       if (members.length >= MOST_MEMBERS) throw tooManyMembers();
       const name = entry.fileNameRaw.toString("utf8");
       if (!name.endsWith("/"))
-        members.push({ name, refusal: refusalOf(name), read: () => unpacked(bytes, entry, left) });
+        members.push({ name, refusal: refusalOf(name), read: () => unpacked(bytes, entry, remaining) });
     }
   } catch (error) {
     throw error instanceof Unreadable ? error : damaged("its directory cannot be read");

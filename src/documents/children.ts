@@ -26,7 +26,7 @@ const MOST_SERVED = 64;
 const IDLE_MS = 10_000;
 const LAST_WORDS = 500;
 
-export interface Asked {
+export interface ReadOptions {
   /** Its abort ends the child at once. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((place: string) => void) | undefined;
@@ -49,23 +49,23 @@ const turns = new PQueue({ concurrency: CHILDREN });
  *
  * @throws Unreadable; RlmError `cancelled`
  */
-export async function readInChild(bytes: Uint8Array, job: Job, asked: Asked): Promise<Answer> {
-  const { signal } = asked;
+export async function readInChild(bytes: Uint8Array, job: Job, options: ReadOptions): Promise<Answer> {
+  const { signal } = options;
   return turns
-    .add(() => readNow(bytes, job, asked), signal ? { signal } : {})
+    .add(() => readNow(bytes, job, options), signal ? { signal } : {})
     .catch((error: unknown) => {
       throw signal?.aborted ? cancelled(signal) : error;
     });
 }
 
-async function readNow(bytes: Uint8Array, job: Job, asked: Asked): Promise<Answer> {
+async function readNow(bytes: Uint8Array, job: Job, options: ReadOptions): Promise<Answer> {
   // A child that may read the copy of one file reads nothing else.
   const [rested] = job.file === undefined ? idle : [];
   const child = rested ?? start(job.file);
   idle.delete(child);
   let goesOn = false;
   try {
-    const answer = await readIn(child, bytes, job, asked);
+    const answer = await readIn(child, bytes, job, options);
     goesOn = job.file === undefined && child.served < MOST_SERVED;
     return answer;
   } finally {
@@ -117,7 +117,7 @@ function start(file?: string): Child {
   return child;
 }
 
-async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onProgress }: Asked): Promise<Answer> {
+async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onProgress }: ReadOptions): Promise<Answer> {
   clearTimeout(child.rest);
   hold(child, true);
   child.served += 1;

@@ -16,7 +16,7 @@ import { CUT_OFF, damaged, encrypted, type Growing, growing, SCRIPTED, textTooLa
 import { extensionOf, type FileKind, type Kind, kindOf, zippedKind } from "./kinds.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
 import { contentTypes, loseUnopened, mainOf, manifestType } from "./office.ts";
-import type { RowsAsked } from "./rows.ts";
+import type { RowsRequest } from "./rows.ts";
 
 /** A reading: its job, and the function that is told to which place it has come. */
 interface Reading extends Job {
@@ -40,11 +40,11 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
   }
 }
 
-async function readTable(bytes: Buffer, reading: Reading, asked: RowsAsked): Promise<Answer> {
+async function readTable(bytes: Buffer, reading: Reading, request: RowsRequest): Promise<Answer> {
   const { name, kind, file, room } = reading;
   const text = growing(room, reading.progress);
   if (kind === "ole" && !(await import("./mail/outlook.ts")).isMessage(bytes)) await READERS.ole(bytes, text, reading);
-  const table = await (await import("./rows.ts")).readRows({ kind, name, bytes, file }, asked, text);
+  const table = await (await import("./rows.ts")).readRows({ kind, name, bytes, file }, request, text);
   return { isArchive: false, texts: [readText(table, kind, bytes, text.end())], refused: [] };
 }
 
@@ -149,19 +149,19 @@ function ignoredIn(members: readonly Member[]) {
   const refused: Refused[] = [];
   let rules = noRules("");
   for (const file of files.sort((a, b) => a.name.length - b.name.length)) {
-    const told = (problem: string) => refused.push({ name: file.name, reason: "left_out", problem });
+    const refuse = (problem: string) => refused.push({ name: file.name, reason: "left_out", problem });
     try {
       const content = file.read();
       if (content.length > MAX_RULE_FILE_BYTES) {
-        told(RULES_TOO_LARGE);
+        refuse(RULES_TOO_LARGE);
         continue;
       }
       const added = withRuleText(rules, file.name.replace(/\/?\.gitignore$/, ""), content);
       rules = added.rules;
-      if (added.refused > 0) told(refusedRules(added.refused));
+      if (added.refused > 0) refuse(refusedRules(added.refused));
     } catch (error) {
       // It is told as a member that cannot be read, too.
-      told(`its rules are not applied: it ${refusal(file.name, error).problem}`);
+      refuse(`its rules are not applied: it ${refusal(file.name, error).problem}`);
     }
   }
   const isLeftOut = (name: string) =>

@@ -92,18 +92,18 @@ function wideIn([a, b, c, d]: Buffer): string | undefined {
 /** The encoding that HTML declares in an element `meta`, or XHTML in its first line. */
 function declaredIn(bytes: Buffer): string | undefined {
   const head = bytes.toString("latin1");
-  const found: string[] = [];
+  const labels: string[] = [];
   parse(head, false, {
     onopentag(name, { charset, content = "" }) {
       const said = charset ?? CHARSET.exec(content)?.[1];
-      if (name === "meta" && said !== undefined) found.push(said.trim());
+      if (name === "meta" && said !== undefined) labels.push(said.trim());
     },
   });
   const inFirstLine = xmlEncoding(head);
-  if (inFirstLine !== undefined) found.push(inFirstLine);
+  if (inFirstLine !== undefined) labels.push(inFirstLine);
   // The bytes read here are not UTF-16. Fonts stand behind x-user-defined, of which browsers have
   // the bytes as windows-1252.
-  const usable = found.filter((said) => !/^(utf-16|x-user-defined)/.test(labelOf(said) ?? ""));
+  const usable = labels.filter((said) => !/^(utf-16|x-user-defined)/.test(labelOf(said) ?? ""));
   return usable.find((said) => labelOf(said) !== undefined) ?? usable[0];
 }
 

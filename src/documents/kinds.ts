@@ -158,8 +158,8 @@ export function wayOf(
 const MARKUP = ["htm", "html", "xhtml"];
 
 function plainIn(convert: Converters, isInRepository: boolean): string[] {
-  const left = Object.keys(convert).filter((extension) => convert[extension] === false);
-  return [...left, ...MARKUP.filter((extension) => isInRepository && convert[extension] !== true)].sort();
+  const unconverted = Object.keys(convert).filter((extension) => convert[extension] === false);
+  return [...unconverted, ...MARKUP.filter((extension) => isInRepository && convert[extension] !== true)].sort();
 }
 
 /** True for an archive, packed or not: it may need any reader. */

@@ -46,11 +46,11 @@ const ROMAN = [
 
 function roman(number: number): string {
   if (number < 1 || number > 3999) return "";
-  let left = number;
+  let remaining = number;
   let letters = "";
   for (const [sign, value] of ROMAN) {
-    letters += sign.repeat(Math.floor(left / value));
-    left %= value;
+    letters += sign.repeat(Math.floor(remaining / value));
+    remaining %= value;
   }
   return letters;
 }

@@ -137,15 +137,15 @@ export const walkXml = (source: string, on: Handlers) => openXml(source).walk({ 
 
 /** The texts of all elements `of`: what `words` in them hold, except within `left`. */
 export function textsIn(source: string, of: string, words: string, left = ""): string[] {
-  const found: string[] = [];
+  const texts: string[] = [];
   const xml = openXml(source);
   let said = "";
   const take = (more: string) => {
     if (xml.within(words) && !xml.within(left)) said += more;
     return true;
   };
-  xml.walk({ take, on: { [of]: () => (said = ""), [`/${of}`]: () => found.push(said) } });
-  return found;
+  xml.walk({ take, on: { [of]: () => (said = ""), [`/${of}`]: () => texts.push(said) } });
+  return texts;
 }
 
 /** True if an element of this name says something. */

@@ -88,17 +88,17 @@ const AnswerSchema = v.object({
 
 /** The bytes of a frame with an answer, as several pieces. */
 export function answerFrame({ isArchive, texts, refused }: Answer): Uint8Array[] {
-  const told = { isArchive, texts: texts.map(({ text, ...read }) => ({ ...read, length: text.length })), refused };
+  const header = { isArchive, texts: texts.map(({ text, ...read }) => ({ ...read, length: text.length })), refused };
   return frameOf(
-    told,
+    header,
     Array.from(texts, ({ text }) => text),
   );
 }
 
 /** The place to which a reader says that it has come; undefined for another message. */
 export function progressIn({ header }: Frame): string | undefined {
-  const told = v.safeParse(ProgressSchema, header);
-  return told.success ? told.output.progress.slice(0, 100) : undefined;
+  const read = v.safeParse(ProgressSchema, header);
+  return read.success ? read.output.progress.slice(0, 100) : undefined;
 }
 
 /**

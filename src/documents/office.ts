@@ -81,17 +81,17 @@ interface Relation {
  * @param of "" for the file itself
  */
 export function relationsOf(parts: Parts, of: string): Map<string, Relation> {
-  const found = new Map<string, Relation>();
+  const relations = new Map<string, Relation>();
   const { dir, base } = posix.parse(of);
   walkXml(parts.text(posix.join(dir, `_rels/${base}.rels`)), {
     Relationship({ Id = "", Type = "", Target = "", TargetMode }) {
       if (TargetMode === "External") return;
-      const given = Target.replaceAll("\\", "/");
-      const target = given.startsWith("/") ? posix.normalize(given.slice(1)) : posix.join(dir, given);
-      found.set(Id, { type: posix.basename(Type), target: parts.nameOf(target) });
+      const address = Target.replaceAll("\\", "/");
+      const target = address.startsWith("/") ? posix.normalize(address.slice(1)) : posix.join(dir, address);
+      relations.set(Id, { type: posix.basename(Type), target: parts.nameOf(target) });
     },
   });
-  return found;
+  return relations;
 }
 
 /** The part with which a file begins. @param usual its name where the file does not say */

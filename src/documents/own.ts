@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, delimiter, isAbsolute, join } from "node:path";
 import { LIMITS } from "../../runtime/index.ts";
 import { isAlive } from "../platform/is-alive.ts";
-import { type Asked, endReading } from "./children.ts";
+import { endReading, type ReadOptions } from "./children.ts";
 import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
 import { type ReadText, readText, timeFor } from "./messages.ts";
@@ -34,7 +34,7 @@ export async function readByOwn(
   argv: readonly string[],
   name: string,
   bytes: Uint8Array,
-  { signal }: Asked,
+  { signal }: ReadOptions,
 ): Promise<ReadText> {
   const extension = extensionOf(name);
   const copy = `original.${extension}`;

@@ -10,14 +10,14 @@ import { errnoOf, type Refusal } from "../context/load/roots.ts";
 import type { MemberRules } from "../context/load/walk.ts";
 import { inSlices, pauses } from "../context/pauses.ts";
 import type { Decoding } from "../context/text/decode.ts";
-import { type Asked, readInChild } from "./children.ts";
+import { type ReadOptions, readInChild } from "./children.ts";
 import { documentError } from "./errors.ts";
 import { type Loss, Unreadable } from "./growing.ts";
 import { type DocumentOptions, extensionOf, type FileKind, mayHold, type OriginalFile } from "./kinds.ts";
 import { type Answer, answerFrame, answerOf, frameIn } from "./messages.ts";
 import { ownReader, readByOwn, withCopy } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
-import type { RowsAsked } from "./rows.ts";
+import type { RowsRequest } from "./rows.ts";
 
 /** A file under the names that its documents get. */
 export interface NamedFile {
@@ -50,8 +50,8 @@ export async function documentsOfOriginal(
 ): Promise<FileDocuments | Refusal> {
   const tell = (place: string) => onProgress?.({ files, bytes, converting: `${basename(relative)} ${place}` });
   try {
-    const asked = { signal, onProgress: tell };
-    const { isArchive, texts, refused } = await answerTo(relative, original, documents, asked);
+    const options = { signal, onProgress: tell };
+    const { isArchive, texts, refused } = await answerTo(relative, original, documents, options);
     const [own] = isArchive ? [] : refused;
     if (own) return { reason: own.problem, document: own.reason, kind: kindOfWay(original.way) };
     const isIn = ({ name }: { readonly name: string }) => !isArchive || !rules?.excludes(name);
@@ -84,18 +84,18 @@ async function answerTo(
   name: string,
   original: OriginalFile,
   { keptIn }: DocumentOptions,
-  asked: Asked,
+  options: ReadOptions,
 ): Promise<Answer> {
   const { way, bytes, wal, decoding } = original;
   // The first extension of `a.html.gz` tells its content.
   const extension = extensionOf("kind" in way ? name.replace(/\.(gz|zst|zstd)$/i, "") : name);
   const facts =
     "kind" in way ? [way.kind, extension, ...decodingFacts(way.kind, decoding), ...membersOf(way)] : [extension];
-  const kept = keptIn === undefined ? null : openKeptTexts(keptIn);
+  const store = keptIn === undefined ? null : openKeptTexts(keptIn);
   const key = await textKey([readerFor(way), ...facts], wal ? [bytes, wal] : [bytes]);
-  const known = await kept?.find(key);
-  const answer = known ?? (await converted(basename(name), original, asked));
-  if (!known) await kept?.keep(key, answer);
+  const known = await store?.find(key);
+  const answer = known ?? (await converted(basename(name), original, options));
+  if (!known) await store?.keep(key, answer);
   return answer;
 }
 
@@ -139,10 +139,10 @@ export interface TableText {
 export async function tableOfOriginal(
   path: string,
   original: OriginalFile,
-  rows: RowsAsked,
-  asked: Asked,
+  rows: RowsRequest,
+  options: ReadOptions,
 ): Promise<TableText> {
-  const answer = await converted(basename(path), original, asked, rows).catch((error: unknown) => {
+  const answer = await converted(basename(path), original, options, rows).catch((error: unknown) => {
     throw error instanceof Unreadable
       ? documentError(path, error.message, error.reason, kindOfWay(original.way))
       : error;
@@ -156,19 +156,19 @@ export async function tableOfOriginal(
 async function converted(
   name: string,
   { way, bytes, wal, decoding }: OriginalFile,
-  asked: Asked,
-  rows?: RowsAsked,
+  options: ReadOptions,
+  rows?: RowsRequest,
 ): Promise<Answer> {
   if ("argv" in way) {
-    const text = await readByOwn(way.argv, name, bytes, asked);
+    const text = await readByOwn(way.argv, name, bytes, options);
     return { isArchive: false, texts: [text], refused: [] };
   }
   const job = { name, ...way, decoding, room: LIMITS.contextBytes, ...(rows ? { rows } : {}) };
-  if (way.kind !== "sqlite") return readInChild(bytes, job, asked);
+  if (way.kind !== "sqlite") return readInChild(bytes, job, options);
   // SQLite reads files only.
   const copy = "original.sqlite";
   return withCopy({ [copy]: bytes, ...(wal ? { [`${copy}-wal`]: wal } : {}) }, (folder) =>
-    readInChild(bytes, { ...job, file: join(folder, copy) }, asked),
+    readInChild(bytes, { ...job, file: join(folder, copy) }, options),
   );
 }
 

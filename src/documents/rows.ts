@@ -4,14 +4,14 @@ import { extensionOf, type FileKind } from "./kinds.ts";
 import { walkOds } from "./sheets/ods.ts";
 import { type CellValue, passOf, type SheetPass } from "./sheets/sheets.ts";
 import { openXlsx, readSheet } from "./sheets/xlsx.ts";
-import { inDatabase, inParquet, rowsInTable, tablesIn } from "./tables.ts";
+import { inDatabase, passParquet, passTable, type TablePass, tablesIn } from "./tables.ts";
 
 // Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a
 // line for each. Numbers are as the file has them, and dates have their ISO form. Tables with named
 // columns begin with a line `[0,[names]]`.
 
 /** The sheet or table whose rows are wanted; null: the only one. */
-export interface RowsAsked {
+export interface RowsRequest {
   readonly table: string | null;
 }
 
@@ -25,18 +25,18 @@ interface Tabular {
 }
 
 /** Reads the rows of a sheet or table into lines. Returns its name. @throws Unreadable */
-export async function readRows(from: Tabular, asked: RowsAsked, text: Growing): Promise<string> {
+export async function readRows(from: Tabular, request: RowsRequest, text: Growing): Promise<string> {
   let isEmpty = true;
   const add = (line: string) => {
     isEmpty = false;
     text.add(line);
   };
-  const name = await rowsInto(from, asked, { ...text, add });
+  const name = await rowsInto(from, request, { ...text, add });
   if (isEmpty) throw new Unreadable("which_table", `has no rows in ${JSON.stringify(name)}`);
   return name;
 }
 
-async function rowsInto(from: Tabular, { table }: RowsAsked, text: Growing): Promise<string> {
+async function rowsInto(from: Tabular, { table }: RowsRequest, text: Growing): Promise<string> {
   const { kind, bytes } = from;
   if (kind === "sqlite") return databaseRows(from.file ?? bytes, table, text);
   if (kind === "parquet") return parquetRows(bytes, table, text);
@@ -61,8 +61,8 @@ const SHOWN = 20;
 /** The one that is wanted. @throws Unreadable that names those there are */
 function chosen<T extends { readonly name: string }>(all: readonly T[], wanted: string | null, what: string): T {
   const [first] = all;
-  const found = wanted === null ? first : all.find(({ name }) => name === wanted);
-  if (found && (wanted !== null || all.length === 1)) return found;
+  const match = wanted === null ? first : all.find(({ name }) => name === wanted);
+  if (match && (wanted !== null || all.length === 1)) return match;
   const names = all.slice(0, SHOWN).map(({ name }) => JSON.stringify(name));
   const listed = `${names.join(", ")}${all.length > SHOWN ? ", …" : ""}`;
   if (all.length === 0) throw new Unreadable("no_text", `has no ${what} with rows`);
@@ -111,18 +111,9 @@ function odsRows(parts: Parts, wanted: string | null, text: Growing): string {
 
 function databaseRows(from: string | Buffer, wanted: string | null, text: Growing): string {
   return inDatabase(from, (database) => {
-    const { name } = chosen(
-      tablesIn(database).filter(({ type }) => type === "table"),
-      wanted,
-      "table",
-    );
-    const { columns, rows } = rowsInTable(database, name);
-    text.add(`[0,${JSON.stringify(columns)}]\n`);
-    let number = 0;
-    for (const row of rows) {
-      number += 1;
-      text.add(`[${number},[${columns.map((column) => valueJson(row[column], name, text)).join(",")}]]\n`);
-    }
+    const tables = tablesIn(database).filter(({ type }) => type === "table");
+    const { name } = chosen(tables, wanted, "table");
+    passTable(database, name, jsonPass(text, name));
     return name;
   });
 }
@@ -131,15 +122,20 @@ const ROWS = "rows";
 
 async function parquetRows(bytes: Buffer, wanted: string | null, text: Growing): Promise<string> {
   chosen([{ name: ROWS }], wanted, "table");
+  await passParquet(bytes, text.progress, jsonPass(text, ROWS));
+  return ROWS;
+}
+
+/** A pass that adds a line of JSON for the columns of a table and for each row. */
+function jsonPass(text: Growing, table: string): TablePass {
   let number = 0;
-  await inParquet(bytes, text.progress, {
+  return {
     columns: (names) => text.add(`[0,${JSON.stringify(names)}]\n`),
     row(values) {
       number += 1;
-      text.add(`[${number},[${values.map((value) => valueJson(value, ROWS, text)).join(",")}]]\n`);
+      text.add(`[${number},[${values.map((value) => valueJson(value, table, text)).join(",")}]]\n`);
     },
-  });
-  return ROWS;
+  };
 }
 
 /** A value of a database or a Parquet file. Binary ones are a loss. */

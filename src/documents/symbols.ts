@@ -14,8 +14,8 @@ export function symbols(words: string, font: string, lose: () => void): string {
   const sign = (char: string) => {
     const code = char.charCodeAt(0);
     // Such fonts begin at F000.
-    const found = codePoint(font, code >= 0xf000 && code <= 0xf0ff ? code - 0xf000 : code);
-    if (found || code < 0xe000) return found?.string ?? char;
+    const unicode = codePoint(font, code >= 0xf000 && code <= 0xf0ff ? code - 0xf000 : code);
+    if (unicode || code < 0xe000) return unicode?.string ?? char;
     lose();
     return `[${`${font.slice(0, MOST_NAME)} `.trimStart()}${code.toString(16).toUpperCase()}]`;
   };

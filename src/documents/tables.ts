@@ -11,7 +11,12 @@ export function readSqlite(from: string | Buffer, text: Growing): void {
   inDatabase(from, (database) => {
     for (const { name, type } of tablesIn(database)) {
       if (type === "virtual") text.lose("virtual table", name);
-      else readTable(database, name, text);
+      else
+        passTable(
+          database,
+          name,
+          textPass(text, name, (value) => shown(value, name, text)),
+        );
     }
   });
 }
@@ -56,18 +61,30 @@ export function tablesIn(database: Queried): { readonly name: string; readonly t
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The columns of a table, and its rows as they are asked for. */
-export function rowsInTable(database: Queried, name: string) {
-  const rows = database.prepare(`SELECT * FROM "${name.replaceAll('"', '""')}"`);
-  rows.setReadBigInts(true);
-  return { columns: rows.columns().map((column) => column.name), rows: rows.iterate() };
+/** Takes the columns of a table, then its rows. */
+export interface TablePass {
+  columns(names: readonly string[]): void;
+  row(values: readonly unknown[]): void;
 }
 
-function readTable(database: Queried, name: string, text: Growing): void {
-  const { columns, rows } = rowsInTable(database, name);
-  text.part(name, 0);
-  text.add(`${columns.map(cell).join("\t")}\n`);
-  for (const row of rows) text.add(`${columns.map((column) => shown(row[column], name, text)).join("\t")}\n`);
+/** A pass that adds a table to a text. @param shown a value as a cell of a line */
+function textPass(text: Growing, name: string, shown: (value: unknown) => string): TablePass {
+  return {
+    columns(names) {
+      text.part(name, 0);
+      text.add(`${names.map(cell).join("\t")}\n`);
+    },
+    row: (values) => text.add(`${values.map(shown).join("\t")}\n`),
+  };
+}
+
+/** Goes through the rows of a table. */
+export function passTable(database: Queried, name: string, pass: TablePass): void {
+  const rows = database.prepare(`SELECT * FROM "${name.replaceAll('"', '""')}"`);
+  rows.setReadBigInts(true);
+  const columns = rows.columns().map((column) => column.name);
+  pass.columns(columns);
+  for (const row of rows.iterate()) pass.row(columns.map((column) => row[column]));
 }
 
 function shown(value: unknown, table: string, text: Growing): string {
@@ -80,23 +97,12 @@ const SLICE_ROWS = 5000;
 
 /** Reads the rows of a Parquet file, with packages that a user installs. @throws Unreadable */
 export async function readParquet(bytes: Buffer, text: Growing): Promise<void> {
-  await inParquet(bytes, text.progress, {
-    columns(names) {
-      text.part("rows", 0);
-      text.add(`${names.map(cell).join("\t")}\n`);
-    },
-    row: (values) => text.add(`${values.map((value) => cell(plain(value))).join("\t")}\n`),
-  });
-}
-
-/** Takes the columns of a Parquet file, then its rows. */
-export interface ParquetPass {
-  columns(names: readonly string[]): void;
-  row(values: readonly unknown[]): void;
+  const pass = textPass(text, "rows", (value) => cell(plain(value)));
+  await passParquet(bytes, text.progress, pass);
 }
 
 /** Goes through the rows of a Parquet file. @throws Unreadable */
-export async function inParquet(bytes: Buffer, progress: (place: string) => void, pass: ParquetPass): Promise<void> {
+export async function passParquet(bytes: Buffer, progress: (place: string) => void, pass: TablePass): Promise<void> {
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema, compressors } = await parquetPackages();
   try {
     const file = new Uint8Array(bytes).buffer;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FromThread, PendingCall } from "../../runtime/protocol.ts";
-import { openSlices } from "../../runtime/slices.ts";
+import { openSlices } from "../../runtime/sandbox.ts";
 import type { Thread } from "../../runtime/threads/thread.ts";
 import { newState } from "../support/checkpoints.ts";
 

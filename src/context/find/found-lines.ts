@@ -1,5 +1,7 @@
+import { unitsIn } from "../text/text.ts";
 import { matchesIn } from "./find.ts";
 import type { FindPattern } from "./pattern.ts";
+import { boundary } from "./window.ts";
 
 /** A line of a text that a search shows. */
 export interface FoundLine {
@@ -158,37 +160,27 @@ function openBlock(bytes: Uint8Array, linesSoFar: number): Block {
     line(found: MatchedLine): FoundLine {
       const first = found.matches[0]?.[0] ?? found.start;
       const isCut = found.end - found.start > MOST_LINE_BYTES;
-      const from = isCut ? characterAt(buffer, Math.max(found.start, first - LEAD_BYTES)) : found.start;
-      const to = isCut ? characterAt(buffer, Math.min(textEnd(found), from + MOST_LINE_BYTES)) : textEnd(found);
+      const from = isCut ? boundary(buffer, Math.max(found.start, first - LEAD_BYTES)) : found.start;
+      const to = isCut ? boundary(buffer, Math.min(textEnd(found), from + MOST_LINE_BYTES)) : textEnd(found);
       const text = buffer.toString("utf8", from, to);
-      const unitAt = unitsIn(buffer, from, text.length === to - from);
+      const unitAt = unitsFrom(buffer, from);
       const marks = found.matches
         .filter(([start]) => start <= to)
         .map(([start, end]): Range => [unitAt(start), unitAt(Math.min(end, to))]);
-      const lead = isCut ? unitsIn(buffer, found.start, false)(from) : 0;
+      const lead = isCut ? unitsIn(buffer, found.start, from) : 0;
       const column = marks[0] === undefined ? null : lead + marks[0][0] + 1;
       return { line: linesBefore(found.start) + 1, byte: first, column, text, isCut, marks };
     },
   };
 }
 
-/** The beginning of the character that a byte is of. */
-function characterAt(bytes: Uint8Array, byte: number): number {
-  let at = byte;
-  while (at > 0 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at -= 1;
-  return at;
-}
-
 /** Counts the UTF-16 units between a byte and later ones, which are asked for in their order. */
-function unitsIn(bytes: Uint8Array, from: number, isAscii: boolean): (byte: number) => number {
-  if (isAscii) return (byte) => byte - from;
+function unitsFrom(bytes: Uint8Array, from: number): (byte: number) => number {
   let at = from;
   let units = 0;
   return (byte) => {
-    for (; at < byte; at++) {
-      const first = bytes[at] ?? 0;
-      if ((first & 0xc0) !== 0x80) units += first >= 0xf0 ? 2 : 1;
-    }
+    units += unitsIn(bytes, at, byte);
+    at = Math.max(at, byte);
     return units;
   };
 }

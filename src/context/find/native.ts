@@ -46,9 +46,10 @@ export interface NativePattern {
  */
 export function nativePattern(printed: string): NativePattern | undefined {
   const [, sequence = "", look = ""] = /^(.*?)(\\b)?$/s.exec(printed) ?? [];
-  const found = Array.from(sequence.matchAll(ITEM));
-  if (sequence.replace(ITEM, "") !== "" || found.length === 0 || found.length > MOST_ITEMS) return undefined;
-  const items = found.map(([, one = "", many = one, min = "1", max = min]): Item => {
+  const sequenceItems = Array.from(sequence.matchAll(ITEM));
+  if (sequence.replace(ITEM, "") !== "" || sequenceItems.length === 0 || sequenceItems.length > MOST_ITEMS)
+    return undefined;
+  const items = sequenceItems.map(([, one = "", many = one, min = "1", max = min]): Item => {
     const character = new RegExp(`[${many.replaceAll("x", "u")}]`, "u");
     return { set: ASCII.filter((one) => character.test(one)), min, max };
   });
@@ -112,8 +113,8 @@ export function openNative(haystack: Buffer, native: NativePattern | undefined, 
       paused = asciiEnd;
       return undefined;
     }
-    const found = haystack.toString("latin1", from, end).matchAll(native.regex);
-    const places = found.map(({ 0: { length }, index }) => [from + index, from + index + length] as const);
+    const matches = haystack.toString("latin1", from, end).matchAll(native.regex);
+    const places = matches.map(({ 0: { length }, index }) => [from + index, from + index + length] as const);
     if (!native.run) return { matches: places, end };
     const whole = native.run.endsWord ? places.filter(([, end]) => !isLetterAt(haystack, end)) : places;
     return { matches: withRun(haystack, from, whole, native.run), end };
@@ -192,8 +193,8 @@ function casesFinder(haystack: Buffer, literals: readonly Literal[], between: ()
         window = haystack.toString("latin1", start, start + WINDOW_BYTES);
       }
       regex.lastIndex = at - start;
-      const found = regex.exec(window);
-      if (found !== null) return start + found.index;
+      const match = regex.exec(window);
+      if (match !== null) return start + match.index;
       if (start + window.length === haystack.length) return haystack.length;
     }
   };

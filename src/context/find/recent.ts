@@ -7,14 +7,14 @@ export function recent<Value>(
   make: (key: string) => Value,
   drop: (value: Value) => void = () => {},
 ): (key: string) => Value {
-  const kept = new Map<string, Value>();
+  const values = new Map<string, Value>();
   return (key) => {
-    const value = kept.get(key) ?? make(key);
-    kept.delete(key);
-    kept.set(key, value);
-    for (const [oldest, old] of kept) {
-      if (kept.size <= size) break;
-      kept.delete(oldest);
+    const value = values.get(key) ?? make(key);
+    values.delete(key);
+    values.set(key, value);
+    for (const [oldest, old] of values) {
+      if (values.size <= size) break;
+      values.delete(oldest);
       drop(old);
     }
     return value;

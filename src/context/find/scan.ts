@@ -166,12 +166,12 @@ function searchFirst({ haystack, pattern }: Search, { from, lastEnd }: Position,
   const stop = last ? undefined : absentFrom(piece);
   const spelling = pattern.spelling({ stop, context: false });
   const text = withRun(piece, stop, pattern);
-  let found = findFrom(spelling, text, from - start);
-  if (found !== undefined && found.start === found.end && start + found.end === lastEnd) {
-    found = findFrom(spelling, text, next(haystack, from) - start);
+  let first = findFrom(spelling, text, from - start);
+  if (first !== undefined && first.start === first.end && start + first.end === lastEnd) {
+    first = findFrom(spelling, text, next(haystack, from) - start);
   }
-  if (found === undefined) return { matches: [], position: last ? undefined : after(lastEnd, end) };
-  const match: Match = [start + found.start, start + found.end];
+  if (first === undefined) return { matches: [], position: last ? undefined : after(lastEnd, end) };
+  const match: Match = [start + first.start, start + first.end];
   if (!last && match[1] >= end) return { matches: [], position: after(lastEnd, Math.min(match[0], end)) };
   return { matches: [match], position: after(match[1], match[1]) };
 }
@@ -254,10 +254,10 @@ function withRun(piece: Buffer, stop: string | undefined, pattern: FindPattern):
  * makes linear: after reading sixteen times the text in enlarged windows, `find` gives up.
  */
 function effortLimit(textBytes: number, effort: number): (bytes: number) => void {
-  let left = 16 * textBytes + effort;
+  let remaining = 16 * textBytes + effort;
   return (bytes) => {
-    left -= bytes;
-    if (left >= 0) return;
+    remaining -= bytes;
+    if (remaining >= 0) return;
     throw argumentError(
       "RangeError",
       "find: this pattern reads the rest of the text again for every match",

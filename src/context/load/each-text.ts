@@ -150,15 +150,15 @@ async function* textIn(bytes: AsyncIterable<Uint8Array>, { name, head }: Beginni
 }
 
 /** Decoded blocks, and what they were decoded from so far. */
-function openBlocks(bytes: AsyncIterable<Uint8Array>, asked: string | undefined, isWhole: boolean) {
+function openBlocks(bytes: AsyncIterable<Uint8Array>, given: string | undefined, isWhole: boolean) {
   let encoding = "utf-8";
   let invalid = 0;
-  const told = (label: string) => {
+  const onEncoding = (label: string) => {
     encoding = label;
   };
   async function* all() {
     let isFirst = true;
-    for await (const block of blocksOf(decodedChunks(bytes, asked, told), isWhole)) {
+    for await (const block of blocksOf(decodedChunks(bytes, given, onEncoding), isWhole)) {
       const text = mendUtf8(block, encoding);
       invalid += text.invalid;
       yield isFirst ? withoutMark(text.bytes) : text.bytes;

@@ -140,7 +140,7 @@ export function documentsOfFile(
 }
 
 /** Reads the rows of one sheet or table. @throws RlmError */
-export const tableOf: typeof tableOfOriginal = async (...asked) => (await readers()).tableOfOriginal(...asked);
+export const tableOf: typeof tableOfOriginal = async (...request) => (await readers()).tableOfOriginal(...request);
 
 /** Ids of the readers, for which their packages are looked up. */
 export async function readersNow({ documents = {} }: LoadOptions): Promise<string> {

@@ -43,9 +43,9 @@ export async function keepFile(
 function dropOldest(dir: string, { names, few, stays }: KeptKind): void {
   const all = readdirSync(dir);
   for (const name of all) if (isLeft(name, names)) rmSync(join(dir, name), { force: true });
-  const found = all.filter((name) => names.test(name));
-  if (found.length <= few) return;
-  const aged = found.flatMap((name) => {
+  const ofKind = all.filter((name) => names.test(name));
+  if (ofKind.length <= few) return;
+  const aged = ofKind.flatMap((name) => {
     const stats = statSync(join(dir, name), { throwIfNoEntry: false });
     return stats ? [{ path: join(dir, name), at: stats.mtimeMs, size: stats.size }] : [];
   });

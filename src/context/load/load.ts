@@ -69,8 +69,8 @@ export type Source =
  * Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or
  * `cancelled`.
  */
-export async function load(source: Source, asked: LoadOptions, previous?: Context): Promise<Context> {
-  const options = { ...asked, begunAt: performance.now() };
+export async function load(source: Source, given: LoadOptions, previous?: Context): Promise<Context> {
+  const options = { ...given, begunAt: performance.now() };
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
   const reading = readingOf(source, size, previous, options);
@@ -89,8 +89,8 @@ export async function load(source: Source, asked: LoadOptions, previous?: Contex
   const { known } = options;
   const seen = known && (await printOf(reading, place, known, previous?.key ?? null));
   const readers = () => readersNow(options);
-  const found = seen && (await known.loads.find(seen.key, seen.print, readers));
-  const before = found && (await known.open(found.key));
+  const result = seen && (await known.loads.find(seen.key, seen.print, readers));
+  const before = result && (await known.open(result.key));
   if (before) return before;
   const loaded = place.isFolder ? await loadFolder(reading, place) : await loadFile(reading, place);
   const hasChanged = !previous || loaded.files.length > 0 || changesSkips(previous, loaded);
@@ -198,12 +198,12 @@ async function loadFile(reading: Reading, { roots, path }: Place): Promise<Loade
  */
 async function loadContent(reading: Reading, content: FileContent, file: NamedFile): Promise<LoadedSource> {
   const { given, size } = reading;
-  const found = await documentsOf(reading, content, file);
-  if ("reason" in found) throw unreadable(given, found);
-  if ("size" in found) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size });
-  const files = found.files.filter(({ path, bytes }) => !reading.isThere(path, bytes));
-  if (found.files.length === 0) throw nothingToLoad(given, found.skipped, 0);
-  return sourceOf(reading, { ...found, files });
+  const documents = await documentsOf(reading, content, file);
+  if ("reason" in documents) throw unreadable(given, documents);
+  if ("size" in documents) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + documents.size });
+  const files = documents.files.filter(({ path, bytes }) => !reading.isThere(path, bytes));
+  if (documents.files.length === 0) throw nothingToLoad(given, documents.skipped, 0);
+  return sourceOf(reading, { ...documents, files });
 }
 
 /** @throws RlmError `context_too_large` */

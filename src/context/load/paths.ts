@@ -261,10 +261,10 @@ function tooMuch(what: string, { files, bytes }: Required<NonNullable<PathsSourc
 export function matchGlob(pattern: string, paths: readonly string[]): boolean[] {
   const matched = paths.map(() => false);
   const lines = paths.map((path) => path.replaceAll("\n", "\ufffd"));
-  const found = find(textFromString(lines.join("\n")), compiled(pattern), paths.length);
+  const hits = find(textFromString(lines.join("\n")), compiled(pattern), paths.length);
   let line = 0;
   let start = 0;
-  for (const [at] of found.matches) {
+  for (const [at] of hits.matches) {
     while (start < at) start += (lines[line++]?.length ?? 0) + 1;
     matched[line] = true;
   }

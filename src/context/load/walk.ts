@@ -114,11 +114,11 @@ export async function walk(roots: Roots, base: string, pause: Pause, options: Wa
 function withLinked({ base, files, linkedFiles, skipped }: State): WalkedFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   for (const { relative: link, path, ...file } of linkedFiles.sort(byRelative)) {
-    const found = byPath.get(path);
+    const known = byPath.get(path);
     const name = isWithin(base, path) ? relative(base, path) : link;
-    const { links = [] } = found ?? {};
-    byPath.set(path, { ...file, ...found, relative: found?.relative ?? name, path, links: [...links, link] });
-    if (found) skipped.push({ path: link, reason: "symlink to a file that is already loaded" });
+    const { links = [] } = known ?? {};
+    byPath.set(path, { ...file, ...known, relative: known?.relative ?? name, path, links: [...links, link] });
+    if (known) skipped.push({ path: link, reason: "symlink to a file that is already loaded" });
   }
   return [...byPath.values()];
 }
@@ -162,14 +162,14 @@ function rulesIn(state: State, folder: Folder, entries: readonly Dirent[]): Igno
 
 function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): void {
   const name = folder.relative === "" ? entry.name : `${folder.relative}/${entry.name}`;
-  const found = { relative: name, path: join(folder.path, entry.name) };
+  const file = { relative: name, path: join(folder.path, entry.name) };
   if (isIgnored(folder.rules, join(state.base, name), entry.isDirectory())) state.ignored += 1;
-  else if (!isAllowed(state.roots, found.path))
-    state.skipped.push({ path: name, reason: forbiddenBy(found.path) ?? "outside the allowed roots" });
-  else if (isSecret(state, name, found.path)) state.skipped.push({ path: name, reason: MAY_BE_SECRET });
-  else if (entry.isDirectory()) pending.push({ ...found, rules: folder.rules });
-  else if (entry.isSymbolicLink()) state.links.push({ link: found, folder });
-  else if (entry.isFile()) state.files.push({ ...found, ...rulesWithin(state, folder, name) });
+  else if (!isAllowed(state.roots, file.path))
+    state.skipped.push({ path: name, reason: forbiddenBy(file.path) ?? "outside the allowed roots" });
+  else if (isSecret(state, name, file.path)) state.skipped.push({ path: name, reason: MAY_BE_SECRET });
+  else if (entry.isDirectory()) pending.push({ ...file, rules: folder.rules });
+  else if (entry.isSymbolicLink()) state.links.push({ link: file, folder });
+  else if (entry.isFile()) state.files.push({ ...file, ...rulesWithin(state, folder, name) });
   else state.skipped.push({ path: name, reason: kindOf(entry) });
 }
 

@@ -51,12 +51,12 @@ export function buildIndexFile(path: string, source: SearchSource, mark: string,
   const parts = { text: source.text.data, documents, hash, path, mark, shared };
   const plan = planOf(source.text, documents);
   const { onProgress = () => {}, between = () => {} } = options;
-  let told = 0;
+  let reported = 0;
   function look(): void {
     // The last one is told when the file is whole.
     const done = Math.min(Atomics.load(shared, SHARED.done), plan.length - 1);
-    if (done > told) onProgress(done / plan.length);
-    told = Math.max(done, told);
+    if (done > reported) onProgress(done / plan.length);
+    reported = Math.max(done, reported);
     if (Atomics.load(shared, SHARED.bytes) > mostOf(options)) {
       Atomics.store(shared, SHARED.stop, 1);
       removeBeside(path);

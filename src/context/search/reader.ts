@@ -66,7 +66,7 @@ export function openReader(file: IndexFile, hash: string): Reader {
       const word = Buffer.from(term).toString("latin1");
       const stem = stemOf(word);
       const exact = { chunks: [0].slice(1), counts: [0].slice(1) };
-      const found: number[] = [];
+      const numbers: number[] = [];
       for (const segment of segments) {
         eachPosting(blockOf(file, segment, stem, seed), (form, chunk, count) => {
           const number = segment.first + chunk;
@@ -74,12 +74,12 @@ export function openReader(file: IndexFile, hash: string): Reader {
             exact.chunks.push(number);
             exact.counts.push(count);
           }
-          if (counts[number] === 0) found.push(number);
+          if (counts[number] === 0) numbers.push(number);
           counts[number] = (counts[number] ?? 0) + count;
         });
       }
-      const forms = { chunks: found, counts: found.map((chunk) => counts[chunk] ?? 0) };
-      for (const chunk of found) counts[chunk] = 0;
+      const forms = { chunks: numbers, counts: numbers.map((chunk) => counts[chunk] ?? 0) };
+      for (const chunk of numbers) counts[chunk] = 0;
       return { exact, forms };
     },
   };

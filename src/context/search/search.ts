@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { join } from "node:path";
 import { buildIndexFile, type IndexLocation, refuseAgain, type SearchSource } from "./build.ts";
 import { type IndexFile, openIndexFile } from "./index-file.ts";
@@ -78,14 +78,14 @@ function scoresOf(reader: Reader, terms: readonly (readonly [term: string, weigh
 
 /** The `k` chunks with the highest scores above 0, best first, equal ones in their order. */
 function best(scores: Float64Array, k: number): (readonly [chunk: number, score: number])[] {
-  const found: (readonly [chunk: number, score: number])[] = [];
+  const hits: (readonly [chunk: number, score: number])[] = [];
   for (const [chunk, score] of scores.entries()) {
-    if (score <= (found.length < k ? 0 : (found.at(-1)?.[1] ?? 0))) continue;
-    const at = found.findLastIndex(([, other]) => other >= score) + 1;
-    found.splice(at, 0, [chunk, score]);
-    if (found.length > k) found.pop();
+    if (score <= (hits.length < k ? 0 : (hits.at(-1)?.[1] ?? 0))) continue;
+    const at = hits.findLastIndex(([, other]) => other >= score) + 1;
+    hits.splice(at, 0, [chunk, score]);
+    if (hits.length > k) hits.pop();
   }
-  return found;
+  return hits;
 }
 
 const MAGIC = "belay search index";
@@ -100,8 +100,8 @@ function openTrusted(source: SearchSource, location: IndexLocation): IndexFile {
   const path = join(location.dir, `${source.hash}-v${INDEX_FORMAT}.index`);
   const mark = markOf(source);
   for (let attempt = 0; attempt <= BUILD_ATTEMPTS; attempt += 1) {
-    const found = openIndexFile(path, mark);
-    if (found) return found;
+    const file = openIndexFile(path, mark);
+    if (file) return file;
     refuseAgain(path, source, mark, location);
     if (attempt < BUILD_ATTEMPTS) buildIndexFile(path, source, mark, location);
   }
@@ -114,6 +114,6 @@ function openTrusted(source: SearchSource, location: IndexLocation): IndexFile {
  */
 function markOf(source: SearchSource): string {
   const spans = source.documents.map(({ start, end }) => `${start}-${end}`).join(",");
-  const documents = createHash("sha256").update(spans).digest("hex");
+  const documents = hash("sha256", spans);
   return `${MAGIC} ${INDEX_FORMAT} ${source.hash} ${documents}`;
 }

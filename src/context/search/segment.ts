@@ -123,13 +123,13 @@ function openWords({ data }: Text): Words {
       const isAscii = end - start === to - from;
       const chunk = bytes.toString(isAscii ? "latin1" : "utf8", from, to);
       for (const run of isAscii ? (chunk.match(RUN) ?? []) : [chunk]) {
-        let found = runs.get(run);
-        if (!found) {
-          found = tokensOf(run).map(termOf);
-          runs.set(run, found);
+        let numbers = runs.get(run);
+        if (!numbers) {
+          numbers = tokensOf(run).map(termOf);
+          runs.set(run, numbers);
         }
-        for (const term of found) tally(term, first);
-        words += found.length;
+        for (const term of numbers) tally(term, first);
+        words += numbers.length;
       }
       return words;
     },
@@ -211,9 +211,9 @@ const NUMBER_BYTES = 5;
 /** Returns the place behind it. */
 function writeNumber(bytes: Uint8Array, start: number, value: number): number {
   let at = start;
-  let left = value;
-  for (; left >= 0x80; left >>>= 7) bytes[at++] = (left & 0x7f) | 0x80;
-  bytes[at++] = left;
+  let rest = value;
+  for (; rest >= 0x80; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80;
+  bytes[at++] = rest;
   return at;
 }
 

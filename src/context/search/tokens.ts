@@ -147,9 +147,9 @@ function nameOf(written: string): Name {
  */
 function partsOf(word: string): string[] {
   const parts: string[] = [];
-  const found = word.match(PART);
-  if (found === null || found.length > MAX_PARTS) return parts;
-  for (const part of found) {
+  const pieces = word.match(PART);
+  if (pieces === null || pieces.length > MAX_PARTS) return parts;
+  for (const part of pieces) {
     if (part !== word && (part.length > 1 || isDigit(part, 0))) parts.push(part);
     if (!isDigit(part, part.length - 1) || isDigit(part, 0)) continue;
     const digits = part.search(DIGITS);

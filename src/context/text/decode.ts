@@ -62,13 +62,13 @@ export function decodeText(bytes: Uint8Array, { encoding, bad }: Decoding): Deco
 
 /**
  * Chunks of a text as UTF-8, of which a mark may stay at the beginning. Bytes of UTF-8 pass as they
- * are, and those that are not of another encoding become U+FFFD. @param told called once, before
+ * are, and those that are not of another encoding become U+FFFD. @param onEncoding called once, before
  * the first chunk, with the encoding
  */
 export async function* decodedChunks(
   chunks: AsyncIterable<Uint8Array>,
   encoding: string | undefined,
-  told: (encoding: string) => void,
+  onEncoding: (encoding: string) => void,
 ): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -79,7 +79,7 @@ export async function* decodedChunks(
     head = Buffer.concat([head, next.value]);
   }
   const label = markOf(head)?.label ?? labelOf(encoding);
-  told(label);
+  onEncoding(label);
   const decoder = label === "utf-8" ? null : new TextDecoder(label);
   const read = (chunk: Uint8Array) => (decoder ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk);
   yield read(head);

@@ -124,14 +124,14 @@ function* index(bytes: Uint8Array): Generator<number, TextData> {
   for (let block = 0; block < blocks; block++) {
     anchors[block] = units;
     const end = Math.min((block + 1) * BLOCK, bytes.length);
-    units += countUnits(bytes, block * BLOCK, end);
+    units += unitsIn(bytes, block * BLOCK, end);
     if ((block + 1) * BLOCK === end && end % STEP === 0) yield STEP;
   }
   return { bytes, anchors, length: units };
 }
 
 /** UTF-16 units of the characters that begin in `start..end`. */
-function countUnits(bytes: Uint8Array, start: number, end: number): number {
+export function unitsIn(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > 100 && isAscii(bytes.subarray(start, end))) return end - start;
   let units = 0;
   for (let at = start; at < end; at++) units += unitsOf(bytes[at] ?? 0);
@@ -157,7 +157,7 @@ function unitReader({ bytes, anchors, length }: TextData): (byte: number) => num
       lastByte = block * BLOCK;
       lastUnit = anchors[block] ?? 0;
     }
-    lastUnit += countUnits(bytes, lastByte, byte);
+    lastUnit += unitsIn(bytes, lastByte, byte);
     lastByte = Math.max(byte, lastByte);
     return lastUnit;
   };

@@ -52,9 +52,9 @@ async function fieldsIn(bytes: Buffer): Promise<{ readonly found: FieldsData; re
         if (tag === ANSI_HTML && raw) fields.html = raw;
       },
     };
-    const found = reader.getFileData();
+    const fields = reader.getFileData();
     // Without any property it has its type and two lists.
-    if (Object.keys(found).length > 3) return { found, isAnsi };
+    if (Object.keys(fields).length > 3) return { found: fields, isAnsi };
   } catch {
     // It says nothing of use.
   }

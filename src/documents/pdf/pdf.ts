@@ -72,9 +72,9 @@ async function itemsOf(pdf: Pdf, number: number) {
 async function annotationsOf(pdf: Pdf, text: Growing): Promise<Map<number, Annotation[]>> {
   const damaged = new Set<number>();
   for (let index = 0; index < pdf.numPages; index++) await pdf.getPage(index + 1).catch(() => damaged.add(index));
-  const found: Annotation[] | null = await pdf.getAnnotationsByType(new Set(KINDS), damaged).catch(() => null);
-  if (found === null) text.lose("annotation");
-  return Map.groupBy(found ?? [], ({ pageIndex = 0 }) => pageIndex + 1);
+  const annotations: Annotation[] | null = await pdf.getAnnotationsByType(new Set(KINDS), damaged).catch(() => null);
+  if (annotations === null) text.lose("annotation");
+  return Map.groupBy(annotations ?? [], ({ pageIndex = 0 }) => pageIndex + 1);
 }
 
 /** A field of a form, or something that was put on a page, as pdf.js gives it. */

@@ -207,10 +207,10 @@ function clockOf(seconds: number, digits: number): string {
 
 /** The same of an ISO duration such as `PT36H`; null: it has years or months, or is none. */
 export function durationOf(iso: string): string | null {
-  const found = /^(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(iso);
-  if (!found) return null;
-  const [days = 0, hours = 0, minutes = 0, rest = 0] = found.slice(2).map((part) => Number(part ?? 0));
+  const match = /^(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(iso);
+  if (!match) return null;
+  const [days = 0, hours = 0, minutes = 0, rest = 0] = match.slice(2).map((part) => Number(part ?? 0));
   const ms = Math.round((days * DAY + hours * 3600 + minutes * 60 + rest) * 1000);
   if (ms >= TO_10000 * DAY * 1000) return null;
-  return clockOf((found[1] ? -ms : ms) / 1000, ms % 1000 === 0 ? 0 : 3);
+  return clockOf((match[1] ? -ms : ms) / 1000, ms % 1000 === 0 ? 0 : 3);
 }

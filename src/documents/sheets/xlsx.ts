@@ -106,7 +106,7 @@ function signsIn(text: string): string {
 /** The formats of numbers by the styles of cells. */
 function formatsIn(styles: string): NumberFormat[] {
   const codes = new Map<number, string>();
-  const found: NumberFormat[] = [];
+  const formats: NumberFormat[] = [];
   const xml = openXml(styles);
   const on: Handlers = {
     numFmt({ numFmtId, formatCode }) {
@@ -114,11 +114,11 @@ function formatsIn(styles: string): NumberFormat[] {
     },
     xf({ numFmtId = "0" }) {
       const id = Number(numFmtId);
-      if (xml.within("cellXfs")) found.push(numberFormat(id, codes.get(id)));
+      if (xml.within("cellXfs")) formats.push(numberFormat(id, codes.get(id)));
     },
   };
   xml.walk({ on });
-  return found;
+  return formats;
 }
 
 /** Reads the rows and cells of a sheet, and names what stands beside them. @throws Unreadable */
@@ -197,10 +197,10 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     "/c"() {
       const isEmptyText = type === "str" && isStored;
       if (value === "" && isFormula && !isEmptyText) pass.lose(UNSTORED);
-      const found = xlsxValue(value, type, style, book);
-      const cell = found ? pass.cell(found) : pass.empty;
+      const content = xlsxValue(value, type, style, book);
+      const cell = content ? pass.cell(content) : pass.empty;
       const isFree = column < MOST_COLUMNS && (cells[column] ?? pass.empty) === pass.empty;
-      if (found === null || (cell !== pass.empty && !isFree)) pass.lose("damaged cell");
+      if (content === null || (cell !== pass.empty && !isFree)) pass.lose("damaged cell");
       if (!isFree) return;
       while (cells.length < column) cells.push(pass.empty);
       cells[column] = cell;
@@ -221,8 +221,8 @@ function columnOf(reference: string): number | null {
 function xlsxValue(value: string, type: string, style: number, book: Workbook): CellValue | null {
   if (value === "") return textValue("");
   if (type === "s") {
-    const found = book.strings[Number(value)];
-    return found === undefined ? null : textValue(found);
+    const string = book.strings[Number(value)];
+    return string === undefined ? null : textValue(string);
   }
   if (type === "b") {
     const isTrue = value === "1" || value === "true";
