@@ -6,7 +6,7 @@ import { isIgnoredName, noRules, withRuleText } from "../../src/context/load/ign
 import { matchGlob } from "../../src/context/load/paths.ts";
 import { parseRoutes } from "../../src/context/routes/entries.ts";
 import { tokensOf } from "../../src/context/search/tokens.ts";
-import { SCORE_NAMES, scoreOf } from "../../src/eval/scores.ts";
+import { SCORE_NAMES, scoreOf } from "../../src/eval/rows.ts";
 import { explain } from "../../src/models/pi-ai/refusal.ts";
 import { withoutThinking } from "../../src/models/replies/thinking.ts";
 import { readValue } from "../../src/models/replies/value-in-text.ts";

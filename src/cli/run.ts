@@ -4,9 +4,9 @@ import { version } from "../platform/version.ts";
 import { inLine, visible } from "../platform/visible.ts";
 import { hasSecret, isServer, withoutPasswords } from "../store/store-place.ts";
 import type { Command } from "./commands/define.ts";
+import { type Host, processHost } from "./commands/define.ts";
 import type { Arguments } from "./flags/arguments.ts";
 import { commandLine, UsageError } from "./flags/usage.ts";
-import { type Host, processHost } from "./host.ts";
 
 /** Runs `belay` with these arguments. Gives the exit code: `belay --help` lists them. */
 export async function run(args: readonly string[], host: Host = processHost): Promise<number> {
@@ -54,7 +54,7 @@ async function commandNamed(name: string, before: readonly string[], args: reado
   const found = commands.find((command) => command.name === name);
   if (found) return found;
   // Loaded when no command was typed.
-  const { askLine, isAskWithoutName, lineForPath, lineForQuestion } = await import("./flags/without-command.ts");
+  const { askLine, isAskWithoutName, lineForPath, lineForQuestion } = await import("./flags/corrections.ts");
   if (name.startsWith("-")) {
     const isCommand = name === "-e" || name === "-c";
     const named = isAskWithoutName(args) ? askLine(args) : commandLine(["exec", ...args]);
@@ -88,7 +88,7 @@ async function checked(command: Command, args: readonly string[]): Promise<Argum
   throw new UsageError(`${command.name} takes no argument ${superfluous}`, line);
 }
 
-/** @throws UsageError for a model without its provider, with the nearest name. The list of models is loaded only then. */
+/** @throws UsageError for a model without its provider, with the nearest name. */
 async function checkModelNames(command: Command, args: Arguments): Promise<void> {
   const named = command.options.filter(({ type }) => type.word === "PROVIDER/ID");
   const typed = args.inOrder.filter(({ option }) => named.some(({ name }) => name === option));
@@ -96,8 +96,8 @@ async function checkModelNames(command: Command, args: Arguments): Promise<void>
   const isRead = named.some(({ setting }) => setting === "model") && typed.every(({ option }) => option !== "model");
   const bare = [...typed, ...(isRead ? [variable] : [])].find(({ value }) => /^[^/\s]+$/.test(value));
   if (!bare) return;
-  const { modelNameError } = await import("./flags/model-names.ts");
-  throw modelNameError(command.name, args, bare);
+  const { modelNameError } = await import("./flags/corrections.ts");
+  throw await modelNameError(command.name, args, bare);
 }
 
 /** Lines to type next leave out a --store with a password, and so does the list of processes. Programs type no lines. */

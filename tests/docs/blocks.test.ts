@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, expect, test, vi } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
-import { LETTERS, QUESTION, scriptedReply } from "../../src/cli/demo/text.ts";
+import { LETTERS, QUESTION, scriptedReply } from "../../src/cli/demo/model.ts";
 import { openSession } from "../../src/index.ts";
 import { pdf } from "../src/documents/packed.ts";
 import { startBatchServer } from "../support/batch-server/index.ts";

@@ -48,7 +48,7 @@ const ALLOWED = new Map([
   ["sqlite3 X .recover | sqlite3 ", "src/documents/errors.ts: a name of its own"],
   ["the line of belay batch that began ", "src/cli/jobs/change-run.ts: a sentence"],
   ["Run `npm install -g ", "src/store/server-packages.ts: names of its own"],
-  ["ssh -N -L ", "src/cli/store/browser.ts: its port and host, and the address by which the user came"],
+  ["ssh -N -L ", "src/cli/store/view.ts: its port and host, and the address by which the user came"],
 ]);
 
 function unquotedIn(code: string, file: string): string[] {

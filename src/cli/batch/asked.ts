@@ -17,12 +17,12 @@ import {
 import { runFieldsOf, type Settings } from "../../settings/index.ts";
 import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
+import type { Host } from "../commands/define.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
 import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn, settingsIn } from "../flags/values.ts";
-import type { Host } from "../host.ts";
 import { type Cell, readCells } from "../input/cells.ts";
 import { contextSource } from "../input/sources.ts";
 import type { Terminal } from "../render/terminal.ts";

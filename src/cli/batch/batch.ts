@@ -25,8 +25,8 @@ import {
 } from "../../runs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
+import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import type { Host } from "../host.ts";
 import { processClock } from "../render/status-line.ts";
 import { warningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";

@@ -5,7 +5,7 @@ import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
 import { dryRuns, heldByAll, recordedFor, runsIn, spread } from "../../runs/index.ts";
 import type { Amount, Store } from "../../store/index.ts";
 import { firstWords } from "../render/calls.ts";
-import { showDryRun } from "../render/dry-run.ts";
+import { showDryRun } from "../render/envelope.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import type { ReadyRun } from "./asked.ts";
 import { batchShare, heldByAllText } from "./run-limits.ts";

@@ -17,8 +17,8 @@ import {
 import type { JobPage, JobRow, RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
+import { waitLines } from "../render/calls.ts";
 import { failureText } from "../render/failure.ts";
-import { waitLines } from "../render/waits.ts";
 import { hasLoss, isAboutReplies, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";

@@ -3,10 +3,10 @@ import { age, amount, bar, compact, dollars, roughly, thousands } from "../../pl
 import { type CountedRun, jobsIn, overIn, type RunState, runStateJson, type WorkProgress } from "../../runs/index.ts";
 import { foremost, type Wait, waitText } from "../../session/index.ts";
 import type { ReusedAnswers, RunRow } from "../../store/index.ts";
+import { waitsInShort } from "../render/calls.ts";
 import { failureText } from "../render/failure.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
-import { waitsInShort } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import { heldJobsText } from "./run-limits.ts";
 

@@ -2,7 +2,7 @@ import { amount, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Choice, choiceText, hasChoice, type ReadJobs, type Spool } from "../../runs/index.ts";
 import { quoted } from "../flags/usage.ts";
-import { withFlag } from "../render/skipped.ts";
+import { withFlag } from "../render/loaded.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
 

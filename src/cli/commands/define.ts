@@ -1,6 +1,6 @@
+import type { Store } from "../../store/index.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
 import type { Completion, Flag } from "../flags/flag.ts";
-import type { Host } from "../host.ts";
 
 /** A command of `belay`. Help, usage errors, completion and dispatch follow from it. */
 export interface Command extends Words {
@@ -54,3 +54,18 @@ export function withCode<Own extends FlagGroup>(
     run: async (args, host, commands) => (await load())(args, host, givenIn(args, own), commands),
   };
 }
+
+/** Parts that a command gets from outside; tests pass a store that they can watch or end. */
+export interface Host {
+  /** Opens the store in this folder; null: one in memory. @throws RlmError `store_failed` and the like */
+  openStore(folder: string | null): Promise<Store>;
+}
+
+/** The host of the real command. */
+export const processHost: Host = {
+  async openStore(folder) {
+    // Loaded when a store is opened: help and usage errors need none.
+    const { openStore } = await import("../../store/index.ts");
+    return openStore(folder);
+  },
+};

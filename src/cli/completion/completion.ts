@@ -1,8 +1,7 @@
-import type { Command } from "../commands/define.ts";
+import type { Command, Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { type Completion, spellings } from "../flags/flag.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
 import { processTerminal } from "../render/terminal.ts";
 
 type Commands = readonly Pick<Command, "name" | "summary" | "options" | "takes">[];

@@ -13,7 +13,7 @@ import { listReadableSessions, type SessionSummary } from "../../session/index.t
 import { openSigner } from "../../settings/signed-settings.ts";
 import { lookAtServer, type ServerFacts, type Store, type Verified, verifyStore } from "../../store/index.ts";
 import { isServer, shownPlace } from "../../store/store-place.ts";
-import type { Host } from "../host.ts";
+import type { Host } from "../commands/define.ts";
 import { openStatusLine, processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";

@@ -4,19 +4,18 @@ import { RUN_VERBS } from "../../session/session-name.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
 import { runStore, withRun } from "../batch/run-command.ts";
+import type { Host } from "../commands/define.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
 import type { Output } from "../render/terminal.ts";
 import { openStoreToLook } from "../store/opened-store.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, runNamed, showFound } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
-import { showJob } from "./show-job.ts";
-import { showRun, watchRun } from "./show-run.ts";
+import { showJob, showRun, watchRun } from "./show-run.ts";
 
 /** `belay jobs`: shows runs and jobs, and changes them. Gives the exit code. */
 export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promise<number> {

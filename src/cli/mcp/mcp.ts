@@ -7,12 +7,12 @@ import { LAST_SESSION } from "../../session/session-name.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import { makeUserKey } from "../../settings/user-key.ts";
 import type { SessionRow } from "../../store/index.ts";
+import type { Host } from "../commands/define.ts";
 import type { McpFlags } from "../commands/mcp.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ROOT, SESSION } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkName, settingsIn, storePlace } from "../flags/values.ts";
-import type { Host } from "../host.ts";
 
 /** `belay mcp`: serves until the client goes away, which ends the process. Gives the exit code if nothing was served. */
 export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Promise<number> {

@@ -3,11 +3,11 @@ import { defaultModels, type ModelFacts, noModelCure, refreshModels } from "../.
 import { compact } from "../../platform/figures.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { readConfig, type Settings } from "../../settings/index.ts";
+import type { Host } from "../commands/define.ts";
 import type { ModelsFlags } from "../commands/models.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { settingsIn } from "../flags/values.ts";
-import type { Host } from "../host.ts";
 import { table } from "../render/table.ts";
 import { inFlags } from "../render/wording.ts";
 import { configPlaces, modelsListed, noList } from "../session/settings.ts";

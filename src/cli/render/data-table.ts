@@ -1,7 +1,7 @@
 import type { Json } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { displayWidth, fitted, padded } from "./display-width.ts";
+import { displayWidth, fitted, padded } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
 /** Rows of data, each with its values in the order of the columns. */

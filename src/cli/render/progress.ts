@@ -3,10 +3,9 @@ import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { heldBackText, type Wait, waitText } from "../../session/index.ts";
 import { type TurnProgress, turnLine, turnOverLine, waitingLine } from "./ask.ts";
-import { type CallTotals, callLine } from "./calls.ts";
+import { type CallTotals, callLine, waitsInShort } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
-import { waitsInShort } from "./waits.ts";
 import { inFlags } from "./wording.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */

@@ -1,11 +1,12 @@
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { builtins, MACHINE_NAMES } from "../../../builtins/index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { folderProblem, homeFolder } from "../../platform/home.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
-import { complete } from "./completion.ts";
 import type { Control } from "./control.ts";
+import { DOT_NAMES } from "./dot-commands.ts";
 
 /** The lines of the input, one at a time. */
 export interface Lines {
@@ -130,3 +131,35 @@ function read(path: string): string[] {
   } catch {}
   return kept;
 }
+
+/** Completes names of builtins and their members, dot-commands, and paths after .load and .append; as readline asks. */
+export function complete(line: string): [completions: string[], completed: string] {
+  const path = /^\.(?:load|append)\s+(.*)$/.exec(line)?.[1];
+  if (path !== undefined) return [paths(path), path];
+  if (line.startsWith(".")) return [matching(DOT_NAMES, line), line];
+  const word = /(?:^|[^\w$.])([\w$.]+)$/.exec(line)?.[1] ?? "";
+  return [word === "" ? [] : matching(guestNames(), word), word];
+}
+
+function guestNames(): string[] {
+  const listed = builtins.flatMap(({ name, signature }) => [name, ...signature.split("\n").map(memberName)]);
+  return [...new Set([...Object.keys(MACHINE_NAMES), ...listed])];
+}
+
+/** `memory.put` of `memory.put(key: string, …): void`. */
+function memberName(signature: string): string {
+  return /^(?:(?:async )?function |const )?([\w.]+)/.exec(signature)?.[1] ?? signature;
+}
+
+function paths(typed: string): string[] {
+  const folder = typed.slice(0, typed.lastIndexOf("/") + 1);
+  try {
+    const entries = readdirSync(folder || ".", { withFileTypes: true });
+    const names = entries.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
+    return matching(names, typed);
+  } catch {
+    return [];
+  }
+}
+
+const matching = (names: readonly string[], typed: string) => names.filter((name) => name.startsWith(typed));

@@ -2,19 +2,18 @@ import { parse, tokenizer } from "acorn";
 import { looksTyped } from "../../../runtime/index.ts";
 import type { ExecEnvelope } from "../../index.ts";
 import { version } from "../../platform/version.ts";
+import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
 import { inConversation, showOutcome } from "../render/envelope.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { hasLoss } from "../render/warnings.ts";
 import { brief, closeWithGc, makeReady } from "../session/opening.ts";
 import { openCliSession } from "../session/session.ts";
 import { type Control, openControl } from "./control.ts";
-import { DOT_COMMANDS, type DotScope, runDotCommand } from "./dot-commands.ts";
+import { contextLine, DOT_COMMANDS, type DotScope, runDotCommand } from "./dot-commands.ts";
 import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./lines.ts";
-import { contextLine } from "./show.ts";
 
 /** `belay repl`: reads cells from a terminal, or from piped input. Gives the exit code. */
 export async function replCommand(args: Arguments, host: Host): Promise<number> {

@@ -6,17 +6,16 @@ import { checkResultFile } from "../../platform/result-file.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { checkSchema, coverageSentence } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
+import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
 import { questionOf } from "../input/sources.ts";
 import { limitsLine, showAsk, showTrajectory } from "../render/ask.ts";
-import { waitLines } from "../render/waits.ts";
+import { waitLines } from "../render/calls.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
-import type { AskPage } from "./ask-page.ts";
 import { isToGoOn } from "./reports.ts";
 import { failedCode, INCOMPLETE, signalsOf } from "./run-cells.ts";
 
@@ -37,7 +36,7 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
       subModel: own.subModel,
       tellsTurns: isJson || !args.get(TRAJECTORY),
     });
-    const page = view === undefined ? null : await pageOf(view, opened);
+    const page = view === undefined ? null : (await pageFiles()).openAskPage(view, opened);
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
     const asking = { ...signals, ...opened.waiting, trajectory: args.get(TRAJECTORY) };
@@ -64,16 +63,13 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
 /** Refuses a file that could not be written, before anything is paid for. @throws UsageError, RlmError `output_failed` */
 async function checkPage(file: string): Promise<void> {
   if (file === "-") throw new UsageError("--view takes a file: stdout has the answer", commandLine(["help", "ask"]));
-  const { checkPageFile } = await import("../store/page-file.ts");
+  const { checkPageFile } = await pageFiles();
   checkPageFile(file, commandLine(["help", "ask"]));
   checkResultFile(file);
 }
 
 /** Loaded if a page is wanted. */
-async function pageOf(typed: string, opened: CliSession): Promise<AskPage> {
-  const { openAskPage } = await import("./ask-page.ts");
-  return openAskPage(typed, opened);
-}
+const pageFiles = () => import("../store/page-file.ts");
 
 /** Tells how an ask ended. Gives the exit code. @param page the file of its page, which is written once the ask has ended */
 export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSession, page?: string): number {

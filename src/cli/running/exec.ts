@@ -1,10 +1,10 @@
 import { REMARK_NAMES } from "../../session/index.ts";
+import type { Host } from "../commands/define.ts";
 import type { ExecFlags } from "../commands/exec.ts";
 import type { QueryFlags } from "../commands/query.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
 import { type Cell, fileOf, readCells } from "../input/cells.ts";
 import { questionOf } from "../input/sources.ts";
 import { inSession } from "../session/opening.ts";

@@ -4,11 +4,10 @@ import { inLine, jsonText } from "../../platform/visible.ts";
 import { heldBackText } from "../../session/index.ts";
 import type { Cell } from "../input/cells.ts";
 import type { CallTotals } from "../render/calls.ts";
-import { showDryRun } from "../render/dry-run.ts";
-import { type Outcome, type Showing, showOutcome } from "../render/envelope.ts";
+import { waitLines } from "../render/calls.ts";
+import { type Outcome, type Showing, showDryRun, showOutcome } from "../render/envelope.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags, inFlags } from "../render/wording.ts";
 
 /** The form in which the outcome of cells and queries is printed. */

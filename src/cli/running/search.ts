@@ -1,10 +1,10 @@
 import { queryWords } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { jsonText } from "../../platform/visible.ts";
+import type { Host } from "../commands/define.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { QUIET, VERBOSE } from "../flags/declared.ts";
-import type { Host } from "../host.ts";
 import { asTyped, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { type Hit, hitsIn, placeLine } from "../render/value.ts";

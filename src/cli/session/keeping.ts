@@ -8,8 +8,16 @@ import { openSigner } from "../../settings/signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
-import { type KeptSettings, type RecordedSettings, rowOf, settingsToKeep, withRoots } from "./kept-settings.ts";
-import { doubtedSettings, recordedSettings, shown } from "./recorded-settings.ts";
+import {
+  doubtedSettings,
+  type KeptSettings,
+  type RecordedSettings,
+  recordedSettings,
+  rowOf,
+  settingsToKeep,
+  shown,
+  withRoots,
+} from "./recorded-settings.ts";
 import { readSettings, withModel } from "./settings.ts";
 
 /** The parts of the session that exist already; all null if it lives in memory. */

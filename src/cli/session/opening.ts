@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
 import { type Json, RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
+import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
-import type { Host } from "../host.ts";
 import { contextsToBring } from "../input/contexts.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Report, reportOf } from "../running/reports.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { gcOnceADay } from "../store/gc.ts";
+import { gcOnceADay } from "../store/sessions.ts";
 import { type CliSession, type Opening, openCliSession } from "./session.ts";
 
 /** The parts of a command that works in one session. */

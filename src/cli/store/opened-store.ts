@@ -6,10 +6,10 @@ import { sessionNamed } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session/session-name.ts";
 import type { JobRow, SessionRow, Store } from "../../store/index.ts";
 import { isServer } from "../../store/store-place.ts";
+import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
 import { passedOver, reportFailure, showFailure } from "../render/failure.ts";
 import { type Output, processTerminal, type Terminal } from "../render/terminal.ts";
 

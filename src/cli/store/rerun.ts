@@ -13,7 +13,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
 import { contextNow } from "../input/contexts.ts";
-import type { KeptSettings } from "../session/kept-settings.ts";
+import type { KeptSettings } from "../session/recorded-settings.ts";
 import { recordedSettings } from "../session/recorded-settings.ts";
 import { configPlaces, documentOptions } from "../session/settings.ts";
 

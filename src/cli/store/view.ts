@@ -1,5 +1,10 @@
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { hasCode } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
+import { temporaryFolder } from "../../platform/make-folder.ts";
 import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { jobsIn, jobsOf, openReadableJobs, stateOf } from "../../runs/index.ts";
@@ -16,17 +21,16 @@ import {
   traceOfRun,
 } from "../../view/index.ts";
 import { jobsLine, type RunStore, runStore } from "../batch/run-command.ts";
+import type { Host } from "../commands/define.ts";
 import type { ViewFlags } from "../commands/view.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
 import { runNamed } from "../jobs/jobs-asked.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { onSignals } from "../stop.ts";
-import { openBrowser, tunnelTo } from "./browser.ts";
 import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 import { checkPageFile, MAX_MB, writePage } from "./page-file.ts";
 
@@ -138,4 +142,38 @@ async function untilEnd(served: Served, own: ViewFlags, { stdout, stderr }: Term
   if (tunnel) stderr.write(`It is an address of this computer. On yours, type this first: ${tunnel}\n`, "dim");
   using _opened = own.noOpen || !stdout.isTerminal ? null : openBrowser(served.url);
   await served.ended;
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ["open"],
+  linux: ["xdg-open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/**
+ * Opens a secret address in the user's browser, if there is a display on this computer. The list of processes shows what a
+ * program is started with, so the browser is led there by a file of the user's alone. It goes when this is disposed.
+ */
+export function openBrowser(url: string, env = process.env, platform = process.platform): Disposable | null {
+  const [command, ...args] = OPENERS[platform] ?? [];
+  const isRemote = env.SSH_CONNECTION !== undefined || env.SSH_TTY !== undefined;
+  const hasDisplay = platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+  if (command === undefined || isRemote || !hasDisplay) return null;
+  const folder = temporaryFolder("belay-view-");
+  const file = join(folder.path, "open.html");
+  const page = `<!doctype html><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}">`;
+  writeFileSync(file, page, { mode: 0o600 });
+  const opener = spawn(command, [...args, pathToFileURL(file).href], { stdio: "ignore", detached: true, env });
+  // The address is printed too.
+  opener.on("error", () => {});
+  opener.unref();
+  return folder;
+}
+
+/** The line that leads a port of the user's own computer to the address, if the user came by SSH, else null. */
+export function tunnelTo(url: string, { SSH_CONNECTION } = process.env): string | null {
+  // The client's address and port, then the server's.
+  const [, , server] = SSH_CONNECTION?.split(" ") ?? [];
+  const { host, port } = new URL(url);
+  return server ? `ssh -N -L ${port}:${host} ${server}` : null;
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import stringWidth from "string-width";
 import { expect, test } from "vitest";
 import { type Data, dataTable } from "../../../src/cli/render/data-table.ts";
-import { fitted } from "../../../src/cli/render/display-width.ts";
+import { fitted } from "../../../src/cli/render/table.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
 const linesOf = (data: Data, columns?: number) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { showDryRun } from "../../../src/cli/render/dry-run.ts";
+import { showDryRun } from "../../../src/cli/render/envelope.ts";
 import type { DryRun, ExecEnvelope } from "../../../src/index.ts";
 import { recorded } from "./recorded.ts";
 

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { markedLine } from "../../../src/cli/render/marked-line.ts";
-import { hitsIn, placeLine, placesIn } from "../../../src/cli/render/value.ts";
+import { hitsIn, markedLine, placeLine, placesIn } from "../../../src/cli/render/value.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";

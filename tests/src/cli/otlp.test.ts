@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { keptSettings } from "../../../src/cli/session/kept-settings.ts";
+import { keptSettings } from "../../../src/cli/session/recorded-settings.ts";
 import { COMMAND } from "../../support/command.ts";
 import { type ModelScript, startModelServer } from "../../support/model-server.ts";
 import { type CollectorAnswer, judgedWhole, rejecting, startCollector } from "../../support/otlp.ts";

@@ -3,7 +3,7 @@ import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { checkContexts } from "../../../src/cli/input/path-cures.ts";
+import { checkContexts } from "../../../src/cli/input/sources.ts";
 import { RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayLine } from "./belay.ts";

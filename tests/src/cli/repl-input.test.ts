@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { complete } from "../../../src/cli/repl/completion.ts";
-import { openHistory } from "../../../src/cli/repl/lines.ts";
+import { complete, openHistory } from "../../../src/cli/repl/lines.ts";
 import { isIncomplete } from "../../../src/cli/repl/repl.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { skippedLines, skippedSince } from "../../../src/cli/render/skipped.ts";
+import { skippedLines, skippedSince } from "../../../src/cli/render/loaded.ts";
 import { jsonParts, prettyJson, showValue } from "../../../src/cli/render/value.ts";
 import { skippedStats } from "../../../src/context/index.ts";
 import type { Json } from "../../../src/index.ts";

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
-import { openBrowser, tunnelTo } from "../../../src/cli/store/browser.ts";
+import { openBrowser, tunnelTo } from "../../../src/cli/store/view.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, json, said, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";

@@ -10,7 +10,7 @@ silenceSqliteWarning();
 const { prepareProcess } = await import("../../../src/cli/startup.ts");
 prepareProcess(process);
 const { run } = await import("../../../src/cli/run.ts");
-const { processHost } = await import("../../../src/cli/host.ts");
+const { processHost } = await import("../../../src/cli/commands/define.ts");
 process.exitCode = await run(process.argv.slice(2), {
   async openStore(folder) {
     const store = await processHost.openStore(folder);

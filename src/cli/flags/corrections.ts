@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
-import { commandLine } from "./usage.ts";
+import type { Argument, Arguments } from "./arguments.ts";
+import { MODEL_SERVER } from "./declared.ts";
+import { commandLine, quoted, UsageError } from "./usage.ts";
 
 /** A line that was typed without a command, and the line that was probably meant. */
 interface Meant {
@@ -62,4 +64,37 @@ export function askLine(args: readonly string[]): string {
 function leadingWords(args: readonly string[]): readonly string[] {
   const end = args.findIndex((word) => word.startsWith("-"));
   return end < 0 ? args : args.slice(0, end);
+}
+
+/**
+ * The error for a model without its provider. It names the nearest PROVIDER/ID.
+ *
+ * @param bare as it was typed; without an option it is the value of BELAY_MODEL
+ */
+export async function modelNameError(command: string, args: Arguments, bare: Argument): Promise<UsageError> {
+  const { option, value } = bare;
+  const place = option === null ? "BELAY_MODEL" : `--${option}`;
+  // The list of models is loaded only here.
+  const { modelsMeantBy } = await import("../../models/index.ts");
+  const meant = hasServer(args) ? [`local/${value}`] : modelsMeantBy(value, process.env);
+  const [nearest] = meant;
+  // What is not like the name of any model may be a key that was put there by mistake: it is not repeated.
+  if (nearest === undefined) {
+    const problem = `${place} must be PROVIDER/ID, such as anthropic/claude-sonnet-5, and no model is named like it`;
+    return new UsageError(problem, "belay models --all");
+  }
+  const problem = `${place} must be PROVIDER/ID; did you mean ${meant.join(", ")}?`;
+  if (option === null) return new UsageError(problem, `export BELAY_MODEL=${quoted(nearest)}`);
+  const corrected = args.typed.map((word, at) => {
+    if (word === value && args.typed[at - 1] === `--${option}`) return nearest;
+    return word === `--${option}=${value}` ? `--${option}=${nearest}` : word;
+  });
+  return new UsageError(problem, commandLine([command, ...corrected]));
+}
+
+/** True if the models are those of a server that the user names. */
+function hasServer(args: Arguments): boolean {
+  const [server] = MODEL_SERVER;
+  const typed = server && args.isGiven(server) ? args.get<unknown>(server) : process.env.BELAY_BASE_URL;
+  return Boolean(typed);
 }
