@@ -1,5 +1,4 @@
 import { hasCode } from "../../../runtime/index.ts";
-
 import type { Models } from "../../models/index.ts";
 import { amount, dollars } from "../../platform/figures.ts";
 import type { HeldByAll, HeldJobs, ProviderRate } from "../../runs/index.ts";

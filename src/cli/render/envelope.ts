@@ -19,7 +19,6 @@ import { table } from "./table.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { prettyJson, showValue } from "./value.ts";
 import { isResultLeftOut, isToldByLoad, warningText } from "./warnings.ts";
-
 import { inFlags } from "./wording.ts";
 
 /** The outcome of an exec or of a query. */

@@ -122,7 +122,6 @@ function partIn(kind: string): { readonly noun: string; readonly isDamaged: bool
   return noun === undefined ? null : { noun, isDamaged: damaged !== undefined };
 }
 
-
 /**
  * Lines about files that a load left out: first those that should have text and could not be read, as
  * `2 files could not be read: scan.pdf (has no text), …`, then `skipped 12 files (7 binary, 5 may contain secrets)`. A few are

@@ -16,7 +16,6 @@ import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-fl
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
 import type { Output } from "../render/terminal.ts";
-
 import { documentOptions, sessionOptions } from "./settings.ts";
 
 /** The settings of one command. Never a key. */
