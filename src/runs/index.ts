@@ -1,5 +1,6 @@
 export type * from "./api.ts";
 export { asksModel, checkModel } from "./check-model.ts";
+export { type ComparedCounts, type ComparedRuns, compareRuns } from "./compare-runs.ts";
 export type { Dispatcher } from "./dispatcher.ts";
 export { countedRun, followRun, leftToOtherBuild, openPoke, untilIdle } from "./follow.ts";
 export { type Forecast, forecastOf } from "./forecast.ts";
@@ -20,6 +21,16 @@ export {
   type TopReason,
   toldOf,
 } from "./job-failures.ts";
+export {
+  costsByDay,
+  type DayCost,
+  type JobLook,
+  type ListedRun,
+  listRuns,
+  lookAtJob,
+  lookAtRun,
+  type RunLook,
+} from "./looks.ts";
 export { openPgBoss } from "./pg-boss/dispatcher.ts";
 export { queueFigures, type TicketCounts } from "./pg-boss/opening.ts";
 export { isOfAnotherBuild } from "./process-parts.ts";

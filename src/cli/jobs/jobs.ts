@@ -14,7 +14,7 @@ import type { Output } from "../render/terminal.ts";
 import { openStoreToLook } from "../store/opened-store.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, runNamed, showFound } from "./jobs-asked.ts";
-import { listRuns, showCosts } from "./list-runs.ts";
+import { showCosts, showRunList } from "./list-runs.ts";
 import { showJob, showRun, watchRun } from "./show-run.ts";
 
 /** `belay jobs`: shows runs and jobs, and changes them. Gives the exit code. */
@@ -43,7 +43,7 @@ function workOf(args: Arguments, own: JobsFlags): (asked: JobsAsked) => Promise<
   }
   const [id, more] = rest;
   if (more !== undefined) throw new UsageError(`jobs takes a RUN and an ID, and ${more} is one more word`, HELP);
-  if (first === undefined) return own.costs ? showCosts : listRuns;
+  if (first === undefined) return own.costs ? showCosts : showRunList;
   if (own.watch) return (asked) => watchRun(asked, first);
   return id === undefined ? (asked) => showRun(asked, first) : (asked) => showJob(asked, first, id);
 }

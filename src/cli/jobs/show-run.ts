@@ -1,30 +1,25 @@
 import type { Json } from "../../index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { age, ago, amount, dollars, thousands } from "../../platform/figures.ts";
-import { parseJson } from "../../platform/json.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import { readJson, type WrittenJson } from "../../platform/written-json.ts";
-import { type ProviderWait, waitsFor } from "../../provider-batches/index.ts";
 import {
-  type CountedRun,
   followRun,
-  type HeldJobs,
-  heldJobs,
+  type JobLook,
   jobJson,
-  jobsOf,
   jobWarnings,
+  lookAtJob,
+  lookAtRun,
   openPoke,
-  openReadableJobs,
   openReasons,
   openTopReason,
   type Reason,
+  type RunLook,
   refusalOf,
-  refusalOfRun,
   runJson,
   stateOf,
   toldOf,
 } from "../../runs/index.ts";
-import type { JobPage, JobRow, Jobs, RunRow } from "../../store/index.ts";
+import type { JobRow, Jobs, RunRow } from "../../store/index.ts";
 import { jobsLine, RUN_EXIT, runExitCode } from "../batch/run-command.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress, progressText, reusedText } from "../batch/run-progress.ts";
@@ -45,10 +40,6 @@ const PAGE = 1000;
 
 type Listed = AsyncIterable<JobRow>;
 
-interface Shown extends CountedRun {
-  readonly held_back: HeldJobs | null;
-}
-
 /**
  * A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be
  * read.
@@ -56,44 +47,34 @@ interface Shown extends CountedRun {
 export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, json, own } = asked;
   const run = await runNamed(store, name, asked.place);
-  const jobs = openReadableJobs(store.jobs, run);
-  const states = own.state ? { states: [own.state] } : {};
-  const list = (page: JobPage) => jobs.list({ ...page, ...states });
-  // The first page tells whether some are not to be counted.
-  const rows = await list({ from: 0, limit: json ? PAGE : SHOWN + 1 });
-  const counts = await jobs.counts();
-  const waits = await waitsFor(store, { run: run.id });
-  const reused = await store.jobs.reused(run.id);
-  const held_back = await nullIf("store_corrupt", heldJobs(store.jobs, run, counts.parked));
-  const refusal = await refusalOfRun(jobs.list, counts);
-  const counted = { run, counts, waits, reused, held_back, refusal };
+  const look = await lookAtRun(store, run, own.state, json ? PAGE : SHOWN + 1);
   if (json) {
-    const reasons = await printJobs(asked, runJson(counted), jobsOf(list));
-    const end = { reasons, ...damageJson(asked, jobs.damaged()) };
+    const reasons = await printJobs(asked, runJson(look), look.jobs);
+    const end = { reasons, ...damageJson(asked, look.damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStateAndJobs(asked, counted, rows, jobsOf(list));
-    showDamage(asked, jobs.damaged());
+    await showStateAndJobs(asked, look);
+    showDamage(asked, look.damaged());
   }
-  return jobs.damaged().length > 0 ? 1 : runExitCode({ run, counts, waits });
+  return look.damaged().length > 0 ? 1 : runExitCode(look);
 }
 
-/** @param rows the first jobs that can be read @param all those of the state that is asked for */
-async function showStateAndJobs(asked: JobsAsked, counted: Shown, rows: readonly JobRow[], all: Listed) {
-  const { run, counts, waits, held_back } = counted;
+async function showStateAndJobs(asked: JobsAsked, look: RunLook): Promise<void> {
+  const { run, counts, waits, rows } = look;
   const { own, terminal } = asked;
   const { stdout } = terminal;
-  const state = stateOf(counted);
-  const told = progressText({ counts, run, held_back, refusal: counted.refusal ?? null });
-  stdout.write(`${inLine(`${run.name} (${state}): ${told}`)}\n`);
-  const reused = reusedText(counted);
+  const state = stateOf(look);
+  const { held_back, refusal = null } = look;
+  const progress = progressText({ counts, run, held_back, refusal });
+  stdout.write(`${inLine(`${run.name} (${state}): ${progress}`)}\n`);
+  const reused = reusedText(look);
   if (reused !== null) stdout.write(`${inLine(reused)}\n`);
   if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
   for (const { provider, batch, calls, since, done } of waits) {
     const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;
     stdout.write(`${inLine(where)}${done > 0 ? `, ${thousands(done)} done` : ""}\n`);
   }
-  if (own.state === "failed") await showReasons(asked, all);
+  if (own.state === "failed") await showReasons(asked, look.jobs);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {
@@ -204,17 +185,13 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   const { store, json } = asked;
   const run = await runNamed(store, name, asked.place);
   const job = await jobNamed(asked, run, id);
-  const input = readJson(await store.jobs.input(job));
-  const result = job.state === "done" ? await store.jobs.result(job) : null;
-  // A row was checked when it was sealed, but it may not be JSON.
-  const value = result === null ? null : parseJson(result);
-  const waits = await waitsFor(store, { root: job.session });
-  const { output: printed } = toldOf(job);
-  const output = typeof printed === "string" ? printed : "";
+  const look = await lookAtJob(store, job);
+  const { waits } = look;
   if (json) {
+    const { input, output, value } = look;
     const waiting = waits.length > 0 ? { waits } : {};
     printJson(asked, { run: run.name, ...jobJson(job), ...waiting, input, output, result: value });
-  } else showText(asked, run, job, { input, output, result, waits });
+  } else showText(asked, run, job, look);
   if (job.state === "done") return hasLoss(jobWarnings(toldOf(job)), false) ? RUN_EXIT.incomplete : RUN_EXIT.done;
   if (job.state === "failed" || job.state === "cancelled") return RUN_EXIT.failed;
   return job.why === "delivery" && waits.length > 0 && run.state === "open" ? RUN_EXIT.waits : RUN_EXIT.notOver;
@@ -223,17 +200,9 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
 /** A longer text is cut; --json and the results have it whole. */
 const SHOWN_UNITS = 4000;
 
-interface Contents {
-  readonly input: WrittenJson;
-  readonly output: string;
-  /** JSON; null: there is none. */
-  readonly result: string | null;
-  readonly waits: readonly ProviderWait[];
-}
-
-function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, contents: Contents): void {
+function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, look: JobLook): void {
   const { stdout } = terminal;
-  const { input, output, result, waits: batches } = contents;
+  const { input, output, result, waits: batches } = look;
   const told = toldOf(job);
   const { spent } = job;
   const took = [

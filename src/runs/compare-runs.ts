@@ -1,0 +1,83 @@
+import { isRecord } from "../platform/json.ts";
+import type { JobRow, RunRow, Store } from "../store/index.ts";
+import { type DamagedOfRun, jobsOf, openReadableJobs } from "./readable-jobs.ts";
+
+/** A job that ended otherwise in one of two runs. */
+interface ComparedJob {
+  readonly job: string;
+  /** `state`: it ended in another state, or with another error. `result`: it is done in both. */
+  readonly is: "state" | "result" | "new" | "gone";
+  /** State, with the code of the error; `null` if that run does not have the job. */
+  readonly before: string | null;
+  readonly now: string | null;
+  /** `null`: input and context are the same, or one run does not have the job. */
+  readonly why: "input changed" | "context changed" | null;
+}
+
+/** The number of jobs of each kind. */
+export type ComparedCounts = Readonly<Record<ComparedJob["is"] | "same", number>>;
+
+/** A run against an older one, by the ids of their jobs. */
+export interface ComparedRuns {
+  /** True if script and settings are the same. */
+  readonly same_work: boolean;
+  /** Counts of all jobs. */
+  readonly counts: ComparedCounts;
+  readonly cost_usd: number;
+  readonly cost_usd_before: number;
+  /** The first jobs of each kind. */
+  readonly jobs: readonly ComparedJob[];
+  /** Rows of both runs that cannot be read. */
+  readonly damaged: readonly DamagedOfRun[];
+}
+
+/** @param listed jobs of each kind at most */
+export async function compareRuns(
+  { jobs }: Pick<Store, "jobs">,
+  now: RunRow,
+  before: RunRow,
+  listed: number,
+): Promise<ComparedRuns> {
+  const news = openReadableJobs(jobs, now);
+  const olds = openReadableJobs(jobs, before);
+  const remaining = new Map<string, JobRow>();
+  for await (const job of jobsOf(olds.list)) remaining.set(job.id, job);
+  const counts = { same: 0, state: 0, result: 0, new: 0, gone: 0 };
+  const compared: ComparedJob[] = [];
+
+  async function add(is: ComparedJob["is"], job: JobRow | null, was: JobRow | null): Promise<void> {
+    if (counts[is]++ >= listed) return;
+    const why = job && was ? await otherInput(jobs, job, was) : null;
+    compared.push({ job: (job ?? was)?.id ?? "", is, before: was && endOf(was), now: job && endOf(job), why });
+  }
+
+  for await (const job of jobsOf(news.list)) {
+    const was = remaining.get(job.id) ?? null;
+    remaining.delete(job.id);
+    if (!was) await add("new", job, null);
+    else if (endOf(job) !== endOf(was)) await add("state", job, was);
+    else if (job.state === "done" && (await jobs.result(job)) !== (await jobs.result(was))) {
+      await add("result", job, was);
+    } else counts.same++;
+  }
+  for (const was of remaining.values()) await add("gone", null, was);
+  return {
+    same_work: now.hash === before.hash,
+    counts,
+    cost_usd: now.spent.nanodollars / 1e9,
+    cost_usd_before: before.spent.nanodollars / 1e9,
+    jobs: compared,
+    damaged: [...news.damaged(), ...olds.damaged()],
+  };
+}
+
+/** The state of a job, with the code of its error. */
+function endOf({ state, told }: JobRow): string {
+  const code = isRecord(told) && typeof told.error_code === "string" && state !== "done" ? ` (${told.error_code})` : "";
+  return `${state}${code}`;
+}
+
+async function otherInput({ input }: Store["jobs"], job: JobRow, was: JobRow): Promise<ComparedJob["why"]> {
+  if ((await input(job)) !== (await input(was))) return "input changed";
+  return job.context === was.context ? null : "context changed";
+}
