@@ -268,8 +268,7 @@ function chained(random: Random, units: number): Made {
   const files = documents.map((lines, at) => {
     return [`notes/${String(at + 1).padStart(4, "0")}.txt`, joined(lines)] as const;
   });
-  const question =
-    `Who is the mayor of the town in which the captain of the ship ${ship} lives? ` + "Answer with the name alone.";
+  const question = `Who is the mayor of the town in which the captain of the ship ${ship} lives? Answer with the name alone.`;
   return { question, expected: mayor, files: new Map(files) };
 }
 

@@ -6,8 +6,8 @@ import { openRunProgress, openTally } from "../../../src/cli/batch/run-progress.
 import { commandLine } from "../../../src/cli/flags/usage.ts";
 import { showWarnings } from "../../../src/cli/render/envelope.ts";
 import { failureJson, showError, showFailure } from "../../../src/cli/render/failure.ts";
-import { openProgress } from "../../../src/cli/render/progress.ts";
 import { skippedLines } from "../../../src/cli/render/loaded.ts";
+import { openProgress } from "../../../src/cli/render/progress.ts";
 import { processClock } from "../../../src/cli/render/status-line.ts";
 import { table } from "../../../src/cli/render/table.ts";
 import { type Output, outputOver, type Terminal, writeData } from "../../../src/cli/render/terminal.ts";
