@@ -4,7 +4,6 @@ import { ulid } from "ulid";
 import { age, amount, compact, DAY, dollars, size } from "../../platform/figures.ts";
 import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
-import { isServer } from "../../store/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import {
   forkSession,
@@ -17,6 +16,7 @@ import {
 } from "../../session/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { Collected, Store } from "../../store/index.ts";
+import { isServer } from "../../store/store-place.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
 import type { ForkFlags } from "../commands/fork.ts";
