@@ -2,8 +2,8 @@
 import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
 import { nodeProblem } from "./node-version.ts";
 
-// Nothing else is imported before the two checks: an old Node may lack what the rest needs, and node:sqlite warns as
-// soon as it is loaded.
+// Nothing else is imported before the two checks: an old Node may lack what the rest needs, and
+// node:sqlite warns as soon as it is loaded.
 const problem = nodeProblem(process.versions.node);
 if (problem === null) {
   silenceSqliteWarning();

@@ -1,4 +1,7 @@
-/** The oldest Node that runs Belay: the first 22 with `styleText`, `node:sqlite` and type stripping as used here. */
+/**
+ * The oldest Node that runs Belay: the first 22 with `styleText`, `node:sqlite` and type stripping
+ * as used here.
+ */
 export const OLDEST_NODE = "22.19.0";
 
 /** The problem of this version of Node and its cure, or null. */

@@ -100,13 +100,16 @@ async function checkModelNames(command: Command, args: Arguments): Promise<void>
   throw await modelNameError(command.name, args, bare);
 }
 
-/** Lines to type next leave out a --store with a password, and so does the list of processes. Programs type no lines. */
+/**
+ * Lines to type next leave out a --store with a password, and so does the list of processes.
+ * Programs type no lines.
+ */
 async function tellOfSecret(args: Arguments): Promise<void> {
-  const { JSON_OUTPUT, STORE } = await import("./flags/declared.ts");
-  const place = args.get(STORE);
+  const { NAMED_FLAGS, OUTPUT_FLAGS } = await import("./flags/declared.ts");
+  const place = args.get(NAMED_FLAGS.store);
   if (place === undefined || !hasSecret(place)) return;
   process.title = "belay";
-  if (!isServer(place.trim()) || place === process.env.BELAY_STORE || args.isGiven(JSON_OUTPUT)) return;
+  if (!isServer(place.trim()) || place === process.env.BELAY_STORE || args.isGiven(OUTPUT_FLAGS.json)) return;
   process.stderr.write(
     "the URL of --store has a password, so lines to type next leave it out: put the URL into BELAY_STORE for them\n",
   );

@@ -15,7 +15,10 @@ export function prepareProcess({ env, stderr }: NodeJS.Process): void {
 /** Time for what is left to close after a command, ms. */
 const CLOSING_MS = 1000;
 
-/** Ends a process whose work is done: what keeps it alive any longer is a connection that the other side holds open. */
+/**
+ * Ends a process whose work is done: what keeps it alive any longer is a connection that the other
+ * side holds open.
+ */
 export function endProcess({ stdout, stderr, exit }: NodeJS.Process): void {
   const isWritten = () => stdout.writableLength + stderr.writableLength === 0;
   const end = () => (isWritten() ? exit() : endProcess(process));
@@ -25,7 +28,10 @@ export function endProcess({ stdout, stderr, exit }: NodeJS.Process): void {
 /** Commands that run cells. */
 const NEED_MACHINE: ReadonlySet<string> = new Set(["ask", "exec", "query", "repl", "resume", "search"]);
 
-/** Starts the thread of the machine that a command will need, while the command itself is still being loaded. */
+/**
+ * Starts the thread of the machine that a command will need, while the command itself is still
+ * being loaded.
+ */
 export async function startMachine([command = "", ...rest]: readonly string[]): Promise<void> {
   if (!NEED_MACHINE.has(command) || rest.includes("--help") || rest.includes("-h")) return;
   const { processMachines } = await import("../../runtime/index.ts");
@@ -33,8 +39,9 @@ export async function startMachine([command = "", ...rest]: readonly string[]): 
 }
 
 /**
- * Keeps compiled modules in the store folder, if there is one: the next command starts in half the time. Node's own
- * place for them is the folder of temporary files, where another user might put other code in their place.
+ * Keeps compiled modules in the store folder, if there is one: the next command starts in half the
+ * time. Node's own place for them is the folder of temporary files, where another user might put
+ * other code in their place.
  */
 function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   const folder = homeFolder(env);
@@ -54,13 +61,19 @@ function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   env.NODE_COMPILE_CACHE = compiled;
 }
 
-/** Keeps the SDKs of providers from printing parts of answers on stderr. `OPENAI_LOG=debug` and the like still count. */
+/**
+ * Keeps the SDKs of providers from printing parts of answers on stderr. `OPENAI_LOG=debug` and the
+ * like still count.
+ */
 function silenceSdks(env: NodeJS.ProcessEnv): void {
   env.OPENAI_LOG ??= "off";
   env.ANTHROPIC_LOG ??= "off";
 }
 
-/** Prints on stderr what SDKs of providers log: stdout belongs to results, and to the client of `belay mcp`. */
+/**
+ * Prints on stderr what SDKs of providers log: stdout belongs to results, and to the client of
+ * `belay mcp`.
+ */
 function consoleToStderr(stderr: NodeJS.WritableStream): void {
   Object.assign(console, new console.Console({ stdout: stderr, stderr }));
 }

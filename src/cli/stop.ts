@@ -1,7 +1,9 @@
 /** Exit codes by signal: 128 + its number. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Calls `handle` with the exit code of each signal that asks the process to end, until disposed. */
+/**
+ * Calls `handle` with the exit code of each signal that asks the process to end, until disposed.
+ */
 export function onSignals(handle: (exitCode: number) => void): Disposable {
   const handlers = Object.entries(SIGNALS).map(([signal, exitCode]) => [signal, () => handle(exitCode)] as const);
   for (const [signal, handler] of handlers) process.on(signal, handler);
@@ -37,7 +39,10 @@ export async function untilStopped(work: (stop: Stop) => Promise<number>): Promi
   return stop.exitCode || code;
 }
 
-/** The first signal aborts what runs, so that it is ended in order and reported; the second ends the process. */
+/**
+ * The first signal aborts what runs, so that it is ended in order and reported; the second ends the
+ * process.
+ */
 function openStop(): Stop {
   const any = new AbortController();
   const suspend = new AbortController();

@@ -130,7 +130,7 @@ export async function lookAtRun(
 /** The texts of a job, and the batches that it waits for. */
 export interface JobLook {
   readonly input: WrittenJson;
-  /** What its cell printed. */
+  /** Text that its cell printed. */
   readonly output: string;
   /** The result as JSON; `null` if there is none. */
   readonly result: string | null;

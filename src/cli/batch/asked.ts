@@ -19,7 +19,7 @@ import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Host } from "../commands/define.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
-import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
+import { INPUT_FLAGS, OPTION_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn, settingsIn } from "../flags/values.ts";
@@ -121,12 +121,12 @@ export async function askedRun(
   const { settings, isChosen: isModelChosen } = await withModel(readSettings(asked), asked);
   checkPrice(settings);
   checkRunPrice(limits.nanodollars, settings.model ?? null, [modelsOf(settings)]);
-  const contexts = args.get(CONTEXT);
+  const contexts = args.get(INPUT_FLAGS.context);
   if (contexts.includes("-") && (jobs === "-" || contexts.filter((path) => path === "-").length > 1)) {
     throw new UsageError("`-` is given twice, but stdin can be read only once", HELP);
   }
   checkWorkers(own, store);
-  const json = args.get(JSON_OUTPUT);
+  const json = args.get(OUTPUT_FLAGS.json);
   const lines = linesOf(command, args.typed);
   return {
     ...lines,
@@ -150,7 +150,7 @@ export async function askedRun(
     options: givenIn(args, OPTION_FLAGS),
     rates: ratesIn(own.rate ?? []),
     out: checkedOut(own, json, [jobs, script, ...contexts]),
-    quiet: args.get(QUIET),
+    quiet: args.get(OUTPUT_FLAGS.quiet),
     session: workerSession(settings, null),
     cures: {
       named: (option) => `--${option}`,

@@ -1,6 +1,5 @@
 import { endSentence } from "../../models/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
 import {
   asksModel,
   type CountedRun,
@@ -30,9 +29,8 @@ import type { Arguments } from "../flags/arguments.ts";
 import { processClock } from "../render/status-line.ts";
 import { warningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
-import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
-import { openStoreIn } from "../store/opened-store.ts";
+import { openSendingStore } from "../store/opened-store.ts";
 import { type AskedRun, askedRun, batchRun, begunAs, type ReadyRun, readScript, specOf } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { initScript } from "./init.ts";
@@ -43,7 +41,7 @@ import { batchShare } from "./run-limits.ts";
 import { openRunProgress, type RunProgress } from "./run-progress.ts";
 import { hashLines, tellOfInputs } from "./told-inputs.ts";
 
-/** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
+/** `belay batch`: submits a run, works on it, and ends with it. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
   return withRun(args, "batch", async (stop, terminal) => {
     if (own.init) return await initScript(args, own, { terminal, signal: stop.signal });
@@ -80,8 +78,8 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
   const { json, quiet } = wanted.asked;
   const progress = openRunProgress(terminal.stderr, processClock, json ? "json" : quiet ? "quiet" : "text");
-  const opened = await openStoreIn(wanted.asked.store.place, host);
-  await using store = await withSpansSent(opened, settings.otlp, progress.say);
+  const sending = { otlp: settings.otlp, say: progress.say };
+  await using store = await openSendingStore(wanted.asked.store.place, host, sending);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = runsIn(store);
   const leftOut = (why: string) => progress.say(`left out: ${why}`);
@@ -238,8 +236,8 @@ function endOf({ asked, stop, spooled }: ReadyRun, { counted, results }: End, am
 async function tell(ended: EndedRun): Promise<void> {
   const { asked, terminal, lines, code, among } = ended;
   const isSilent = asked.quiet && code === RUN_EXIT.done && !among.forecast;
-  if (asked.json) terminal.stdout.writeRaw(`${jsonText(endJson(ended))}\n`);
-  else if (!isSilent) for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
+  if (asked.json) terminal.stdout.json(endJson(ended));
+  else if (!isSilent) for (const line of lines) terminal.stderr.line(line);
 }
 
 /** The end of a run for programs. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type CallEstimate, type DryRun, RlmError } from "../../index.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
-import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
+import { escapedJson } from "../../platform/visible.ts";
 import { dryRuns, heldByAll, recordedFor, runsIn, spread } from "../../runs/index.ts";
 import type { Amount, Store } from "../../store/index.ts";
 import { firstWords } from "../render/calls.ts";
@@ -29,7 +29,7 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
   const chosen = (at: number) => at < most || (recorded !== null && isSampled(at));
   const runs = runsIn(scratch);
   const tried: DryRun[] = [];
-  const leftOut = (why: string) => terminal.stderr.write(`left out: ${inLine(why)}\n`, "dim");
+  const leftOut = (why: string) => terminal.stderr.line(`left out: ${why}`, "dim");
   const { session } = asked;
   const { signal } = stop;
   for await (const { job, dry } of dryRuns({
@@ -46,7 +46,7 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
     if (stop.exitCode !== undefined) return stop.exitCode;
     tried.push(dry);
     if (!asked.json && tried.length <= most) {
-      terminal.stdout.write(`job ${inLine(job.id)}\n`);
+      terminal.stdout.line(`job ${job.id}`);
       if (tried.length === 1) terminal.stdout.write(`\`job\` is ${firstWords(escapedJson(job.input))}\n`, "dim");
       showDryRun(dry, terminal);
     }
@@ -57,12 +57,12 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
   if (asked.json) {
     const jobs = tried.map(({ envelope, estimate }) => ({ ...envelope, estimate }));
     const from = recorded ? { reused_from: recorded.from } : {};
-    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: count, tried: jobs, all, ...from })}\n`);
+    terminal.stdout.json({ success: failed === 0, jobs: count, tried: jobs, all, ...from });
   } else {
     const by = recorded ? `${thousands(tried.length)} of them` : `the first ${tried.length}`;
     const of = `${amount(count, "job")}, by ${by}`;
     terminal.stdout.write(`${estimateText(of, all, batchShare(asked.settings))}\n`);
-    if (recorded) terminal.stdout.write(`${inLine(recordedText(all.reused, recorded.from))}\n`);
+    if (recorded) terminal.stdout.line(recordedText(all.reused, recorded.from));
     const held = asked.settings.delivery === "batch" ? heldByAll(asked.limits, amountOf(all)) : null;
     if (held) terminal.stdout.write(`${heldByAllText(asked.limits, held)}\n`);
   }
@@ -80,7 +80,7 @@ async function storeOfLine({ asked, host, terminal }: ReadyRun): Promise<Store |
     return await openStoreIn(place, host);
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    terminal.stderr.write(`${inLine(`answers on record are not counted: ${error.message}`)}\n`, "dim");
+    terminal.stderr.line(`answers on record are not counted: ${error.message}`, "dim");
     return null;
   }
 }

@@ -7,7 +7,7 @@ import { inLine, jsonText } from "../../platform/visible.ts";
 import { readJobs } from "../../runs/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn } from "../flags/values.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -39,15 +39,13 @@ export async function initScript(
   const next = line("--dry-run");
   const results = `${basename(script, extname(script))}-results.csv`;
   write(script, scriptFor(described, linesToType(line, next, results)), ["--init", "--jobs", jobs, ...others]);
-  if (args.get(JSON_OUTPUT)) {
+  if (args.get(OUTPUT_FLAGS.json)) {
     const fields = described.fields?.map(({ name }) => name) ?? null;
-    terminal.stdout.writeRaw(`${jsonText({ success: true, script, jobs, count, fields, next })}\n`);
+    terminal.stdout.json({ success: true, script, jobs, count, fields, next });
     return 0;
   }
-  terminal.stdout.write(
-    `${inLine(`wrote ${script} for ${amount(count, "input")} of ${jobs}: change its question and its schema`)}\n`,
-  );
-  terminal.stdout.write(`${inLine(`then type: ${next}`)}\n`);
+  terminal.stdout.line(`wrote ${script} for ${amount(count, "input")} of ${jobs}: change its question and its schema`);
+  terminal.stdout.line(`then type: ${next}`);
   return 0;
 }
 

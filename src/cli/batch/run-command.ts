@@ -3,7 +3,7 @@ import { BadInput, type CountedRun, isLeftToProviders, jobsIn, overIn } from "..
 import type { RunRow } from "../../store/index.ts";
 import { isServer, shownPlace } from "../../store/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { storePlace } from "../flags/values.ts";
 import { reportFailure } from "../render/failure.ts";
@@ -30,7 +30,7 @@ export function withRun(
       if (error instanceof BadInput) {
         throw new UsageError(error.sentence, error.tryThis ?? commandLine(["help", command]));
       }
-      return reportFailure(error, terminal, args.get(JSON_OUTPUT));
+      return reportFailure(error, terminal, args.get(OUTPUT_FLAGS.json));
     }
   });
 }
@@ -52,7 +52,7 @@ export interface RunStore {
 
 export function runStore(args: Pick<Arguments, "get" | "isGiven">): RunStore {
   const place = storePlace(args);
-  const flags = args.isGiven(STORE) ? ["--store", place] : [];
+  const flags = args.isGiven(NAMED_FLAGS.store) ? ["--store", place] : [];
   return { place, isServer: isServer(place), shown: shownPlace(place), flags };
 }
 

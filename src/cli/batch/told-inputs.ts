@@ -1,5 +1,4 @@
 import { amount, thousands } from "../../platform/figures.ts";
-import { inLine } from "../../platform/visible.ts";
 import { type Choice, choiceText, hasChoice, type ReadJobs, type Spool } from "../../runs/index.ts";
 import { quoted } from "../flags/usage.ts";
 import { withFlag } from "../render/loaded.ts";
@@ -16,15 +15,15 @@ export function tellOfInputs(read: ReadJobs, choice: Choice, { stderr }: Termina
   const { notes, skipped, ignored, spool } = read;
   const leftOut = skipped.map(({ path, reason }) => `${path} (${withFlag(reason)})`);
   if (ignored > 0) leftOut.unshift(`${amount(ignored, "file or folder", "files and folders")} that .gitignore names`);
-  for (const note of notes) stderr.write(`${inLine(note)}\n`, "dim");
+  for (const note of notes) stderr.line(note, "dim");
   const shown = leftOut.slice(0, LEFT_OUT_SHOWN);
   const more = leftOut.length - LEFT_OUT_SHOWN;
   for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
-    stderr.write(`left out: ${inLine(left)}\n`, "dim");
+    stderr.line(`left out: ${left}`, "dim");
   }
-  if (hasChoice(choice)) stderr.write(`${inLine(chosenText(choice, spool))}\n`, "dim");
+  if (hasChoice(choice)) stderr.line(chosenText(choice, spool), "dim");
   const texts = spool.asText.join(", ");
-  if (texts !== "") stderr.write(`warning: ${inLine(warningText(`number_as_text: ${texts}`))}\n`, "yellow");
+  if (texts !== "") stderr.line(`warning: ${warningText(`number_as_text: ${texts}`)}`, "yellow");
 }
 
 /**

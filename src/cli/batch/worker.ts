@@ -5,21 +5,20 @@ import { readConfig } from "../../settings/index.ts";
 import type { Host } from "../commands/define.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { QUIET } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_WORKER } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import { processClock } from "../render/status-line.ts";
-import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
-import { openStoreIn } from "../store/opened-store.ts";
+import { openSendingStore } from "../store/opened-store.ts";
 import { workerSession } from "./asked.ts";
 import { RUN_EXIT, runStore, withRun } from "./run-command.ts";
 import { openTally } from "./run-progress.ts";
 
 const HELP = commandLine(["help", "worker"]);
 
-/** `belay worker`: runs jobs of a server's store until it is stopped. Gives the exit code. */
+/** `belay worker`: runs jobs of a server's store until it is stopped. */
 export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Promise<number> {
   const place = runStore(args);
   if (!place.isServer) {
@@ -30,8 +29,8 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
     const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
     const names = own.queue ?? [DEFAULT_QUEUE];
     const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
-    const tally = openTally(terminal.stderr, processClock, args.get(QUIET));
-    await using store = await withSpansSent(await openStoreIn(place.place, host), settings.otlp, tally.say);
+    const tally = openTally(terminal.stderr, processClock, args.get(OUTPUT_FLAGS.quiet));
+    await using store = await openSendingStore(place.place, host, { otlp: settings.otlp, say: tally.say });
     stop.leaving.after(() => store[Symbol.asyncDispose]());
     // If one cannot be opened, those before it are closed.
     await using opened = new AsyncDisposableStack();

@@ -1,6 +1,6 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAIT, withTurns } from "../flags/declared.ts";
+import { OUTPUT_FLAGS, sessionFlagsBut, VERBOSE_TURNS, WAIT_FLAGS, withTurns } from "../flags/declared.ts";
 import { choice, count, optionalPath, path, text, under } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -47,9 +47,9 @@ export const ask = {
   shared: [
     ...withTurns(sessionFlagsBut("verbose"), DEFAULT_ASK_MS),
     { ...VERBOSE_TURNS, help: `${VERBOSE_TURNS.help}, and every file that a load leaves out` },
-    TRAJECTORY,
-    WAIT,
-    { ...JSON_OUTPUT, help: "print one JSON object with answer, citations, usage, ..." },
+    OUTPUT_FLAGS.trajectory,
+    WAIT_FLAGS.wait,
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object with answer, citations, usage, ..." },
   ],
   example: 'belay ask "What is this project for?" -c .',
 } satisfies CommandWords;

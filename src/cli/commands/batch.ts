@@ -1,18 +1,7 @@
 import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
-import {
-  ENCODING,
-  INCLUDE_SECRETS,
-  JSON_OUTPUT,
-  LOSSY,
-  QUIET,
-  RAW,
-  RESEND_DOUBTFUL,
-  STORE,
-  WAIT,
-  withTime,
-} from "../flags/declared.ts";
+import { INPUT_FLAGS, NAMED_FLAGS, OUTPUT_FLAGS, WAIT_FLAGS, withTime } from "../flags/declared.ts";
 import { choice, count, one, path, paths, text, texts, toggle, under } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
 import type { CommandWords } from "./define.ts";
@@ -126,8 +115,8 @@ const OWN = {
       help: "keep the whole sessions of finished jobs, so that `belay fork` can use them",
     },
   }),
-  wait: WAIT,
-  resendDoubtful: RESEND_DOUBTFUL,
+  wait: WAIT_FLAGS.wait,
+  resendDoubtful: WAIT_FLAGS.resendDoubtful,
   ...under("output", {
     dryRun: {
       type: toggle,
@@ -179,13 +168,13 @@ export const batch = {
     ...withTime(OF_JOBS, DEFAULT_JOB_MS),
     ...Object.values(RUN_LIMITS),
     // The files of --jobs are contexts, too.
-    { ...RAW, needs: [] },
-    { ...INCLUDE_SECRETS, needs: [] },
-    { ...ENCODING, needs: [] },
-    { ...LOSSY, needs: [] },
-    STORE,
-    QUIET,
-    { ...JSON_OUTPUT, help: "print one JSON object with the state of the run; progress on stderr is JSON lines" },
+    { ...INPUT_FLAGS.raw, needs: [] },
+    { ...INPUT_FLAGS.includeSecrets, needs: [] },
+    { ...INPUT_FLAGS.encoding, needs: [] },
+    { ...INPUT_FLAGS.lossy, needs: [] },
+    NAMED_FLAGS.store,
+    OUTPUT_FLAGS.quiet,
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object with the state of the run; progress on stderr is JSON lines" },
   ],
   example: `echo 'job.n * 2' > twice.js && echo '{"n":21}' | belay batch twice.js --jobs - -o -`,
 } satisfies CommandWords;

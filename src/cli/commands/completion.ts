@@ -1,4 +1,4 @@
-import { STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS } from "../flags/declared.ts";
 import type { CommandWords } from "./define.ts";
 
 const SHELLS = ["bash", "zsh", "fish"];
@@ -12,6 +12,6 @@ export const completion = {
   ],
   takes: { usage: SHELLS.join("|"), completes: SHELLS },
   own: {},
-  shared: [STORE],
+  shared: [NAMED_FLAGS.store],
   example: "belay completion bash",
 } satisfies CommandWords;

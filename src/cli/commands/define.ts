@@ -42,7 +42,8 @@ type Code<Own> = (args: Arguments, host: Host, own: Given<Own>, commands: readon
 /**
  * A command from its words and its code.
  *
- * @param load imports the code when the command runs: help and usage errors do not wait for the engine
+ * @param load imports the code when the command runs: help and usage errors do not wait for the
+ * engine
  */
 export function withCode<Own extends FlagGroup>(
   { own, shared, ...words }: CommandWords<Own>,
@@ -57,7 +58,11 @@ export function withCode<Own extends FlagGroup>(
 
 /** Parts that a command gets from outside; tests pass a store that they can watch or end. */
 export interface Host {
-  /** Opens the store in this folder; null: one in memory. @throws RlmError `store_failed` and the like */
+  /**
+   * Opens the store in this folder; null: one in memory.
+   *
+   * @throws RlmError `store_failed` and the like
+   */
   openStore(folder: string | null): Promise<Store>;
 }
 

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { toggle, under } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -16,6 +16,6 @@ export const demo = {
     "Twelve short letters are in a temporary folder, with a separate store; both are removed afterwards. Real processes run: one is killed by SIGKILL while its sub-calls are in flight, and another resumes it. The model is scripted: a server in this process that matches words.",
   ],
   own: OWN,
-  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was counted" }],
+  shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with what was counted" }],
   example: "belay demo",
 } satisfies CommandWords;

@@ -1,4 +1,4 @@
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import type { CommandWords } from "./define.ts";
 
 export const doctor = {
@@ -6,6 +6,6 @@ export const doctor = {
   summary: "check Node, the engine, SQLite, settings and the store, and suggest fixes",
   details: ["Exit code 1 if a check failed; a warning does not count. Every row of the store is read."],
   own: {},
-  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all checks" }, STORE],
+  shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with all checks" }, NAMED_FLAGS.store],
   example: "belay doctor",
 } satisfies CommandWords;

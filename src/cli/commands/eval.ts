@@ -1,6 +1,6 @@
 import { SUITES, tokensIn } from "../../eval/suites.ts";
 import type { Given } from "../flags/arguments.ts";
-import { CONTEXT, JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
+import { INPUT_FLAGS, NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { count, path, paths, toggle, under, words } from "../flags/flag.ts";
 import { OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { concurrency, failFast, first, isNew, name, rate, retryChanged, retryFailed, wait } from "./batch.ts";
@@ -75,12 +75,12 @@ export const evaluate = {
   takes: { usage: "[SUITE ...]", completes: Object.keys(SUITES) },
   own: OWN,
   shared: [
-    ...OF_JOBS.filter((flag) => flag.name !== CONTEXT.name),
+    ...OF_JOBS.filter((flag) => flag.name !== INPUT_FLAGS.context.name),
     ...Object.values(RUN_LIMITS),
-    STORE,
-    QUIET,
+    NAMED_FLAGS.store,
+    OUTPUT_FLAGS.quiet,
     {
-      ...JSON_OUTPUT,
+      ...OUTPUT_FLAGS.json,
       help: "print one JSON object with the run, the table and where the ask loses; progress on stderr is JSON lines",
     },
   ],

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS, WAIT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS, SESSION_FLAGS, WAIT_FLAGS } from "../flags/declared.ts";
 import { texts, toggle, under } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -30,10 +30,10 @@ export const exec = {
   own: OWN,
   shared: [
     ...SESSION_FLAGS,
-    WAIT,
-    OUTPUT,
-    FORMAT,
-    { ...JSON_OUTPUT, help: "print one JSON object per cell, with success, result_json, warnings, budget, ..." },
+    WAIT_FLAGS.wait,
+    OUTPUT_FLAGS.output,
+    OUTPUT_FLAGS.format,
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object per cell, with success, result_json, warnings, budget, ..." },
   ],
   example: `belay exec -e 'list_docs().map(({ id }) => id).slice(0, 5)' -c .`,
 } satisfies CommandWords;

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
+import { INPUT_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { count, flags, toggle } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -42,16 +42,16 @@ export const find = {
   takes: { usage: "PATTERN [PATH | -]...", completes: "files" },
   own: OWN,
   shared: [
-    { ...CONTEXT, help: "look in this path too: the same as another PATH" },
+    { ...INPUT_FLAGS.context, help: "look in this path too: the same as another PATH" },
     {
-      ...JSON_OUTPUT,
+      ...OUTPUT_FLAGS.json,
       help: "print one JSON object per line: path, line, column, text; a line next to a match has no column",
     },
-    { ...INCLUDE_SECRETS, needs: [] },
-    { ...ENCODING, needs: [] },
-    { ...LOSSY, needs: [] },
-    QUIET,
-    VERBOSE,
+    { ...INPUT_FLAGS.includeSecrets, needs: [] },
+    { ...INPUT_FLAGS.encoding, needs: [] },
+    { ...INPUT_FLAGS.lossy, needs: [] },
+    OUTPUT_FLAGS.quiet,
+    OUTPUT_FLAGS.verbose,
   ],
   example: "belay find 'TODO|FIXME' .",
 } satisfies CommandWords;

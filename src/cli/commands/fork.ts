@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { flags, text } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -15,6 +15,6 @@ export const fork = {
   ],
   takes: { usage: "SESSION[@CHECKPOINT]", completes: "sessions" },
   own: OWN,
-  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the new session" }, STORE],
+  shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with the new session" }, NAMED_FLAGS.store],
   example: "belay exec -e 'let n = 42' --session demo && belay fork demo",
 } satisfies CommandWords;

@@ -1,6 +1,6 @@
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { flags, one, toggle } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -23,6 +23,6 @@ export const gc = {
     "Unnamed finished sessions are dropped a day after their last use, named ones only with --older-than, and those of Pi only with --pi too.",
   ],
   own: OWN,
-  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was dropped" }, STORE],
+  shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with what was dropped" }, NAMED_FLAGS.store],
   example: "belay gc --dry-run",
 } satisfies CommandWords;

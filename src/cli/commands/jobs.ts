@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { choice, toggle, under } from "../flags/flag.ts";
 import { OUT, RUN_LIMITS } from "../flags/runs.ts";
 import type { CommandWords } from "./define.ts";
@@ -45,9 +45,9 @@ export const jobs = {
       ...limit,
       help: `of resume: the limit from now on, of ${limit.help}`,
     })),
-    { ...JSON_OUTPUT, help: "print one JSON object" },
-    { ...QUIET, needs: ["watch"], help: "for --watch: no progress on stderr" },
-    STORE,
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object" },
+    { ...OUTPUT_FLAGS.quiet, needs: ["watch"], help: "for --watch: no progress on stderr" },
+    NAMED_FLAGS.store,
   ],
   example: "belay jobs",
 } satisfies CommandWords;

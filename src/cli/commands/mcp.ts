@@ -40,7 +40,10 @@ const OWN = under("output", {
 
 export type McpFlags = Given<typeof OWN>;
 
-/** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
+/**
+ * The model loads contexts by itself, the server's session outlives the process, and stderr is the
+ * client's log.
+ */
 const SHARED = sessionFlagsBut(
   ...[
     "context",

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, MODEL_SERVER } from "../flags/declared.ts";
+import { MODEL_SERVER, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { flags, text, toggle } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -22,6 +22,6 @@ export const models = {
   ],
   takes: { usage: "[WORD]...", completes: "anything" },
   own: OWN,
-  shared: [...MODEL_SERVER, { ...JSON_OUTPUT, help: "print one JSON object with all models that fit" }],
+  shared: [...MODEL_SERVER, { ...OUTPUT_FLAGS.json, help: "print one JSON object with all models that fit" }],
   example: "belay models sonnet",
 } satisfies CommandWords;

@@ -1,6 +1,6 @@
 import { SEARCH_STRATEGIES } from "../../query/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { FORMAT, JSON_OUTPUT, OUTPUT, sessionFlagsBut } from "../flags/declared.ts";
+import { OUTPUT_FLAGS, sessionFlagsBut } from "../flags/declared.ts";
 import { choice, count, under } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -36,9 +36,9 @@ export const query = {
   own: OWN,
   shared: [
     ...sessionFlagsBut("delivery"),
-    OUTPUT,
-    FORMAT,
-    { ...JSON_OUTPUT, help: "print one JSON object with answer, sections, warnings, budget, ..." },
+    OUTPUT_FLAGS.output,
+    OUTPUT_FLAGS.format,
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object with answer, sections, warnings, budget, ..." },
   ],
   example: 'belay query "What is TODO here?" -c .',
 } satisfies CommandWords;

@@ -1,7 +1,10 @@
-import { FORMAT, JSON_OUTPUT, OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAITING } from "../flags/declared.ts";
+import { OUTPUT_FLAGS, sessionFlagsBut, VERBOSE_TURNS, WAIT_FLAGS } from "../flags/declared.ts";
 import type { CommandWords } from "./define.ts";
 
-/** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
+/**
+ * A session that is resumed is named without a flag and has its context, and there is only one
+ * thing to do with it.
+ */
 const SHARED = sessionFlagsBut(
   ...[
     "context",
@@ -30,11 +33,11 @@ export const resume = {
   shared: [
     ...SHARED,
     { ...VERBOSE_TURNS, help: `of an ask: ${VERBOSE_TURNS.help}` },
-    { ...TRAJECTORY, help: `of an ask: ${TRAJECTORY.help}` },
-    ...Object.values(WAITING),
-    OUTPUT,
-    FORMAT,
-    { ...JSON_OUTPUT, help: "print one JSON object per cell, as exec does" },
+    { ...OUTPUT_FLAGS.trajectory, help: `of an ask: ${OUTPUT_FLAGS.trajectory.help}` },
+    ...Object.values(WAIT_FLAGS),
+    OUTPUT_FLAGS.output,
+    OUTPUT_FLAGS.format,
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object per cell, as exec does" },
   ],
   example: "belay resume",
 } satisfies CommandWords;

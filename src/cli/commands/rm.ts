@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS } from "../flags/declared.ts";
 import { flags, toggle } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -20,6 +20,6 @@ export const rm = {
   ],
   takes: { usage: "SESSION...", completes: "sessions" },
   own: OWN,
-  shared: [STORE],
+  shared: [NAMED_FLAGS.store],
   example: "belay exec -e 'let n = 42' --session scratch && belay rm scratch",
 } satisfies CommandWords;

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
+import { INPUT_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { count, flags } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -21,16 +21,16 @@ export const search = {
   takes: { usage: '"WORDS" [PATH | -]...', completes: "files" },
   own: OWN,
   shared: [
-    { ...CONTEXT, help: "look in this path too: the same as another PATH" },
+    { ...INPUT_FLAGS.context, help: "look in this path too: the same as another PATH" },
     {
-      ...JSON_OUTPUT,
+      ...OUTPUT_FLAGS.json,
       help: "print one JSON object per place: path, line, score, text (about 1,500 characters around that line)",
     },
-    { ...INCLUDE_SECRETS, needs: [] },
-    { ...ENCODING, needs: [] },
-    { ...LOSSY, needs: [] },
-    QUIET,
-    VERBOSE,
+    { ...INPUT_FLAGS.includeSecrets, needs: [] },
+    { ...INPUT_FLAGS.encoding, needs: [] },
+    { ...INPUT_FLAGS.lossy, needs: [] },
+    OUTPUT_FLAGS.quiet,
+    OUTPUT_FLAGS.verbose,
   ],
   example: 'belay search "TODO" .',
 } satisfies CommandWords;

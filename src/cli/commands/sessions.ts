@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { flags, toggle } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -18,6 +18,6 @@ export const sessions = {
     "The one changed last comes first. Calls, tokens and cost cover the session's whole life. An unnamed session goes by the end of its id; @last is the one changed last, those of Pi and of jobs left out. `belay jobs` lists the jobs of a run; their sessions are shown here with --all.",
   ],
   own: OWN,
-  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all sessions that fit" }, STORE],
+  shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with all sessions that fit" }, NAMED_FLAGS.store],
   example: "belay sessions",
 } satisfies CommandWords;

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { count, flags, path, session, toggle } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -42,6 +42,9 @@ export const show = {
   ],
   takes: { usage: "[SESSION]", completes: "sessions" },
   own: OWN,
-  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with everything, or with the named exec or call" }, STORE],
+  shared: [
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object with everything, or with the named exec or call" },
+    NAMED_FLAGS.store,
+  ],
   example: "belay exec -e 'let n = 42' --session demo && belay show demo",
 } satisfies CommandWords;

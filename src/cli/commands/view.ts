@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { count, flags, path, toggle } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -37,6 +37,9 @@ export const view = {
   ],
   takes: { usage: "[SESSION [OTHER] | RUN]", completes: "sessions" },
   own: OWN,
-  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the figures of the page, without its texts" }, STORE],
+  shared: [
+    { ...OUTPUT_FLAGS.json, help: "print one JSON object with the figures of the page, without its texts" },
+    NAMED_FLAGS.store,
+  ],
   example: "belay exec -e 'let n = 42' --session demo && belay view demo -o - | wc -c",
 } satisfies CommandWords;

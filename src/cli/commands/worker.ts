@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { QUIET, STORE, WAIT } from "../flags/declared.ts";
+import { NAMED_FLAGS, OUTPUT_FLAGS, WAIT_FLAGS } from "../flags/declared.ts";
 import { count, flags, toggle, words } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_WORKER, queueIn } from "../flags/runs.ts";
 import type { CommandWords } from "./define.ts";
@@ -19,7 +19,7 @@ const OWN = flags({
   },
   untilIdle: { type: toggle, help: "exit when no run of its queues has work left" },
   wait: {
-    ...WAIT,
+    ...WAIT_FLAGS.wait,
     needs: ["until-idle"],
     help: "with --until-idle: also exit after TIME in which only providers could make progress (default: wait for their answers)",
   },
@@ -36,6 +36,6 @@ export const worker = {
     "Ctrl-C suspends its jobs and gives them back at once. Put the password into ~/.pgpass or PGPASSWORD. docs/batch.md has a compose.yaml.",
   ],
   own: OWN,
-  shared: [...OF_WORKER, STORE, QUIET],
+  shared: [...OF_WORKER, NAMED_FLAGS.store, OUTPUT_FLAGS.quiet],
   example: "belay help worker",
 } satisfies CommandWords;

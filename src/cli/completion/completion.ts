@@ -6,7 +6,7 @@ import { processTerminal } from "../render/terminal.ts";
 
 type Commands = readonly Pick<Command, "name" | "summary" | "options" | "takes">[];
 
-/** `belay completion`: prints the script of a shell, or what may stand where the user types. Gives the exit code. */
+/** `belay completion`: prints the script of a shell, or what may stand where the user types. */
 export async function completionCommand(
   args: Arguments,
   host: Host,
@@ -66,7 +66,9 @@ function say(text: string): number {
   return 0;
 }
 
-/** The script that each shell runs once. It asks `belay completion words` for all that it offers. */
+/**
+ * The script that each shell runs once. It asks `belay completion words` for all that it offers.
+ */
 const SCRIPTS: ReadonlyMap<string, string> = new Map([
   [
     "bash",

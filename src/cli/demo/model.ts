@@ -9,7 +9,10 @@ export interface ScriptedModel {
   readonly url: string;
   /** Requests that it has got. */
   readonly requests: number;
-  /** Answers so many more requests; those beyond wait until their client goes away, or until this is called again. */
+  /**
+   * Answers so many more requests; those beyond wait until their client goes away, or until this is
+   * called again.
+   */
   allow(answers: number): void;
   [Symbol.asyncDispose](): Promise<void>;
 }

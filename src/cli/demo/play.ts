@@ -11,12 +11,11 @@ import type { ExecDescription, Json } from "../../index.ts";
 import { amount, duration } from "../../platform/figures.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { onceAborted } from "../../platform/signals.ts";
-import { jsonText } from "../../platform/visible.ts";
 import type { Store } from "../../store/index.ts";
 import type { Host } from "../commands/define.ts";
 import type { DemoFlags } from "../commands/demo.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
 import { reportFailure } from "../render/failure.ts";
 import { paragraph } from "../render/table.ts";
@@ -35,20 +34,20 @@ import {
 } from "./model.ts";
 
 /**
- * `belay demo`: explores, asks a scripted model, kills the process with SIGKILL and resumes; with --ask a scripted model
- * answers a question. Gives the exit code.
+ * `belay demo`: explores, asks a scripted model, kills the process with SIGKILL and resumes; with
+ * --ask a scripted model answers a question.
  */
 export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFlags): Promise<number> {
   return untilStopped(async (stop) => {
     const terminal = processTerminal(stop.close);
-    const isJson = args.get(JSON_OUTPUT);
+    const isJson = args.get(OUTPUT_FLAGS.json);
     try {
       const output = isJson ? null : terminal.stdout;
       using temporary = temporaryFolder("belay-demo-");
       stop.leaving.after(async () => temporary[Symbol.dispose]());
       const stage = { folder: realpathSync(temporary.path), host, stop, output };
       const found = await (ask ? playAsk(stage) : play(stage));
-      if (isJson) terminal.stdout.writeRaw(`${jsonText({ success: true, ...found })}\n`);
+      if (isJson) terminal.stdout.json({ success: true, ...found });
       return 0;
     } catch (error) {
       if (stop.signal.aborted) {
@@ -62,7 +61,10 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
 
 const COUNT = Object.keys(LETTERS).length;
 
-/** Plays the demo in three acts. Gives its findings, as --json prints them. Throws if one went wrong. */
+/**
+ * Plays the demo in three acts. Gives its findings, as --json prints them. Throws if one went
+ * wrong.
+ */
 export async function play(stage: Stage) {
   const began = performance.now();
   const { folder, host, output } = stage;
@@ -115,7 +117,9 @@ const INTRODUCTION = `It works on ${COUNT} short letters in a temporary folder. 
 /** The time between two looks at the journal, ms. */
 const LOOK_MS = 20;
 
-/** Starts the cell that asks, and kills its process as soon as the journal has some of the answers. */
+/**
+ * Starts the cell that asks, and kills its process as soon as the journal has some of the answers.
+ */
 async function askAndKill({ folder, stop, output }: Stage, model: ScriptedModel, store: Store) {
   const ask = ["exec", "ask.js", "-c", "letters", "--session", "demo", "--concurrency", String(COUNT)];
   const args = [...ask, "--model", MODEL, "--base-url", model.url];
@@ -158,8 +162,8 @@ async function journalOf(store: Store) {
 }
 
 /**
- * Lets a scripted model answer a question about the letters by writing cells. Gives its findings, as --json prints them; its
- * requests are turns and sub-calls. Throws if it goes wrong.
+ * Lets a scripted model answer a question about the letters by writing cells. Gives its findings,
+ * as --json prints them; its requests are turns and sub-calls. Throws if it goes wrong.
  */
 export async function playAsk(stage: Stage) {
   const began = performance.now();
@@ -201,7 +205,10 @@ function writeLetters(folder: string): void {
   for (const [name, text] of Object.entries(LETTERS)) writeFileSync(join(folder, "letters", name), `${text}\n`);
 }
 
-/** Runs a command to its end, which must be a success; shows it and what it printed. Gives its result. */
+/**
+ * Runs a command to its end, which must be a success; shows it and what it printed. Gives its
+ * result.
+ */
 async function succeeded(args: readonly string[], { folder, stop, output }: Stage): Promise<Json> {
   showCommand(commandLine(args), output);
   const { code, stdout, stderr } = await startBelay(args, folder, stop.signal).ended;
@@ -227,8 +234,8 @@ function broken(problem: string): Error {
 }
 
 /**
- * Starts `belay` with these arguments in the demo's folder. It is killed when the signal aborts. `ended` has its output and its exit
- * code, which is null if a signal ended it.
+ * Starts `belay` with these arguments in the demo's folder. It is killed when the signal aborts.
+ * `ended` has its output and its exit code, which is null if a signal ended it.
  */
 function startBelay(args: readonly string[], folder: string, signal: AbortSignal) {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(entryUrl("cli/main")), ...args], {

@@ -5,12 +5,12 @@ import { messageOf } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { proxyFor, shownAddress } from "../../platform/outbound.ts";
 import { version } from "../../platform/version.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import { findProjectFile, readConfig } from "../../settings/index.ts";
 import { isServer, withoutPasswords } from "../../store/store-place.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { processTerminal, type Style, type Terminal } from "../render/terminal.ts";
@@ -28,8 +28,8 @@ export async function doctorCommand(args: Arguments, host: Host): Promise<number
     checks.push(toldOnce(await check(), checks));
   }
   const isWell = checks.every(({ state }) => state !== "failed");
-  if (args.get(JSON_OUTPUT)) {
-    stdout.writeRaw(`${jsonText({ success: isWell, version: version(), checks })}\n`);
+  if (args.get(OUTPUT_FLAGS.json)) {
+    stdout.json({ success: isWell, version: version(), checks });
     return isWell ? 0 : 1;
   }
   const width = Math.max(...checks.map(({ name }) => name.length));
@@ -130,7 +130,9 @@ async function expectCell(source: string, expected: Json): Promise<void> {
   if (got !== JSON.stringify(expected)) throw new Error(`${source} gave ${got} and not ${JSON.stringify(expected)}`);
 }
 
-/** Files and variables, and whether the model can be asked as far as that shows without asking it. */
+/**
+ * Files and variables, and whether the model can be asked as far as that shows without asking it.
+ */
 async function checkSettings(): Promise<Found> {
   const places = configPlaces();
   const files = [findProjectFile(places.cwd) ?? "", places.userFile].filter((path) => existsSync(path));

@@ -5,7 +5,10 @@ import { entryUrl } from "../../entries.ts";
 import { amount } from "../../platform/figures.ts";
 import type { Found } from "./store.ts";
 
-/** Starts an MCP server as a client would, and asks over pipes what tools it has. It opens no session. */
+/**
+ * Starts an MCP server as a client would, and asks over pipes what tools it has. It opens no
+ * session.
+ */
 export async function checkMcp(): Promise<Found> {
   const entry = fileURLToPath(entryUrl("cli/main"));
   const child = spawn(process.execPath, [entry, "mcp"], { timeout: ANSWER_MS });

@@ -53,7 +53,9 @@ export async function checkFolder(folder: string): Promise<Found> {
 /** A context of 100 MB is written twice: into SQLite's log, and from there into the database. */
 const SCARCE_BYTES = 200 * 2 ** 20;
 
-/** The reason why no file can be made in this folder, or null. Tries it, and leaves nothing behind. */
+/**
+ * The reason why no file can be made in this folder, or null. Tries it, and leaves nothing behind.
+ */
 function writingProblem(folder: string): string | null {
   let made: string | null = null;
   try {
@@ -69,7 +71,10 @@ function writingProblem(folder: string): string | null {
   }
 }
 
-/** Removes a folder and those above it up to `uppermost`. One that another process has used meanwhile stays. */
+/**
+ * Removes a folder and those above it up to `uppermost`. One that another process has used
+ * meanwhile stays.
+ */
 function removeEmpty(folder: string, uppermost: string): void {
   try {
     rmdirSync(folder);
@@ -138,7 +143,10 @@ const PARTS: Readonly<Partial<Record<Verified["part"], string>>> = {
   strays: "rows without an owner",
 };
 
-/** The store that is read: its name, and facts beside its sessions once it could be read. null: nothing is kept there. */
+/**
+ * The store that is read: its name, and facts beside its sessions once it could be read. null:
+ * nothing is kept there.
+ */
 async function wholeStore(place: string) {
   if (isServer(place)) {
     const { version } = await lookAtServer(place);

@@ -22,7 +22,7 @@ import { thousands } from "../../platform/figures.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { outputFailed, writeResultFile } from "../../platform/result-file.ts";
 import { version } from "../../platform/version.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { jsonText } from "../../platform/visible.ts";
 import { finalJobs } from "../../runs/index.ts";
 import type { JobRow } from "../../store/index.ts";
 import { type EndedRun, endJson } from "../batch/batch.ts";
@@ -59,18 +59,16 @@ export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promis
   const isPlain = code === 0 && !ended.among.forecast;
   const lines = isPlain ? [`report: ${join(folder, "report.md")}; the jobs: ${view}`] : ended.lines;
   if (asked.json) {
-    stdout.writeRaw(
-      `${jsonText({ ...endJson({ ...ended, lines }), folder, rows: cells, loses: losses, unread: unreadOf(rows) })}\n`,
-    );
+    stdout.json({ ...endJson({ ...ended, lines }), folder, rows: cells, loses: losses, unread: unreadOf(rows) });
     return;
   }
-  for (const line of asked.quiet && isPlain ? [] : lines) stderr.write(`${inLine(line)}\n`);
+  for (const line of asked.quiet && isPlain ? [] : lines) stderr.line(line);
   if (isStopped) return;
   showTable(TITLES, cells.map(lineOf), COLUMNS, stdout);
-  for (const loss of losses) stdout.write(`${inLine(lossLine(loss))}\n`, "yellow");
+  for (const loss of losses) stdout.line(lossLine(loss), "yellow");
   const isWhole = evaluation.methods.length > 1 && cells.every(({ score }) => score !== null);
   const unread = unreadLine(rows);
-  if (unread !== null) stdout.write(`${inLine(unread)}\n`, "yellow");
+  if (unread !== null) stdout.line(unread, "yellow");
   if (losses.length === 0 && isWhole) stdout.write("the ask loses in no suite, by the mean\n");
 }
 

@@ -19,14 +19,19 @@ export interface Arguments {
   readonly typed: readonly string[];
   /** True if the flag was typed. */
   isGiven(flag: Flag): boolean;
-  /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
+  /**
+   * The value of a flag; that of a flag that was not given if the command has no such flag.
+   *
+   * @throws UsageError
+   */
   get<Value>(flag: Flag<Value>): Value;
 }
 
 /**
  * Parses what follows a command's name.
  *
- * @throws UsageError for an unknown flag, a missing, superfluous or wrong value, and flags that do not go together
+ * @throws UsageError for an unknown flag, a missing, superfluous or wrong value, and flags that do
+ * not go together
  */
 export function parseArguments(command: string, flags: readonly Flag[], args: readonly string[]): Arguments {
   const inOrder = argumentsIn(command, flags, args);

@@ -25,7 +25,10 @@ export function lineForPath(args: readonly string[]): Meant | null {
   return { problem: `${first} is not a command; ask answers questions about it`, line: askLine(args) };
 }
 
-/** The line for a question in place of a command; null: it does not look like one. Nothing is sent before it is typed. */
+/**
+ * The line for a question in place of a command; null: it does not look like one. Nothing is sent
+ * before it is typed.
+ */
 export function lineForQuestion(args: readonly string[]): Meant | null {
   const [first = ""] = args;
   const isQuestion = leadingWords(args).length > 1 || ASKING.test(first);
@@ -33,7 +36,10 @@ export function lineForQuestion(args: readonly string[]): Meant | null {
   return { problem: "a question is not a command; ask answers it. Nothing was sent", line: askLine(args) };
 }
 
-/** True if the flags that stand in place of a command are those of a question: a context, and no cell. */
+/**
+ * True if the flags that stand in place of a command are those of a question: a context, and no
+ * cell.
+ */
 export function isAskWithoutName(args: readonly string[]): boolean {
   const hasCell = args.some((word) => /^(?:-e|--eval)/.test(word) || SCRIPT.test(word));
   return args[0] === "-c" && !hasCell;
@@ -78,7 +84,8 @@ export async function modelNameError(command: string, args: Arguments, bare: Arg
   const { modelsMeantBy } = await import("../../models/index.ts");
   const meant = hasServer(args) ? [`local/${value}`] : modelsMeantBy(value, process.env);
   const [nearest] = meant;
-  // What is not like the name of any model may be a key that was put there by mistake: it is not repeated.
+  // What is not like the name of any model may be a key that was put there by mistake: it is not
+  // repeated.
   if (nearest === undefined) {
     const problem = `${place} must be PROVIDER/ID, such as anthropic/claude-sonnet-5, and no model is named like it`;
     return new UsageError(problem, "belay models --all");

@@ -7,7 +7,7 @@ import { choice, type Flag, type Heading, one, path, paths, session, text, toggl
 
 const encodingIn = (typed: string) => (isEncoding(typed) ? typed : undefined);
 
-export const INPUT = under("input", {
+export const INPUT_FLAGS = under("input", {
   context: {
     short: "c",
     type: paths("PATH"),
@@ -39,10 +39,11 @@ export const INPUT = under("input", {
     help: "read bytes that do not decode as U+FFFD, and report how many; without it a folder's files may have a few",
   },
 });
-export const { context: CONTEXT, root: ROOT, raw: RAW, includeSecrets: INCLUDE_SECRETS } = INPUT;
-export const { encoding: ENCODING, lossy: LOSSY } = INPUT;
 
-/** The flags of settings that stand under a heading, in the order of the table. Configuration reads their values, and judges them. */
+/**
+ * The flags of settings that stand under a heading, in the order of the table. Configuration reads
+ * their values, and judges them.
+ */
 function settingFlags(heading: Heading): readonly Flag[] {
   return FLAGS.filter(({ row }) => row.heading === heading && !row.isOfServer).map(({ flag }) => flag);
 }
@@ -79,7 +80,7 @@ export function withTurns(flags: readonly Flag[], usualMs: number): readonly Fla
   });
 }
 
-export const OF_SESSION = under("session", {
+export const NAMED_FLAGS = under("session", {
   session: {
     short: "s",
     type: session,
@@ -106,7 +107,6 @@ export const OF_SESSION = under("session", {
     help: "give up interrupted work of the session, and continue from before it",
   },
 });
-export const { session: SESSION, store: STORE } = OF_SESSION;
 
 /** Flags that fill an option of the session, by the option's name. */
 export const OPTION_FLAGS = under("session", {
@@ -125,7 +125,7 @@ export const OPTION_FLAGS = under("session", {
   },
 });
 
-const OF_STORE: readonly Flag[] = [...Object.values(OF_SESSION), ...Object.values(OPTION_FLAGS)];
+const OF_STORE: readonly Flag[] = [...Object.values(NAMED_FLAGS), ...Object.values(OPTION_FLAGS)];
 
 const OTLP = settingFlags("output");
 
@@ -137,7 +137,7 @@ export const { noStore: NO_STORE } = under("session", {
   },
 });
 
-export const WAITING = under("model", {
+export const WAIT_FLAGS = under("model", {
   /** Time that a command waits for providers' batches. */
   wait: {
     type: one("TIME", "a time such as 0, 90s, 10min or 2h", waitIn),
@@ -148,18 +148,20 @@ export const WAITING = under("model", {
     help: "create batches again if it is unknown whether the first create succeeded: their calls may be billed twice",
   },
 });
-export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = WAITING;
 
 function waitIn(typed: string): number | undefined {
   const [, seconds] = /^(\d{1,6})s$/.exec(typed) ?? [];
   return typed === "0" ? 0 : seconds === undefined ? ageFrom(typed) : Number(seconds) * 1000;
 }
 
-/** Forms of a result: JSON, a line of JSON for each item, rows as CSV or as aligned columns, or a string as it is. */
+/**
+ * Forms of a result: JSON, a line of JSON for each item, rows as CSV or as aligned columns, or a
+ * string as it is.
+ */
 export const FORMATS = ["json", "jsonl", "csv", "table", "raw"] as const;
 export type Format = (typeof FORMATS)[number];
 
-export const OF_OUTPUT = under("output", {
+export const OUTPUT_FLAGS = under("output", {
   verbose: { type: toggle, help: "list every file that a load leaves out, up to 1,000, with its reason" },
   trajectory: {
     type: toggle,
@@ -178,8 +180,6 @@ export const OF_OUTPUT = under("output", {
   /** Each command's own help says what is printed. */
   json: { type: toggle, help: "print one JSON object" },
 });
-export const { verbose: VERBOSE, trajectory: TRAJECTORY, quiet: QUIET } = OF_OUTPUT;
-export const { output: OUTPUT, format: FORMAT, json: JSON_OUTPUT } = OF_OUTPUT;
 
 function fileIn(typed: string): string | undefined {
   return typed === "-" ? undefined : typed;
@@ -187,16 +187,16 @@ function fileIn(typed: string): string | undefined {
 
 /** `--verbose` of a command that takes the turns of an ask. */
 export const VERBOSE_TURNS: Flag = {
-  ...VERBOSE,
+  ...OUTPUT_FLAGS.verbose,
   help: "print what the model says, its cells and their output on stderr",
 };
 
 /** The flags of every command that opens a session. */
 export const SESSION_FLAGS: readonly Flag[] = [
-  ...Object.values(INPUT),
+  ...Object.values(INPUT_FLAGS),
   ...MODEL,
   ...OF_STORE,
-  ...[NO_STORE, ...settingFlags("limits"), ...OTLP, VERBOSE, QUIET],
+  ...[NO_STORE, ...settingFlags("limits"), ...OTLP, OUTPUT_FLAGS.verbose, OUTPUT_FLAGS.quiet],
 ];
 
 /** The flags of a server that keeps a session for a client. */

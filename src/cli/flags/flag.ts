@@ -1,4 +1,7 @@
-/** A flag, declared once. The parser, its messages, help, usage lines and the completion of shells follow from that. */
+/**
+ * A flag, declared once. The parser, its messages, help, usage lines and the completion of shells
+ * follow from that.
+ */
 export interface Flag<Value = unknown> {
   /** The name without its dashes. */
   readonly name: string;
@@ -23,20 +26,29 @@ export interface Type<Value> {
   /** Stands for the value in help and messages; null: the flag is a switch. */
   readonly word: string | null;
   readonly completes: Completion;
-  /** The flag may be repeated, and every value counts. If another flag is repeated, its last value counts. */
+  /**
+   * The flag may be repeated, and every value counts. If another flag is repeated, its last value
+   * counts.
+   */
   readonly isList?: true;
   /** An empty value, or one that looks like a flag, is a mistake. */
   readonly isPath?: true;
   /** The value may be left out. If it is given, it is behind a `=`. */
   readonly isOptional?: true;
-  /** @param texts in the order in which they were typed; none if the flag was not given @param fail makes the error */
+  /**
+   * @param texts in the order in which they were typed; none if the flag was not given
+   * @param fail makes the error
+   */
   read(texts: readonly string[], fail: (value: string, takes: string) => Error): Value;
 }
 
 /** The words that a shell offers for a value. */
 export type Completion = "nothing" | "anything" | "files" | "sessions" | readonly string[];
 
-/** Flags by the names that code has for them: `maxTurns` is `--max-turns`, unless its declaration has a name. */
+/**
+ * Flags by the names that code has for them: `maxTurns` is `--max-turns`, unless its declaration
+ * has a name.
+ */
 export const flags = <const Group extends Readonly<Record<string, Unnamed>>>(group: Group) => under(undefined, group);
 
 /** Flags that stand under a heading, as `flags` takes them. */
@@ -59,7 +71,10 @@ const dashed = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.
 /** A switch. */
 export const toggle: Type<boolean> = { word: null, completes: "nothing", read: (texts) => texts.length > 0 };
 
-/** One value. `parse` gives undefined for a text that the flag does not take; `takes` says what it does take. */
+/**
+ * One value. `parse` gives undefined for a text that the flag does not take; `takes` says what it
+ * does take.
+ */
 export function one<Value>(
   word: string,
   takes: string,

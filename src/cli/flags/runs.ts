@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { statsOf } from "../../platform/stats.ts";
 import { isRunName, type RUN_VERBS } from "../../session/session-name.ts";
 import { ROWS } from "../../settings/index.ts";
-import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
+import { INPUT_FLAGS, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, one, path, text, toggle, under } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
@@ -24,7 +24,9 @@ export const RUN_LIMITS = under("limits", {
   sub_calls: { name: "run-max-sub-calls", type: count(), help: "sub-calls of all jobs of the run together" },
 });
 
-/** Dollars in 10⁻⁹, rounded up; floating point puts 0.1 and the like a little beside a whole number. */
+/**
+ * Dollars in 10⁻⁹, rounded up; floating point puts 0.1 and the like a little beside a whole number.
+ */
 function nanodollarsIn(typed: string): number | undefined {
   const value = Number(typed);
   const nano = Math.ceil(value * 1e9 - 1e-3);
@@ -69,7 +71,7 @@ const NOT_OF_BATCH = [
 
 /** The flags that say what each job does. */
 export const OF_JOBS: readonly Flag[] = [
-  ...withHelps(sessionFlagsBut(...NOT_OF_BATCH), { context: `${CONTEXT.help}: one context for all jobs` }),
+  ...withHelps(sessionFlagsBut(...NOT_OF_BATCH), { context: `${INPUT_FLAGS.context.help}: one context for all jobs` }),
   // It fills the setting that `--concurrency` fills elsewhere: here that one counts jobs.
   {
     name: "call-concurrency",
@@ -90,7 +92,12 @@ export const OF_WORKER: readonly Flag[] = withHelps(
 
 const ENDINGS: Readonly<Record<string, Format>> = { ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv" };
 
-/** The format that was named, else that of the file's ending. @param typed `-`: stdout @throws UsageError */
+/**
+ * The format that was named, else that of the file's ending.
+ *
+ * @param typed `-`: stdout
+ * @throws UsageError
+ */
 export function formatOf(typed: string, named: Format | undefined, command: string): Format {
   if (named !== undefined) return named;
   const found = typed === "-" ? "jsonl" : ENDINGS[extname(typed).toLowerCase()];

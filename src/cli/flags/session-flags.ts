@@ -3,7 +3,7 @@ import { optionProblem, type WaitOptions } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session/session-name.ts";
 import type { AskedSettings } from "../../settings/index.ts";
 import { type Arguments, type Given, givenIn, valuesIn } from "./arguments.ts";
-import { type Format, INPUT, NO_STORE, OF_OUTPUT, OF_SESSION, OPTION_FLAGS, WAITING } from "./declared.ts";
+import { type Format, INPUT_FLAGS, NAMED_FLAGS, NO_STORE, OPTION_FLAGS, OUTPUT_FLAGS, WAIT_FLAGS } from "./declared.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { checkName, settingsIn, storePlace } from "./values.ts";
 
@@ -46,20 +46,24 @@ interface ContextLoading {
 
 export type OptionFlags = Given<typeof OPTION_FLAGS>;
 
-/** The place of a command's last result: null for `file` is stdout, for `format` as people read it. */
+/**
+ * The place of a command's last result: null for `file` is stdout, for `format` as people read it.
+ */
 export interface ResultPlace {
   /** Absolute. */
   readonly file: string | null;
   readonly format: Format | null;
 }
 
-/** @throws UsageError for a value that configuration refuses, a wrong name and stdin as two contexts */
+/**
+ * @throws UsageError for a value that configuration refuses, a wrong name and stdin as two contexts
+ */
 export function sessionFlags(args: Arguments, command: string): SessionFlags {
   const help = commandLine(["help", command]);
-  const { context: contexts, raw, includeSecrets, encoding, lossy } = valuesIn(args, INPUT);
-  const { session = null, reload, append, discard } = valuesIn(args, OF_SESSION);
-  const { quiet, verbose } = valuesIn(args, OF_OUTPUT);
-  const { resendDoubtful } = valuesIn(args, WAITING);
+  const { context: contexts, raw, includeSecrets, encoding, lossy } = valuesIn(args, INPUT_FLAGS);
+  const { session = null, reload, append, discard } = valuesIn(args, NAMED_FLAGS);
+  const { quiet, verbose } = valuesIn(args, OUTPUT_FLAGS);
+  const { resendDoubtful } = valuesIn(args, WAIT_FLAGS);
   if (contexts.filter((path) => path === "-").length > 1) {
     throw new UsageError("stdin can be read only once: -c - is given twice", help);
   }
@@ -71,13 +75,13 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
     loading: { raw, includeSecrets, encoding, lossy },
     settings: settingsIn(args, help),
     store: args.get(NO_STORE) ? null : storePlace(args),
-    isStoreNamed: args.isGiven(OF_SESSION.store),
+    isStoreNamed: args.isGiven(NAMED_FLAGS.store),
     session,
     change,
     discard,
     options: optionsIn(args, help),
     output: resultPlace(args, help),
-    waiting: { ...givenIn(args, { wait_ms: WAITING.wait }), resendDoubtful },
+    waiting: { ...givenIn(args, { wait_ms: WAIT_FLAGS.wait }), resendDoubtful },
     quiet,
     verbose,
     typed: args.typed,
@@ -96,7 +100,7 @@ function optionsIn(args: Arguments, help: string): OptionFlags {
 const NOT_WRITTEN = [".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz"];
 
 function resultPlace(args: Arguments, help: string): ResultPlace {
-  const { output: file, format, json } = valuesIn(args, OF_OUTPUT);
+  const { output: file, format, json } = valuesIn(args, OUTPUT_FLAGS);
   if (json && format !== undefined && file === undefined) {
     throw new UsageError("--json prints envelopes; --format needs --output", help);
   }

@@ -14,8 +14,8 @@ export class UsageError extends Error {
 }
 
 /**
- * `belay` and these arguments as a line for a shell. A store whose URL has a password is left out: the user is told to put it
- * into BELAY_STORE.
+ * `belay` and these arguments as a line for a shell. A store whose URL has a password is left out:
+ * the user is told to put it into BELAY_STORE.
  */
 export function commandLine(args: readonly string[]): string {
   const isNamed = (at: number) => args[at] === "--store" && hasSecret(args[at + 1] ?? "");

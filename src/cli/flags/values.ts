@@ -4,11 +4,12 @@ import { checkSessionName } from "../../session/session-name.ts";
 import { type AskedSettings, settingsFromTexts } from "../../settings/index.ts";
 import { placeOf } from "../../store/store-place.ts";
 import type { Arguments } from "./arguments.ts";
-import { ENCODING, INCLUDE_SECRETS, LOSSY, RAW, ROOT, SERVER_FLAGS, SESSION_FLAGS, STORE } from "./declared.ts";
+import { INPUT_FLAGS, NAMED_FLAGS, SERVER_FLAGS, SESSION_FLAGS } from "./declared.ts";
 import type { Flag } from "./flag.ts";
 import { UsageError } from "./usage.ts";
 
-// Values that can be read and checked without what opens sessions: a server is started before that is loaded.
+// Values that can be read and checked without what opens sessions: a server is started before that
+// is loaded.
 
 /** All flags that fill a configuration key. */
 const SETTING_FLAGS: readonly Flag[] = [...SESSION_FLAGS, ...SERVER_FLAGS];
@@ -18,9 +19,14 @@ export function flagOf(key: string, flags: readonly Flag[] = SETTING_FLAGS): Fla
   return flags.find(({ setting }) => setting === key);
 }
 
-/** The settings that flags name. @param flags those that the command has @throws UsageError for a value that configuration refuses */
+/**
+ * The settings that flags name.
+ *
+ * @param flags those that the command has
+ * @throws UsageError for a value that configuration refuses
+ */
 export function settingsIn(args: Arguments, help: string, flags: readonly Flag[] = SETTING_FLAGS): AskedSettings {
-  const roots = args.get(ROOT);
+  const roots = args.get(INPUT_FLAGS.root);
   const textOf = (key: string) => {
     const flag = flagOf(key, flags);
     const value = flag && args.get(flag);
@@ -31,17 +37,25 @@ export function settingsIn(args: Arguments, help: string, flags: readonly Flag[]
   return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
 }
 
-/** The way in which contexts and tables are read. A flag that the command does not have is as if it was not typed. */
+/**
+ * The way in which contexts and tables are read. A flag that the command does not have is as if it
+ * was not typed.
+ */
 export function loadingIn(args: Pick<Arguments, "get">) {
   return {
-    raw: args.get(RAW),
-    secrets: args.get(INCLUDE_SECRETS),
-    encoding: args.get(ENCODING),
-    lossy: args.get(LOSSY),
+    raw: args.get(INPUT_FLAGS.raw),
+    secrets: args.get(INPUT_FLAGS.includeSecrets),
+    encoding: args.get(INPUT_FLAGS.encoding),
+    lossy: args.get(INPUT_FLAGS.lossy),
   };
 }
 
-/** Reads a value, whose mistake is wrong usage. @param told its problem in words @throws UsageError */
+/**
+ * Reads a value, whose mistake is wrong usage.
+ *
+ * @param told its problem in words
+ * @throws UsageError
+ */
 function orUsage<Read>(read: () => Read, tryThis: string, told: (error: RlmError) => string): Read {
   try {
     return read();
@@ -50,11 +64,15 @@ function orUsage<Read>(read: () => Read, tryThis: string, told: (error: RlmError
   }
 }
 
-/** The place that --store or BELAY_STORE names, or the usual folder. @throws UsageError for a URL of something else */
+/**
+ * The place that --store or BELAY_STORE names, or the usual folder.
+ *
+ * @throws UsageError for a URL of something else
+ */
 export function storePlace(args: Pick<Arguments, "get">): string {
-  const named = args.get(STORE) ?? (process.env.BELAY_STORE || undefined);
+  const named = args.get(NAMED_FLAGS.store) ?? (process.env.BELAY_STORE || undefined);
   if (named === undefined) return homeFolder(process.env);
-  const from = args.get(STORE) === undefined ? "BELAY_STORE" : "--store";
+  const from = args.get(NAMED_FLAGS.store) === undefined ? "BELAY_STORE" : "--store";
   return orUsage(
     () => placeOf(named),
     "belay --help",
@@ -62,7 +80,10 @@ export function storePlace(args: Pick<Arguments, "get">): string {
   );
 }
 
-/** @param from the flag or variable that names it @throws UsageError for a name that a session cannot have */
+/**
+ * @param from the flag or variable that names it
+ * @throws UsageError for a name that a session cannot have
+ */
 export function checkName(from: string, name: string, tryThis: string): void {
   const told = ({ message, suggestion }: RlmError) => `${from}: ${message}. ${suggestion.replace(/\.$/, "")}`;
   orUsage(() => checkSessionName(name), tryThis, told);

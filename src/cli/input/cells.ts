@@ -104,8 +104,8 @@ function decoded(name: string, bytes: Buffer): string {
 }
 
 /**
- * Refuses FILEs next to -c that are not scripts: a shell makes `-c a.log b.log` of `-c *.log`, and the second file would
- * run as a cell.
+ * Refuses FILEs next to -c that are not scripts: a shell makes `-c a.log b.log` of `-c *.log`, and
+ * the second file would run as a cell.
  *
  * @throws RlmError `invalid_argument`
  */
@@ -123,7 +123,10 @@ export function checkScripts(args: readonly Argument[]): void {
 
 const SHOWN = 3;
 
-/** True if a file can be meant as a cell. A file that cannot be read is reported later, when it is read. */
+/**
+ * True if a file can be meant as a cell. A file that cannot be read is reported later, when it is
+ * read.
+ */
 function isScript(path: string): boolean {
   const found = statsOf(path);
   // A pipe, such as that of <(command), can be read only once.

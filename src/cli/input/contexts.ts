@@ -23,8 +23,9 @@ interface NamedSource {
 }
 
 /**
- * Looks at the contexts that the user names for a session. A fresh session is to load them; for another session
- * they are read again, and must be what it has. Returns what loads them; the session is as it was until then.
+ * Looks at the contexts that the user names for a session. A fresh session is to load them; for
+ * another session they are read again, and must be what it has. Returns what loads them; the
+ * session is as it was until then.
  *
  * @throws RlmError `context_changed`
  */
@@ -61,7 +62,8 @@ export async function contextsToBring(
         for (const { path, source } of sources) await bring(source, path, "append", signal);
       };
     }
-    // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
+    // If nothing but loads was done, a run may have ended between two of them, and nothing can be
+    // lost.
     if (holdsMore) throw changed(has, hash, session.unfinished() ? resumeCommand() : null);
   }
   return async () => {
@@ -88,7 +90,8 @@ interface ContextNow {
 }
 
 /**
- * Returns the context as the sources would make it now. Files are read only if they look different from before.
+ * Returns the context as the sources would make it now. Files are read only if they look different
+ * from before.
  *
  * @param store the store that may keep it; null: none does
  * @throws RlmError as loading does

@@ -19,14 +19,15 @@ import { megabytes } from "../../platform/figures.ts";
 import { savedAs } from "../../platform/shell-word.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { CONTEXT } from "../flags/declared.ts";
+import { INPUT_FLAGS } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, quoted, UsageError } from "../flags/usage.ts";
 
 /**
  * Checks before anything is loaded that each path leads to a file or folder.
  *
- * @throws RlmError `path_not_found`; `invalid_argument` for a pipe, such as that of a shell's `<(command)`, or a device
+ * @throws RlmError `path_not_found`; `invalid_argument` for a pipe, such as that of a shell's
+ * `<(command)`, or a device
  */
 export function checkPaths(paths: readonly string[]): void {
   for (const path of paths) {
@@ -55,7 +56,11 @@ function reached(path: string): Stats {
 /** The source that one `-c` names. */
 export type OneSource = Exclude<LoadSource, LoadPaths>;
 
-/** The source that `-c` names: a path, or stdin as the document `stdin`. @throws RlmError `context_too_large` */
+/**
+ * The source that `-c` names: a path, or stdin as the document `stdin`.
+ *
+ * @throws RlmError `context_too_large`
+ */
 export async function contextSource(path: string, signal: AbortSignal): Promise<OneSource> {
   if (path !== "-") return path;
   const text = await readStream(process.stdin, LIMITS.contextBytes, signal);
@@ -65,7 +70,10 @@ export async function contextSource(path: string, signal: AbortSignal): Promise<
   });
 }
 
-/** All of a stream, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */
+/**
+ * All of a stream, or undefined if it holds more than `limit` bytes. Rejects with the signal's
+ * abort.
+ */
 export async function readStream(stream: Readable, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
   return boundedBytes(addAbortSignal(signal, stream), limit);
 }
@@ -78,29 +86,44 @@ export interface LookedFor {
   readonly isNamed: boolean;
 }
 
-/** The first argument, and the paths behind it: without one it is this folder. @throws UsageError */
+/**
+ * The first argument, and the paths behind it: without one it is this folder.
+ *
+ * @throws UsageError
+ */
 export function lookedFor(args: Arguments, command: string, what: string): LookedFor {
   const [text = "", ...named] = args.positionals;
-  const paths = [...named, ...args.get(CONTEXT)];
+  const paths = [...named, ...args.get(INPUT_FLAGS.context)];
   if (text.trim() === "") throw new UsageError(`no ${what} given`, commandLine(["help", command]));
   return { text, paths: paths.length > 0 ? paths : ["."], isNamed: paths.length > 0 };
 }
 
-/** The paths of files and folders, and whether stdin is searched too. @throws RlmError for a path that leads to nothing */
+/**
+ * The paths of files and folders, and whether stdin is searched too.
+ *
+ * @throws RlmError for a path that leads to nothing
+ */
 export function searchedPaths({ paths }: LookedFor): { readonly paths: readonly string[]; readonly hasStdin: boolean } {
   const places = paths.filter((path) => path !== "-");
   checkPaths(places.filter((path) => !WILD.test(path)));
   return { paths: places, hasStdin: places.length < paths.length };
 }
 
-/** The sources that the paths are loaded as, one after the other: stdin, then all files. @throws RlmError */
+/**
+ * The sources that the paths are loaded as, one after the other: stdin, then all files.
+ *
+ * @throws RlmError
+ */
 export async function lookedIn(wanted: LookedFor, signal: AbortSignal): Promise<readonly LoadSource[]> {
   const { paths, hasStdin } = searchedPaths(wanted);
   const typed = hasStdin ? [await contextSource("-", signal)] : [];
   return paths.length > 0 ? [...typed, { paths, maxFiles: LIMITS.files }] : typed;
 }
 
-/** Documents by the paths that were typed: without an absolute one they are relative, as grep prints them. */
+/**
+ * Documents by the paths that were typed: without an absolute one they are relative, as grep prints
+ * them.
+ */
 export function asTyped<Found extends { readonly id: string }>({ paths }: LookedFor, found: readonly Found[]): Found[] {
   const shown = (id: string) => (isAbsolute(id) && !paths.some(isAbsolute) ? relative(process.cwd(), id) : id);
   return found.map((one) => ({ ...one, id: shown(one.id) }));
@@ -134,7 +157,11 @@ export function rootsOf({ paths }: LookedFor): string[] {
   return [".", ...paths, ...folders].map((path) => resolve(path));
 }
 
-/** The question of `ask` or `query`, which is their one argument. @throws UsageError, also without a context to ask about */
+/**
+ * The question of `ask` or `query`, which is their one argument.
+ *
+ * @throws UsageError, also without a context to ask about
+ */
 export function questionOf(
   args: Arguments,
   command: "ask" | "query",
@@ -166,8 +193,9 @@ const asContexts = (paths: readonly string[]) => paths.flatMap((path) => ["-c", 
 type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
 /**
- * Gives the line to type instead of a context that no load can read. It knows an address, a pattern that the shell did not
- * expand, a file that is compressed by bzip2 or xz, and a text over the limit.
+ * Gives the line to type instead of a context that no load can read. It knows an address, a pattern
+ * that the shell did not expand, a file that is compressed by bzip2 or xz, and a text over the
+ * limit.
  *
  * @throws RlmError `path_not_found`, `invalid_argument`, `context_too_large`
  */

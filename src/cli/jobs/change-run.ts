@@ -45,7 +45,7 @@ export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, na
   if (json) printJson(asked, { run: runJson({ run: after, counts: now }) });
   else {
     const lines = changedLines(asked, verb, { name: after.name, before, begun, now, isRaised, named });
-    for (const line of lines) terminal.stdout.write(`${inLine(line)}\n`);
+    for (const line of lines) terminal.stdout.line(line);
   }
   return 0;
 }

@@ -2,7 +2,6 @@ import { hasCode } from "../../../runtime/index.ts";
 import { RlmError } from "../../index.ts";
 import { age } from "../../platform/figures.ts";
 import { meantBy } from "../../platform/nearest.ts";
-import { jsonText } from "../../platform/visible.ts";
 import { type DamagedOfRun, HELD_UP, isOfAnotherBuild, readableRuns } from "../../runs/index.ts";
 import type { JobRow, RunRow, Store } from "../../store/index.ts";
 import { jobsLine, type RunStore } from "../batch/run-command.ts";
@@ -62,7 +61,7 @@ export function waitText({ state, why, run_at, engine }: JobRow): string | null 
 
 /** One JSON object on stdout. */
 export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
-  terminal.stdout.writeRaw(`${jsonText({ success: true, ...fields })}\n`);
+  terminal.stdout.json({ success: true, ...fields });
 }
 
 /**
@@ -71,7 +70,7 @@ export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: obj
  */
 export function showFound(asked: JobsAsked, damaged: readonly DamagedOfRun[], json: object, show: () => void): number {
   const { stdout } = asked.terminal;
-  if (asked.json) stdout.writeRaw(`${jsonText({ ...damageJson(asked, damaged), ...json })}\n`);
+  if (asked.json) stdout.json({ ...damageJson(asked, damaged), ...json });
   else {
     show();
     showDamage(asked, damaged);

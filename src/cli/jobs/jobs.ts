@@ -7,7 +7,7 @@ import { runStore, withRun } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
@@ -17,13 +17,13 @@ import { type JobsAsked, runNamed, showFound } from "./jobs-asked.ts";
 import { showCosts, showRunList } from "./list-runs.ts";
 import { showJob, showRun, watchRun } from "./show-run.ts";
 
-/** `belay jobs`: shows runs and jobs, and changes them. Gives the exit code. */
+/** `belay jobs`: shows runs and jobs, and changes them. */
 export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promise<number> {
   const work = workOf(args, own);
   return withRun(args, "jobs", async (stop, terminal) => {
     const place = runStore(args);
     await using store = await openStoreToLook(place.place, host);
-    return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });
+    return await work({ args, own, terminal, stop, store, place, json: args.get(OUTPUT_FLAGS.json) });
   });
 }
 

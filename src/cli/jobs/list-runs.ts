@@ -1,5 +1,4 @@
 import { age, amount, compact, dollars } from "../../platform/figures.ts";
-import { inLine } from "../../platform/visible.ts";
 import {
   costsByDay,
   type DayCost,
@@ -47,7 +46,7 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
   showTable(["run", "state", "over", "failed", "cost", "begun"], cells, COLUMNS, stdout);
   for (const { run, counts, refusal } of runs) {
     const why = stateOf({ run, counts }) === "paused" ? run.why : refusal && `refused: ${failureText(refusal)}`;
-    if (why) stdout.write(`${inLine(`${run.name}: ${oneLine(why)}`)}\n`, "yellow");
+    if (why) stdout.line(`${run.name}: ${oneLine(why)}`, "yellow");
   }
   if (isCut) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
 }

@@ -23,7 +23,7 @@ import type { JobRow, Jobs, RunRow } from "../../store/index.ts";
 import { jobsLine, RUN_EXIT, runExitCode } from "../batch/run-command.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress, progressText, reusedText } from "../batch/run-progress.ts";
-import { QUIET } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
 import { waitText as batchText } from "../render/calls.ts";
 import { failureText, oneLine } from "../render/failure.ts";
@@ -66,10 +66,10 @@ async function showStateAndJobs(asked: JobsAsked, look: RunLook): Promise<void> 
   const state = stateOf(look);
   const { held_back, refusal = null } = look;
   const progress = progressText({ counts, run, held_back, refusal });
-  stdout.write(`${inLine(`${run.name} (${state}): ${progress}`)}\n`);
+  stdout.line(`${run.name} (${state}): ${progress}`);
   const reused = reusedText(look);
-  if (reused !== null) stdout.write(`${inLine(reused)}\n`);
-  if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
+  if (reused !== null) stdout.line(reused);
+  if (state === "paused" && run.why !== null) stdout.line(pausedText(run).replace("paused", "why"));
   for (const { provider, batch, calls, since, done } of waits) {
     const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;
     stdout.write(`${inLine(where)}${done > 0 ? `, ${thousands(done)} done` : ""}\n`);
@@ -156,7 +156,7 @@ async function printJobs({ terminal: { stdout } }: JobsAsked, run: object, jobs:
 export async function watchRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, stop, terminal, place, json } = asked;
   const run = await runNamed(store, name, place);
-  const quiet = asked.args.get(QUIET);
+  const quiet = asked.args.get(OUTPUT_FLAGS.quiet);
   const progress = openRunProgress(terminal.stderr, processClock, quiet ? "quiet" : json ? "json" : "text");
   const topReason = openTopReason(store.jobs, run.id);
   const counted = await followRun({
@@ -172,7 +172,7 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   if (counted === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
   if (json) printJson(asked, { run: runJson(counted) });
   else {
-    terminal.stdout.write(`${inLine(`${run.name}: ${progressText(counted)}`)}\n`);
+    terminal.stdout.line(`${run.name}: ${progressText(counted)}`);
     if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
   }
   return runExitCode(counted);
@@ -218,20 +218,20 @@ function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, look
   const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
   const waits = waitText(job);
   const state = `${job.state}${waits === null ? "" : ` (${waits})`}${ended}`;
-  stdout.write(`${inLine(`job ${job.id} of ${run.name}: ${state}`)}\n`);
-  for (const wait of batches) stdout.write(`${inLine(batchText(wait))}\n`);
-  if (job.model !== null) stdout.write(`${inLine(`asks ${job.model}, not the model of its run`)}\n`);
+  stdout.line(`job ${job.id} of ${run.name}: ${state}`);
+  for (const wait of batches) stdout.line(batchText(wait));
+  if (job.model !== null) stdout.line(`asks ${job.model}, not the model of its run`);
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(input, WIDTH));
   if (output !== "") block("output", output.trimEnd());
   const refusal = job.state === "failed" ? null : refusalOf(job);
   if (refusal) {
     block(`last refusal (${refusal.error_code}, ${ago(Date.now() - refusal.at)})`, refusal.error);
-    if (refusal.suggestion !== "") stdout.write(`suggestion: ${inLine(inFlags(refusal.suggestion))}\n`);
+    if (refusal.suggestion !== "") stdout.line(`suggestion: ${inFlags(refusal.suggestion)}`);
   }
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
-  if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inLine(inFlags(told.suggestion))}\n`);
-  for (const warning of jobWarnings(told)) stdout.write(`warning: ${inLine(jobWarningText(warning))}\n`);
+  if (typeof told.suggestion === "string") stdout.line(`suggestion: ${inFlags(told.suggestion)}`);
+  for (const warning of jobWarnings(told)) stdout.line(`warning: ${jobWarningText(warning)}`);
   if (result !== null) block("result", resultText(result));
   const show = commandLine(["show", `${run.name}/${job.id}`, ...place.flags]);
   if (job.begun_at !== null) stdout.write(`all that it did: ${show}\n`, "dim");

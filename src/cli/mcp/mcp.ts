@@ -10,11 +10,14 @@ import type { SessionRow } from "../../store/index.ts";
 import type { Host } from "../commands/define.ts";
 import type { McpFlags } from "../commands/mcp.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { ROOT, SESSION } from "../flags/declared.ts";
+import { INPUT_FLAGS, NAMED_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkName, settingsIn, storePlace } from "../flags/values.ts";
 
-/** `belay mcp`: serves until the client goes away, which ends the process. Gives the exit code if nothing was served. */
+/**
+ * `belay mcp`: serves until the client goes away, which ends the process. Gives the exit code if
+ * nothing was served.
+ */
 export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Promise<number> {
   if (own.printConfig !== undefined) {
     const { printConfig } = await import("./print-config.ts");
@@ -28,7 +31,8 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
   }
   const note = (line: string) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`);
   const token = own.http ? chosenToken(note) : null;
-  // Before the transport listens: what runs must be suspended before the client's end is told to its requests.
+  // Before the transport listens: what runs must be suspended before the client's end is told to
+  // its requests.
   const shutdown = openShutdown({
     exit: (code) => process.exit(code),
     on: (signal, handle) => void process.on(signal, handle),
@@ -58,7 +62,11 @@ interface ServerToken {
   readonly isOurs: boolean;
 }
 
-/** The user's token, else the one that is kept for all starts: clients have it in their settings. @throws UsageError */
+/**
+ * The user's token, else the one that is kept for all starts: clients have it in their settings.
+ *
+ * @throws UsageError
+ */
 function chosenToken(note: (line: string) => void): ServerToken {
   const { [TOKEN_VARIABLE]: given } = process.env;
   if (!given) return { token: keptToken(note), isOurs: true };
@@ -89,7 +97,9 @@ async function listen(parts: HttpParts & { readonly isOurs: boolean }): Promise<
   parts.note(`clients need the header Authorization: ${header}`);
 }
 
-/** Times of an answer, ms, under the limits of known clients: 60 s without progress, 300 s with it. */
+/**
+ * Times of an answer, ms, under the limits of known clients: 60 s without progress, 300 s with it.
+ */
 const ANSWER_MS = 50_000;
 const ANSWER_MS_WITH_PROGRESS = 240_000;
 
@@ -98,8 +108,8 @@ function msOf({ answerMs }: McpFlags, usual: number): number {
 }
 
 /**
- * The sessions that the flags of a server name, and how one of them is opened. What opens them is loaded with the first
- * call: a client waits for the server to start.
+ * The sessions that the flags of a server name, and how one of them is opened. What opens them is
+ * loaded with the first call: a client waits for the server to start.
  *
  * @throws UsageError
  */
@@ -113,7 +123,7 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
     signer.doubt(row.settings, row.id) === null ? keptBy(row, field) : null;
   return {
     named: chosenName(args, help),
-    roots: args.get(ROOT),
+    roots: args.get(INPUT_FLAGS.root),
     cwd: process.cwd(),
     home: userHome(),
     openStore: async () => (await opening()).openStore(),
@@ -124,7 +134,10 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
   };
 }
 
-/** The folder that a server's session belongs to, and its client, are kept with its settings, under the same signature. */
+/**
+ * The folder that a server's session belongs to, and its client, are kept with its settings, under
+ * the same signature.
+ */
 type KeptField = "folder" | "client";
 
 function keptBy({ origin, settings }: SessionRow, field: KeptField): string | null {
@@ -134,7 +147,7 @@ function keptBy({ origin, settings }: SessionRow, field: KeptField): string | nu
 
 /** @throws UsageError for a name that a session cannot have */
 function chosenName(args: Arguments, help: string): string | null {
-  const session = args.get(SESSION) ?? null;
+  const session = args.get(NAMED_FLAGS.session) ?? null;
   if (session === LAST_SESSION) throw new UsageError(`--session: a server needs a name, and not ${session}`, help);
   const name = session ?? (process.env.BELAY_SESSION || null);
   if (name !== null) checkName(session === null ? "BELAY_SESSION" : "--session", name, help);

@@ -1,7 +1,6 @@
 import { ulid } from "ulid";
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
-import { inLine } from "../../platform/visible.ts";
 import { openSessionWith } from "../../session/index.ts";
 import { SETTINGS } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
@@ -12,15 +11,14 @@ import { UsageError } from "../flags/usage.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { openKeeping } from "../session/keeping.ts";
 import { optionsOf, rowOf } from "../session/recorded-settings.ts";
-import { withSpansSent } from "../session/sending.ts";
 import { hasUnfinishedWork } from "../session/session.ts";
 import { checkPrice, readSettings } from "../session/settings.ts";
-import { openStoreIn } from "../store/opened-store.ts";
+import { openSendingStore } from "../store/opened-store.ts";
 
 /**
- * Opens the store and the sessions of a server. A session has the settings of this server: a client's entry says what
- * holds, not what an earlier one recorded. For a session that the command or a program made, what the user began it with
- * holds too.
+ * Opens the store and the sessions of a server. A session has the settings of this server: a
+ * client's entry says what holds, not what an earlier one recorded. For a session that the command
+ * or a program made, what the user began it with holds too.
  *
  * @param place of the store
  */
@@ -30,8 +28,8 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
   return {
     async openStore() {
       const { otlp } = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
-      const say = (line: string) => stderr.write(`belay mcp: ${inLine(line)}\n`);
-      return withSpansSent(await openStoreIn(place, host), otlp, say);
+      const say = (line: string) => stderr.line(`belay mcp: ${line}`);
+      return openSendingStore(place, host, { otlp, say });
     },
     async open(store, { row, name, folder, roots, onProgress, client }) {
       const isOfServer = row === null || row.origin === "mcp";
@@ -63,7 +61,11 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
   };
 }
 
-/** A client's model is told what is wrong with the arguments of its server. @throws RlmError `invalid_config` */
+/**
+ * A client's model is told what is wrong with the arguments of its server.
+ *
+ * @throws RlmError `invalid_config`
+ */
 async function orInvalid<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();

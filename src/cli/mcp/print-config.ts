@@ -4,7 +4,7 @@ import { addressOf, type Client, configFor, entrySession, TOKEN_VARIABLE, WHERE 
 import { endSentence, keyVariable } from "../../models/index.ts";
 import { hasSecret, placeOf } from "../../store/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { ROOT, SESSION, SESSION_FLAGS, STORE } from "../flags/declared.ts";
+import { INPUT_FLAGS, NAMED_FLAGS, SESSION_FLAGS } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { processTerminal } from "../render/terminal.ts";
@@ -23,7 +23,7 @@ export function printConfig(client: Client, args: Arguments, port: number | null
   // Clients hand servers a short list of variables, and this is not one of them.
   const env = BELAY_HOME ? { BELAY_HOME: resolve(BELAY_HOME) } : {};
   // A file of a client is no place for a password.
-  const isSecretStore = hasSecret(args.get(STORE) ?? "");
+  const isSecretStore = hasSecret(args.get(NAMED_FLAGS.store) ?? "");
   const secrets = [...(variable === undefined ? [] : [variable]), ...(isSecretStore ? ["BELAY_STORE"] : [])];
   const url = port === null ? null : addressOf(port, nameFor(client, args));
   process.stdout.write(configFor(client, { args: ["mcp", ...flagsOf(args)], url, secrets, env }));
@@ -44,18 +44,21 @@ export function printConfig(client: Client, args: Arguments, port: number | null
 
 /** The session that the entry of a client names. */
 function nameFor(client: Client, args: Arguments): string {
-  const [root = process.cwd()] = args.get(ROOT);
-  return args.get(SESSION) ?? entrySession(client, canonical(resolve(root)));
+  const [root = process.cwd()] = args.get(INPUT_FLAGS.root);
+  return args.get(NAMED_FLAGS.session) ?? entrySession(client, canonical(resolve(root)));
 }
 
 const NO_MODEL = "no model is configured, so cells cannot ask one: add --model PROVIDER/ID before --print-config";
 
-/** The other flags, as they were typed. A client starts the server in a folder of its own, so that paths are absolute. */
+/**
+ * The other flags, as they were typed. A client starts the server in a folder of its own, so that
+ * paths are absolute.
+ */
 function flagsOf({ inOrder }: Arguments): string[] {
   return inOrder.flatMap(({ option, value }) => {
     if (option === null || ["print-config", "http", "port"].includes(option)) return [];
     if (SESSION_FLAGS.some(({ name, type }) => name === option && type.word === null)) return [`--${option}`];
-    if (option === STORE.name) return hasSecret(value) ? [] : [`--${option}`, placeOf(value)];
-    return [`--${option}`, option === ROOT.name ? resolve(value) : value];
+    if (option === NAMED_FLAGS.store.name) return hasSecret(value) ? [] : [`--${option}`, placeOf(value)];
+    return [`--${option}`, option === INPUT_FLAGS.root.name ? resolve(value) : value];
   });
 }

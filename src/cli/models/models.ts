@@ -1,19 +1,18 @@
 import { RlmError } from "../../index.ts";
 import { defaultModels, type ModelFacts, noModelCure, refreshModels } from "../../models/index.ts";
 import { compact } from "../../platform/figures.ts";
-import { jsonText } from "../../platform/visible.ts";
 import { readConfig, type Settings } from "../../settings/index.ts";
 import type { Host } from "../commands/define.ts";
 import type { ModelsFlags } from "../commands/models.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { settingsIn } from "../flags/values.ts";
 import { table } from "../render/table.ts";
 import { inFlags } from "../render/wording.ts";
 import { configPlaces, modelsListed, noList } from "../session/settings.ts";
 import { showingFailures } from "../store/opened-store.ts";
 
-/** `belay models`: prints what can be named with --model. Gives the exit code. */
+/** `belay models`: prints what can be named with --model. */
 export function modelsCommand(args: Arguments, _host: Host, own: ModelsFlags): Promise<number> {
   return showingFailures(args, async ({ stdout, stderr }) => {
     const settings = readConfig(settingsIn(args, "belay help models"), configPlaces());
@@ -26,8 +25,8 @@ export function modelsCommand(args: Arguments, _host: Host, own: ModelsFlags): P
     const keyed = fitting.filter(({ has_key }) => has_key);
     const others = words.length > 0 || own.all ? fitting.filter(({ has_key }) => !has_key) : [];
     const shown = [...keyed, ...others];
-    if (args.get(JSON_OUTPUT)) {
-      stdout.writeRaw(`${jsonText({ success: true, default: usual, models: shown })}\n`);
+    if (args.get(OUTPUT_FLAGS.json)) {
+      stdout.json({ success: true, default: usual, models: shown });
     } else if (shown.length > 0) {
       stdout.write(`${table([HEAD, ...shown.map((each) => rowOf(each, usual))], COLUMNS, stdout).join("\n")}\n`);
     } else if (words.length > 0) {

@@ -12,13 +12,19 @@ import { inFlags } from "./wording.ts";
 
 export type TurnProgress = Extract<SessionEvent, { kind: "turn" }>;
 
-/** `turn 3 of 20 · 2 cells · 7 sub-calls · 18k tokens · $0.03`; of a child `call 2, turn 3 of 10 · …` */
+/**
+ * `turn 3 of 20 · 2 cells · 7 sub-calls · 18k tokens · $0.03`; of a child `call 2, turn 3 of 10 ·
+ * …`
+ */
 export function turnLine(progress: TurnProgress): string {
   const { turn, of, tokens, cost_usd } = progress;
   return madeLine(turn > of ? nameOf(progress) : `${nameOf(progress)} of ${of}`, progress, tokens, cost_usd);
 }
 
-/** `turn 3: waiting for claude-haiku-4-5, 12 s · 2 cells · 7 sub-calls · 18k tokens · $0.03`; before anything was done, its beginning. */
+/**
+ * `turn 3: waiting for claude-haiku-4-5, 12 s · 2 cells · 7 sub-calls · 18k tokens · $0.03`; before
+ * anything was done, its beginning.
+ */
 export function waitingLine(progress: TurnProgress, ms: number): string {
   const { model, tokens, cost_usd } = progress;
   const id = model.slice(model.indexOf("/") + 1);
@@ -33,7 +39,10 @@ function madeLine(turns: string, made: Pick<AskEnvelope, "cells" | "sub_calls">,
   return [...parts, ...priced(usd)].join(" · ");
 }
 
-/** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn had ended. Turns of children are indented. */
+/**
+ * `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn
+ * had ended. Turns of children are indented.
+ */
 export function turnOverLine(progress: TurnProgress): string {
   const { depth, cells, sub_calls, tokens, cost_usd } = progress;
   const parts = [amount(cells, "cell"), amount(sub_calls, "sub-call"), amount(tokens, "token"), ...priced(cost_usd)];
@@ -52,7 +61,10 @@ export function turnText(progress: TurnProgress): string {
 /** The indent of each level of children. */
 const INDENT = "  ";
 
-/** `turn 3`; of a child with the number of its call, since several may run at once: `call 2, turn 3`. */
+/**
+ * `turn 3`; of a child with the number of its call, since several may run at once: `call 2, turn
+ * 3`.
+ */
 function nameOf({ turn, of, path }: TurnProgress): string {
   const call = path.at(-1);
   // The turn behind the last one asks for an answer without code.
@@ -93,7 +105,9 @@ const cellText = ({ code, observation }: { readonly code: string; readonly obser
 
 const indented = (code: string) => code.trimEnd().replaceAll(/^/gm, "  > ");
 
-/** The answer on stdout; on stderr where it stands in P, warnings, and on a terminal what it took. */
+/**
+ * The answer on stdout; on stderr where it stands in P, warnings, and on a terminal what it took.
+ */
 export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): void {
   if (envelope.success) {
     showValue(envelope.answer, stdout);
@@ -107,7 +121,7 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
     stderr.write(code === "cancelled" ? "cancelled\n" : `error: ${inLine(message)} (${code})\n`, "red");
   }
   showWarnings(envelope.warnings, DEFAULT_EXEC_LIMITS, { stdout, stderr });
-  if (!envelope.success) stderr.write(`suggestion: ${inLine(inFlags(envelope.suggestion))}\n`);
+  if (!envelope.success) stderr.line(`suggestion: ${inFlags(envelope.suggestion)}`);
   if (!stderr.isTerminal) return;
   const { turns, usage } = envelope;
   stderr.write(`${madeLine(amount(turns, "turn"), envelope, tokensOf(usage), usage.cost_usd)}\n`, "dim");
@@ -122,7 +136,10 @@ function hasNumber(answer: Json, number: number): boolean {
   return lists.some(([, list = ""]) => list.split(/[,;]/).some((one) => one.trim() === String(number)));
 }
 
-/** `Limits met: sub-calls (--max-sub-calls), turns (--max-turns); what they kept from being asked is not in the answer.` */
+/**
+ * `Limits met: sub-calls (--max-sub-calls), turns (--max-turns); what they kept from being asked is
+ * not in the answer.`
+ */
 export function limitsLine(limits: readonly string[]): string {
   const named = limits.map((limit) =>
     limit === "functions" ? limitName(limit) : `${limitName(limit)} (${limitFlag(limit)})`,

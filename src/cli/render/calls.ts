@@ -16,7 +16,10 @@ export interface CallTotals {
   readonly elapsed: number;
 }
 
-/** `███████░░░ calls 12 of 17, ~10 s left · 33 more allowed · 48k tokens (~9k held) · $0.021 · 14 s`: of those that the cell has made so far. */
+/**
+ * `███████░░░ calls 12 of 17, ~10 s left · 33 more allowed · 48k tokens (~9k held) · $0.021 · 14
+ * s`: of those that the cell has made so far.
+ */
 export function callLine(progress: CallProgress, ms: number): string {
   const { done, running, left, tokens, held_tokens, cost_usd } = progress;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
@@ -87,7 +90,11 @@ export function firstWords(prompt: string): string {
   return line.length > WORDS_UNITS ? `${line.slice(0, WORDS_UNITS)}…` : line;
 }
 
-/** Calls that wait for providers, in short: `3,000 calls at openai since 4 min`. @param waits one at least */
+/**
+ * Calls that wait for providers, in short: `3,000 calls at openai since 4 min`.
+ *
+ * @param waits one at least
+ */
 export function waitsInShort(waits: readonly ProviderWait[], now: number): string {
   const calls = waits.reduce((sum, wait) => sum + wait.calls, 0);
   const providers = [...new Set(waits.map(({ provider }) => provider))].join(", ");
@@ -107,7 +114,10 @@ function batchName({ batch, state }: ProviderWait): string {
 
 const clockText = (at: number) => new Date(at).toTimeString().slice(0, 5);
 
-/** A line for each batch: `3,000 calls wait for openai (batch_68a1, since 21 min; most take less than an hour, 24 h at the most)`. */
+/**
+ * A line for each batch: `3,000 calls wait for openai (batch_68a1, since 21 min; most take less
+ * than an hour, 24 h at the most)`.
+ */
 export function waitLines(waits: readonly ProviderWait[], now: number): string[] {
   return waits.map((wait) => {
     const { provider, calls, since } = wait;
@@ -118,7 +128,10 @@ export function waitLines(waits: readonly ProviderWait[], now: number): string[]
 /** `since 21 min`. */
 const sinceText = (since: number, now: number) => `since ${age(Math.max(1000, now - since))}`;
 
-/** `about 12:50, as the last 3 took`: by the median of earlier batches of the account, if there are any. */
+/**
+ * `about 12:50, as the last 3 took`: by the median of earlier batches of the account, if there are
+ * any.
+ */
 function endText({ since, earlier }: ProviderWait): string {
   const median = [...earlier].sort((a, b) => a - b)[Math.floor((earlier.length - 1) / 2)];
   if (median === undefined) return "most take less than an hour, 24 h at the most";

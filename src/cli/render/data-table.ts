@@ -14,8 +14,8 @@ export interface Data {
 type Place = Pick<Output, "isTerminal" | "columns">;
 
 /**
- * Data as lines with aligned columns, numbers to the right. On a terminal long values end with `…`, and a last line counts the
- * columns that have no room; in a file or pipe all is there.
+ * Data as lines with aligned columns, numbers to the right. On a terminal long values end with `…`,
+ * and a last line counts the columns that have no room; in a file or pipe all is there.
  */
 export function* dataTable(data: Data, place: Place): Iterable<string> {
   const head = data.names.length > 0 ? [data.names] : [];
@@ -71,7 +71,10 @@ function shownText(value: Json | undefined, { isTerminal, columns }: Place): str
 /** No column is made narrower than this. */
 const NARROWEST = 8;
 
-/** The first columns, as many as have room side by side. The widest of them are made narrower, so that they fit. */
+/**
+ * The first columns, as many as have room side by side. The widest of them are made narrower, so
+ * that they fit.
+ */
 function fitting(all: readonly Column[], width: number): readonly Column[] {
   let least = -GAP.length;
   const tooMany = all.findIndex((column) => {

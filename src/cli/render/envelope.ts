@@ -49,9 +49,10 @@ export function inConversation(limits: ExecLimits, written: Written | null = nul
 }
 
 /**
- * Shows an exec or a query to people: its output and its result, then on stderr warnings and error. A terminal also has the meta,
- * what was read, and the cost of sub-calls. A string is shown raw, null not at all, everything else as JSON. Returns false, and
- * says so, if the result does not fit its format.
+ * Shows an exec or a query to people: its output and its result, then on stderr warnings and error.
+ * A terminal also has the meta, what was read, and the cost of sub-calls. A string is shown raw,
+ * null not at all, everything else as JSON. Returns false, and says so, if the result does not fit
+ * its format.
  */
 export function showOutcome(envelope: Outcome, taken: CallTotals | null, terminal: Terminal, showing: Showing) {
   const { stderr } = terminal;
@@ -90,10 +91,13 @@ function showSections({ sections, results, search_strategy_used: strategy }: Que
   if (sections.length === 0) return;
   const by = strategy === null ? "" : ` by ${strategy}`;
   stderr.write(`${amount(sections.length, results ? "text" : "section")}${by}:\n`, "dim");
-  for (const section of sections) stderr.write(`  ${inLine(section)}\n`, "dim");
+  for (const section of sections) stderr.line(`  ${section}`, "dim");
 }
 
-/** Writes a result to where the user wants it. Returns false, and says so, if the result does not fit its format. */
+/**
+ * Writes a result to where the user wants it. Returns false, and says so, if the result does not
+ * fit its format.
+ */
 function showResult(
   { result_json, warnings }: { readonly result_json: Json; readonly warnings: readonly string[] },
   { format, isLast, written, again, isInLine = false }: Showing & { readonly isInLine?: boolean },
@@ -117,7 +121,7 @@ function showResult(
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
     const cure = again === null ? "it is on stdout as JSON" : `\`${again}\` prints it as JSON`;
-    stderr.write(`error: ${inLine(error.message)}\n`, "red");
+    stderr.line(`error: ${error.message}`, "red");
     stderr.write(`suggestion: Use --format json, or change what the cell returns; ${cure}.\n`);
     // It would be lost otherwise.
     if (again === null) writeData(stdout, `${json}\n`);
@@ -134,11 +138,14 @@ export function showWarnings(
 ): void {
   for (const warning of warnings) {
     if ((written && isResultLeftOut(warning)) || isToldByLoad(warning)) continue;
-    stderr.write(`warning: ${inLine(warningText(warning, limits))}\n`, "yellow");
+    stderr.line(`warning: ${warningText(warning, limits)}`, "yellow");
   }
 }
 
-/** The estimate for people: a line for each place in the cell that makes sub-calls, then the sum of them. */
+/**
+ * The estimate for people: a line for each place in the cell that makes sub-calls, then the sum of
+ * them.
+ */
 export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): void {
   const { sites, partial, reused = 0 } = estimate;
   const rows = sites.map(({ site, ...of }) => [site, ...cellsOf(of)]);

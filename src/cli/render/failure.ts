@@ -18,7 +18,7 @@ export function showError(failure: Told, taken: CallTotals | null, { stderr }: T
     return;
   }
   stderr.write(`${failure.traceback}\n`, "red");
-  if (failure.suggestion) stderr.write(`suggestion: ${inLine(inFlags(failure.suggestion))}\n`);
+  if (failure.suggestion) stderr.line(`suggestion: ${inFlags(failure.suggestion)}`);
 }
 
 /** A failure outside cells: of a load or a session. */
@@ -28,10 +28,14 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
     return;
   }
   stderr.write(`error: ${inLine(withoutPasswords(error.message))} (${error.code})\n`, "red");
-  stderr.write(`suggestion: ${inLine(withoutPasswords(inFlags(error.suggestion)))}\n`);
+  stderr.line(`suggestion: ${withoutPasswords(inFlags(error.suggestion))}`);
 }
 
-/** Reports a failure of a command. Gives the exit code. @throws the error itself if it is not an RlmError */
+/**
+ * Reports a failure of a command. Gives the exit code.
+ *
+ * @throws the error itself if it is not an RlmError
+ */
 export function reportFailure(error: unknown, terminal: Terminal, isJson: boolean): number {
   if (!(error instanceof RlmError)) throw error;
   if (isJson) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
@@ -50,7 +54,11 @@ function failureFields({ code, message, suggestion }: RlmError) {
   return { success: false, error_code: code, error_message: withoutPasswords(message), suggestion: cure };
 }
 
-/** The error for rows that cannot be read; null: all can. @param lines one for each row or stretch of rows */
+/**
+ * The error for rows that cannot be read; null: all can.
+ *
+ * @param lines one for each row or stretch of rows
+ */
 export function damageError(
   lines: readonly string[],
   { rest = "Only what can be read is shown", cure = DROP_SESSION } = {},
@@ -75,7 +83,11 @@ const SHOWN = 10;
 /** The outcome of such a command, for programs. */
 export const outcomeOf = (damage: RlmError | null) => (damage ? failureFields(damage) : { success: true });
 
-/** `rate_limited: openai/gpt-6-sol: 429 You exceeded your current quota`, on one line. @param units of the words at most */
+/**
+ * `rate_limited: openai/gpt-6-sol: 429 You exceeded your current quota`, on one line.
+ *
+ * @param units of the words at most
+ */
 export function failureText(
   failure: { readonly error_code: string; readonly error: string },
   units = WHY_UNITS,

@@ -9,7 +9,8 @@ import type { Output } from "./terminal.ts";
  *
  * @param json of the result
  * @param place by which a table is cut, and ends of lines are those of the place
- * @throws RlmError `invalid_argument` if the result does not fit the format; before the first piece is given
+ * @throws RlmError `invalid_argument` if the result does not fit the format; before the first piece
+ * is given
  */
 export function formatted(json: string, format: Format | null, place: Place = A_FILE): Iterable<string> {
   switch (format) {
@@ -32,7 +33,10 @@ type Place = Pick<Output, "isTerminal" | "columns">;
 
 const A_FILE: Place = { isTerminal: false, columns: 0 };
 
-/** The format that the name of a file asks for; null: a string as it is, else JSON. A string may be such a table already. */
+/**
+ * The format that the name of a file asks for; null: a string as it is, else JSON. A string may be
+ * such a table already.
+ */
 export function formatOfFile(path: string, json: string): Format | null {
   return json.startsWith('"') ? null : (OF_ENDINGS[extname(path).toLowerCase()] ?? null);
 }
@@ -51,7 +55,8 @@ function rawText(value: Json): string {
 }
 
 /**
- * The rows of a table: an array of arrays, or of objects, whose names make the header, in the order in which they come first.
+ * The rows of a table: an array of arrays, or of objects, whose names make the header, in the order
+ * in which they come first.
  *
  * @throws RlmError `invalid_argument`, naming the row, for what is not such an array
  */
@@ -79,8 +84,8 @@ function rowOf(row: Json, index: number, format: string): Row | Fields {
 const isList = (row: Row | Fields): row is Row => Array.isArray(row);
 
 /**
- * A table by RFC 4180, a line at a time. Null and a field that is missing are empty; an empty string stands in quotes, and a list or
- * an object is JSON.
+ * A table by RFC 4180, a line at a time. Null and a field that is missing are empty; an empty
+ * string stands in quotes, and a list or an object is JSON.
  */
 function* csvLines({ names, rows }: Data, end: string): Iterable<string> {
   for (const row of names.length > 0 ? [names, ...rows] : rows) yield `${row.map(fieldText).join(",")}${end}`;

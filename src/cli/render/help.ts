@@ -9,7 +9,9 @@ import { paragraph, wrap } from "./table.ts";
 const WIDEST = 100;
 const NARROWEST = 40;
 
-/** The columns that help is wrapped at: those of the terminal, within reason; 100 in a file or pipe. */
+/**
+ * The columns that help is wrapped at: those of the terminal, within reason; 100 in a file or pipe.
+ */
 export function helpWidth({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "columns">): number {
   return isTTY && columns > 0 ? Math.min(WIDEST, Math.max(NARROWEST, columns)) : WIDEST;
 }
@@ -100,7 +102,10 @@ function sections(options: readonly Flag[]): { readonly heading: string; readonl
   return [...found, own].filter(({ flags }) => flags.length > 0);
 }
 
-/** `usage: belay exec …`, wrapped under its first argument; on a narrow terminal the arguments begin on the next line. */
+/**
+ * `usage: belay exec …`, wrapped under its first argument; on a narrow terminal the arguments begin
+ * on the next line.
+ */
 function usageLine({ name, takes, options }: Command, width: number): string {
   const lead = `usage: belay ${name} `;
   const first = takes?.usage ?? "";
@@ -127,7 +132,10 @@ function usageOf(options: readonly Flag[]): string[] {
 
 const shortest = ({ name, short, type }: Flag) => `${short ? `-${short}` : `--${name}`}${valueForm(type)}`;
 
-/** The column in which the texts of options begin; on a narrow terminal they are under their options. */
+/**
+ * The column in which the texts of options begin; on a narrow terminal they are under their
+ * options.
+ */
 const MARGIN = 30;
 const NARROW_MARGIN = 8;
 const NARROW = 70;

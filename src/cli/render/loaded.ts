@@ -22,8 +22,9 @@ type ConvertedFile = Converted["files"][number];
 const NAMED = 3;
 
 /**
- * `14 documents converted (9 pdf, 5 docx); 31 images left out`, then a line for each document with parts that have no text; none if
- * nothing was converted. A few are named; if all are wanted, each document with everything that it lost.
+ * `14 documents converted (9 pdf, 5 docx); 31 images left out`, then a line for each document with
+ * parts that have no text; none if nothing was converted. A few are named; if all are wanted, each
+ * document with everything that it lost.
  */
 function convertedLines(converted: Converted | undefined, isVerbose = false): string[] {
   if (!converted || converted.count === 0) return [];
@@ -55,7 +56,11 @@ function phrase(losses: readonly (readonly [kind: string, count: number])[], wha
 const shownKind = ({ kind, encoding }: ConvertedFile) =>
   encoding === undefined ? kind : `${shownEncoding(encoding)} ${kind}`;
 
-/** Tells on stderr what a load has converted, and which files it left out. @param source stands before the lines about all of it */
+/**
+ * Tells on stderr what a load has converted, and which files it left out.
+ *
+ * @param source stands before the lines about all of it
+ */
 export function showLoaded({ converted, skipped }: Loaded, stderr: Output, isVerbose: boolean, source = ""): void {
   const [head, ...documents] = convertedLines(converted, isVerbose);
   if (head !== undefined) stderr.write(`${source}${head}\n`, "dim");
@@ -115,7 +120,10 @@ function listed(where: Loss["where"], count: number, prefix: string): string {
   return `: ${names.join(", ")}${count > where.length ? ", …" : ""}`;
 }
 
-/** The part of a document whose text is missing by a loss of this kind; null for what stands beside the text. */
+/**
+ * The part of a document whose text is missing by a loss of this kind; null for what stands beside
+ * the text.
+ */
 function partIn(kind: string): { readonly noun: string; readonly isDamaged: boolean } | null {
   const [, damaged, without] = /^(?:damaged (\w+)|(\w+) without text)$/.exec(kind) ?? [];
   const noun = damaged ?? without;
@@ -123,9 +131,10 @@ function partIn(kind: string): { readonly noun: string; readonly isDamaged: bool
 }
 
 /**
- * Lines about files that a load left out: first those that should have text and could not be read, as
- * `2 files could not be read: scan.pdf (has no text), …`, then `skipped 12 files (7 binary, 5 may contain secrets)`. A few are
- * named. With `isVerbose` each line is followed by all files that the load lists.
+ * Lines about files that a load left out: first those that should have text and could not be read,
+ * as `2 files could not be read: scan.pdf (has no text), …`, then `skipped 12 files (7 binary, 5
+ * may contain secrets)`. A few are named. With `isVerbose` each line is followed by all files that
+ * the load lists.
  */
 export function skippedLines(skipped: SkippedStats, isVerbose = false): string[] {
   const { count, unread, files, reasons } = skipped;

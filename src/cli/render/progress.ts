@@ -17,7 +17,8 @@ export interface ProgressLine {
   /** Something happened in the session. */
   report(event: SessionEvent): void;
   /**
-   * Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none.
+   * Takes the line away before other output; tells what sub-calls took since `begin`, or null if
+   * there were none.
    *
    * @param isOver false: what was begun is suspended, so that its newest turn has no line yet
    */
@@ -33,9 +34,10 @@ const ELSEWHERE: Pace = { first: 3000, step: Number.POSITIVE_INFINITY };
 const TICK_MS = 1000;
 
 /**
- * On a terminal, rewrites one line, from the first second on; each turn of an ask but its last keeps a line when it has ended, since the
- * ask's own end tells the same. Elsewhere prints a first line after 3 s, and a last one at the end. An ask shows at once that its model
- * is asked; elsewhere after a second.
+ * On a terminal, rewrites one line, from the first second on; each turn of an ask but its last
+ * keeps a line when it has ended, since the ask's own end tells the same. Elsewhere prints a first
+ * line after 3 s, and a last one at the end. An ask shows at once that its model is asked;
+ * elsewhere after a second.
  *
  * @param isQuiet nothing is printed, and sub-calls are counted
  */
@@ -130,7 +132,9 @@ interface WaitingLine {
   show(text: string): void;
 }
 
-/** The words for a server that is away, and for a first token that is late. A log gets them once. */
+/**
+ * The words for a server that is away, and for a first token that is late. A log gets them once.
+ */
 function openWaiting({ isTerminal }: Output, { say, show }: WaitingLine) {
   let newest: Wait | null = null;
   return {
@@ -205,7 +209,8 @@ export function openTurnLines() {
     /** Lines of the turns of which this report says that they have ended. */
     after(progress: TurnProgress): string[] {
       const own = pathOf(progress);
-      // While the model is asked, no cell of it runs, so no child of it is left; and its turn before has ended.
+      // While the model is asked, no cell of it runs, so no child of it is left; and its turn
+      // before has ended.
       const lines = over((path) => path !== own && path.startsWith(own));
       if (progress.phase === "asked") return [...lines, ...over((path) => path === own)];
       newest.set(own, progress);

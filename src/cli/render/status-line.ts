@@ -1,4 +1,4 @@
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { Output, Style } from "./terminal.ts";
 
 /** Time as a status line needs it. */
@@ -7,7 +7,10 @@ export type StatusClock = typeof processClock;
 export const processClock = {
   /** ms, monotonic. */
   now: () => performance.now(),
-  /** Calls again and again, that many ms apart, until the function that it returns is called; does not keep the process alive. */
+  /**
+   * Calls again and again, that many ms apart, until the function that it returns is called; does
+   * not keep the process alive.
+   */
   every(ms: number, work: () => void) {
     const timer = setInterval(work, ms).unref();
     return () => clearInterval(timer);
@@ -27,11 +30,17 @@ interface StatusAsked {
   readonly as: "text" | "json" | "quiet";
   readonly onTerminal?: Pace;
   readonly elsewhere?: Pace;
-  /** True if a text that comes too early is printed later: a log does not end with what is no longer true. */
+  /**
+   * True if a text that comes too early is printed later: a log does not end with what is no longer
+   * true.
+   */
   readonly isKept?: boolean;
 }
 
-/** A line on stderr that shows how work stands. A terminal has one line that is rewritten; elsewhere a line is printed now and then. */
+/**
+ * A line on stderr that shows how work stands. A terminal has one line that is rewritten; elsewhere
+ * a line is printed now and then.
+ */
 export function openStatusLine(output: Output, clock: StatusClock, asked: StatusAsked) {
   const { as, isKept = false } = asked;
   const isRewritten = output.isTerminal && as === "text";
@@ -58,12 +67,12 @@ export function openStatusLine(output: Output, clock: StatusClock, asked: Status
     if (hasPrinted && !isRewritten && as === "text" && text === newest) return;
     hasPrinted = true;
     newest = text;
-    if (as === "json") output.writeRaw(`${jsonText(json)}\n`);
+    if (as === "json") output.json(json);
     else if (isRewritten) {
       output.writeRaw(CLEAR_LINE);
       output.write(inLine(text).slice(0, output.columns - 1), "dim");
       onLine = true;
-    } else output.write(`${inLine(text)}\n`);
+    } else output.line(text);
   }
 
   function forget(): void {
@@ -98,10 +107,13 @@ export function openStatusLine(output: Output, clock: StatusClock, asked: Status
     say(text: string, style?: Style): void {
       if (as === "quiet") return;
       clear();
-      if (as === "json") output.writeRaw(`${jsonText({ kind: "said", text })}\n`);
-      else output.write(`${inLine(text)}\n`, style);
+      if (as === "json") output.json({ kind: "said", text });
+      else output.line(text, style);
     },
-    /** Takes the line away. Elsewhere it prints the last text, if that was left out and another one was printed. */
+    /**
+     * Takes the line away. Elsewhere it prints the last text, if that was left out and another one
+     * was printed.
+     */
     end(): void {
       clear();
       if (!isRewritten && hasPrinted) print();

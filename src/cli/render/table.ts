@@ -4,14 +4,18 @@ import type { Output, Style } from "./terminal.ts";
 
 type Alignment = "left" | "right";
 
-/** The alignment of a column. On a narrow terminal columns with a number are left out, those with the lowest first. */
+/**
+ * The alignment of a column. On a narrow terminal columns with a number are left out, those with
+ * the lowest first.
+ */
 export type Column = Alignment | `${Alignment} ${number}`;
 
 type Rows = readonly (readonly string[])[];
 
 /**
- * Rows as lines with aligned columns, two spaces apart; the last is not padded. A terminal that is too narrow leaves out the
- * least important columns, and cuts a line only if that is not enough. A name with a line feed stays in its line.
+ * Rows as lines with aligned columns, two spaces apart; the last is not padded. A terminal that is
+ * too narrow leaves out the least important columns, and cuts a line only if that is not enough. A
+ * name with a line feed stays in its line.
  */
 export function table(given: Rows, columns: readonly Column[], output: Place = WIDE): string[] {
   const rows = given.map((row) => row.map(inLine));
@@ -95,7 +99,10 @@ export function wrap(words: readonly string[], width: number): string[] {
   return lines;
 }
 
-/** Columns of a terminal that a text takes: two for a wide letter and an emoji, none for a combining mark. */
+/**
+ * Columns of a terminal that a text takes: two for a wide letter and an emoji, none for a combining
+ * mark.
+ */
 export { displayWidth };
 
 const CLUSTERS = new Intl.Segmenter();

@@ -1,20 +1,29 @@
 import { styleText } from "node:util";
 import { errorCode } from "../../platform/errors.ts";
-import { visible } from "../../platform/visible.ts";
+import { inLine, jsonText, visible } from "../../platform/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** One of the process's streams. On a terminal, text is shown so that it cannot steer the terminal. */
+/**
+ * One of the process's streams. On a terminal, text is shown so that it cannot steer the terminal.
+ */
 export interface Output {
   readonly isTerminal: boolean;
   /** Characters in a line, for layout. */
   readonly columns: number;
   /** True if styles show: on a terminal that is not dumb, without NO_COLOR. */
   readonly colours: boolean;
-  /** Text as a person reads it: styled on a terminal; what steers or hides is a code point everywhere. */
+  /**
+   * Text as a person reads it: styled on a terminal; what steers or hides is a code point
+   * everywhere.
+   */
   paint(text: string, style?: Style): string;
   /** Writes text as `paint` shows it. */
   write(text: string, style?: Style): void;
+  /** Writes a text on one line: what would end it is a code point. */
+  line(text: string, style?: Style): void;
+  /** Writes a value as JSON on one line, for programs. */
+  json(value: object): void;
   /** Writes as it is: control sequences, JSON, and data into a pipe. */
   writeRaw(text: string): void;
 }
@@ -28,8 +37,9 @@ export interface Terminal {
 const COLUMNS_OF_A_FILE = 100;
 
 /**
- * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout. It
- * gets the exit code: 0 if the reader has gone away, 1 if writing failed (stderr then says why).
+ * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to
+ * stdout. It gets the exit code: 0 if the reader has gone away, 1 if writing failed (stderr then
+ * says why).
  */
 export function processTerminal(onClosed: (exitCode: number) => void): Terminal {
   let isClosed = false;
@@ -66,11 +76,16 @@ export function outputOver(stream: Stream, env: NodeJS.ProcessEnv): Output {
     colours,
     paint,
     write: (text: string, style?: Style): void => void stream.write(paint(text, style)),
+    line: (text: string, style?: Style): void => void stream.write(paint(`${inLine(text)}\n`, style)),
+    json: (value: object): void => void stream.write(`${jsonText(value)}\n`),
     writeRaw: (text: string): void => void stream.write(text),
   };
 }
 
-/** Writes the data of a cell or a command. A pipe or file gets it as it is, a terminal as a person reads it. */
+/**
+ * Writes the data of a cell or a command. A pipe or file gets it as it is, a terminal as a person
+ * reads it.
+ */
 export function writeData(output: Pick<Output, "isTerminal" | "write" | "writeRaw">, data: string): void {
   if (output.isTerminal) output.write(data);
   else output.writeRaw(data);

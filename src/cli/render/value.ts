@@ -28,12 +28,18 @@ const COLOURS: Readonly<Record<JsonPart["kind"], Style | undefined>> = {
   other: undefined,
 };
 
-/** JSON for people: what fits into a line of `width` characters stands in one, the rest is indented by two. */
+/**
+ * JSON for people: what fits into a line of `width` characters stands in one, the rest is indented
+ * by two.
+ */
 export function prettyJson(value: WrittenJson, width: number): string {
   return render(value, { indent: 0, lead: 0 }, width);
 }
 
-/** Deeper levels are not indented further: a list in a list in a list … would take the square of its depth. */
+/**
+ * Deeper levels are not indented further: a list in a list in a list … would take the square of its
+ * depth.
+ */
 const DEEPEST = 100;
 
 /** @param at columns before the line of the value, and those that its key takes */
@@ -75,7 +81,10 @@ export function jsonParts(json: string): JsonPart[] {
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 
-/** A place in a document, as `find(…, { docs: true })` and `doc_at` give it. The id is a path in the context. */
+/**
+ * A place in a document, as `find(…, { docs: true })` and `doc_at` give it. The id is a path in the
+ * context.
+ */
 const part = v.optional(v.nullable(v.string()), null);
 const PlaceSchema = v.object({
   id: v.string(),
@@ -119,7 +128,10 @@ export type Hit = v.InferOutput<typeof HitSchema>;
 const PlacesSchema = v.pipe(v.union([v.array(PlaceSchema), v.array(HitSchema)]), v.minLength(1));
 const FoundSchema = v.strictObject({ matches: PlacesSchema, capped: v.boolean() });
 
-/** The places that a result consists of: a list of them, or what `find` or `search` gives. null: it is something else. */
+/**
+ * The places that a result consists of: a list of them, or what `find` or `search` gives. null: it
+ * is something else.
+ */
 export function placesIn(value: Json): readonly Place[] | null {
   const found = v.safeParse(v.union([PlacesSchema, FoundSchema]), value, { abortEarly: true });
   if (!found.success) return null;
@@ -158,7 +170,10 @@ type Mark = readonly [start: number, end: number];
 /** Units shown before the first mark of a line that is cut. */
 const LEAD_UNITS = 60;
 
-/** A line with its marks painted. One of more than `most` units is cut around the first mark, with `…` for what is left out. */
+/**
+ * A line with its marks painted. One of more than `most` units is cut around the first mark, with
+ * `…` for what is left out.
+ */
 export function markedLine(
   line: string,
   marks: readonly Mark[],

@@ -185,7 +185,10 @@ interface Kept {
   readonly text: string;
 }
 
-/** The value of this name; without a name a line for each, with the size and the beginning of its text. */
+/**
+ * The value of this name; without a name a line for each, with the size and the beginning of its
+ * text.
+ */
 function showKept(noun: string, name: string, kept: readonly Kept[], output: Output, none: string): string | undefined {
   const found = kept.find((each) => each.name === name);
   if (name !== "") {
@@ -211,7 +214,10 @@ interface DotHelp {
   readonly summary: string;
 }
 
-/** `.help`: what a builtin or a command does, or all of them. Gives what is wrong with the name, or undefined. */
+/**
+ * `.help`: what a builtin or a command does, or all of them. Gives what is wrong with the name, or
+ * undefined.
+ */
 function showHelp(name: string, commands: readonly DotHelp[], output: Output): string | undefined {
   if (name === "") {
     output.write(overview(commands));

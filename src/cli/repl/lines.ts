@@ -22,7 +22,10 @@ interface DroppedLine {
   readonly dropped: true;
 }
 
-/** Reads stdin. Ctrl-C at a prompt drops the cell; twice at an empty one ends; on piped input it ends at once. */
+/**
+ * Reads stdin. Ctrl-C at a prompt drops the cell; twice at an empty one ends; on piped input it
+ * ends at once.
+ */
 export function openLines(control: Control): Lines {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const history = isInteractive ? openHistory(process.env) : undefined;
@@ -98,8 +101,8 @@ const HISTORY_LINES = 1000;
 const HISTORY_BYTES = 16 * 2 ** 20;
 
 /**
- * Lines typed in earlier REPLs, kept in `history` of the store folder, readable by its owner alone. A history that cannot be
- * kept is none, without complaint: `belay doctor` says why.
+ * Lines typed in earlier REPLs, kept in `history` of the store folder, readable by its owner alone.
+ * A history that cannot be kept is none, without complaint: `belay doctor` says why.
  */
 export function openHistory(env: NodeJS.ProcessEnv) {
   const folder = homeFolder(env);
@@ -132,7 +135,10 @@ function read(path: string): string[] {
   return kept;
 }
 
-/** Completes names of builtins and their members, dot-commands, and paths after .load and .append; as readline asks. */
+/**
+ * Completes names of builtins and their members, dot-commands, and paths after .load and .append;
+ * as readline asks.
+ */
 export function complete(line: string): [completions: string[], completed: string] {
   const path = /^\.(?:load|append)\s+(.*)$/.exec(line)?.[1];
   if (path !== undefined) return [paths(path), path];

@@ -15,7 +15,7 @@ import { type Control, openControl } from "./control.ts";
 import { contextLine, DOT_COMMANDS, type DotScope, runDotCommand } from "./dot-commands.ts";
 import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./lines.ts";
 
-/** `belay repl`: reads cells from a terminal, or from piped input. Gives the exit code. */
+/** `belay repl`: reads cells from a terminal, or from piped input. */
 export async function replCommand(args: Arguments, host: Host): Promise<number> {
   const flags = sessionFlags(args, "repl");
   if (flags.contexts.includes("-")) {
@@ -66,7 +66,9 @@ interface Conversation extends Omit<DotScope, "signal"> {
   readonly lines: Lines;
 }
 
-/** An exit code of piped input: 1 if anything failed, 3 if something that was asked for is missing. */
+/**
+ * An exit code of piped input: 1 if anything failed, 3 if something that was asked for is missing.
+ */
 type Outcome = 0 | 1 | 3;
 
 const worse = (one: Outcome, other: Outcome): Outcome => (one === 1 || (one === 3 && other === 0) ? one : other);
@@ -130,7 +132,10 @@ function dotCommandMeant(source: string, envelope: ExecEnvelope): string | undef
   return word === "quit" ? "exit" : DOT_COMMANDS.find(({ name }) => name === word)?.name;
 }
 
-/** True if the code of a cell is not complete: a bracket, template or comment is open, or an operand is missing. */
+/**
+ * True if the code of a cell is not complete: a bracket, template or comment is open, or an operand
+ * is missing.
+ */
 export function isIncomplete(source: string): boolean {
   const asScript = problemOf(source);
   if (asScript === null) return false;
@@ -161,7 +166,10 @@ function problemOf(source: string, closing = 0): "incomplete" | "wrong" | null {
   }
 }
 
-/** True if a bracket of a source is open. It may be TypeScript, which acorn reads word by word alone. */
+/**
+ * True if a bracket of a source is open. It may be TypeScript, which acorn reads word by word
+ * alone.
+ */
 function hasOpenBracket(source: string): boolean {
   let depth = 0;
   try {

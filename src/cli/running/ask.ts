@@ -3,12 +3,12 @@ import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import { checkSchema, coverageSentence } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { TRAJECTORY } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { questionOf } from "../input/sources.ts";
 import { limitsLine, showAsk, showTrajectory } from "../render/ask.ts";
@@ -19,7 +19,7 @@ import type { CliSession } from "../session/session.ts";
 import { isToGoOn } from "./reports.ts";
 import { failedCode, INCOMPLETE, signalsOf } from "./run-cells.ts";
 
-/** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
+/** `belay ask`: brings in the contexts and lets a model answer one question about them. */
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
   const { schema: file, view, ...options } = own;
   return inSession(args, host, "ask", async (parts) => {
@@ -34,12 +34,12 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
       asked,
       needsModel: true,
       subModel: own.subModel,
-      tellsTurns: isJson || !args.get(TRAJECTORY),
+      tellsTurns: isJson || !args.get(OUTPUT_FLAGS.trajectory),
     });
     const page = view === undefined ? null : (await pageFiles()).openAskPage(view, opened);
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
-    const asking = { ...signals, ...opened.waiting, trajectory: args.get(TRAJECTORY) };
+    const asking = { ...signals, ...opened.waiting, trajectory: args.get(OUTPUT_FLAGS.trajectory) };
     const resumed = opened.isBegun ? await opened.session.resume(asking) : null;
     const answer =
       resumed?.kind === "ask"
@@ -60,7 +60,11 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
   });
 }
 
-/** Refuses a file that could not be written, before anything is paid for. @throws UsageError, RlmError `output_failed` */
+/**
+ * Refuses a file that could not be written, before anything is paid for.
+ *
+ * @throws UsageError, RlmError `output_failed`
+ */
 async function checkPage(file: string): Promise<void> {
   if (file === "-") throw new UsageError("--view takes a file: stdout has the answer", commandLine(["help", "ask"]));
   const { checkPageFile } = await pageFiles();
@@ -71,7 +75,11 @@ async function checkPage(file: string): Promise<void> {
 /** Loaded if a page is wanted. */
 const pageFiles = () => import("../store/page-file.ts");
 
-/** Tells how an ask ended. Gives the exit code. @param page the file of its page, which is written once the ask has ended */
+/**
+ * Tells how an ask ended. Gives the exit code.
+ *
+ * @param page the file of its page, which is written once the ask has ended
+ */
 export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSession, page?: string): number {
   const { terminal, stop, isJson, flags } = parts;
   // The reader of stdout has gone: there is no reader to report to.
@@ -81,7 +89,7 @@ export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSessi
   if (isJson) {
     const told = page === undefined || isOpen(answer) ? answer : { ...answer, page };
     const fields = isLeftOpen ? { ...told, suggestion: `\`${resume}\` goes on with it.`, resume } : told;
-    terminal.stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
+    terminal.stdout.json(envelopeInFlags(fields));
   } else {
     showTrajectory(answer, terminal.stderr);
     const isSuspended = isLeftOpen && !answer.success && isToGoOn(answer);
@@ -102,7 +110,9 @@ function askCode(answer: AskEnvelope): number {
 }
 
 /**
- * The last line of an ask, which says what its answer does not rest on. @param how the command that lists it
+ * The last line of an ask, which says what its answer does not rest on.
+ *
+ * @param how the command that lists it
  */
 function lastLine(answer: AskEnvelope, how: string, isQuiet: boolean): string {
   const { coverage, skipped, limits_met } = answer;

@@ -32,7 +32,12 @@ export function openDelivery({ output, session, kept }: CliSession, isLast = tru
   return {
     /** Options of `exec`, `query` and `resume` of a session. */
     asked: { deliver },
-    /** Delivers an outcome that was recorded before. Its exec has ended, so only its kept result can be written. @throws RlmError */
+    /**
+     * Delivers an outcome that was recorded before. Its exec has ended, so only its kept result can
+     * be written.
+     *
+     * @throws RlmError
+     */
     async again(envelope: Outcome) {
       const isThere = envelope.success && !envelope.warnings.some(isResultLeftOut);
       if (isThere) await deliver(JSON.stringify("answer" in envelope ? envelope.answer : envelope.result_json));

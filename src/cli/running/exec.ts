@@ -15,7 +15,7 @@ import { openDelivery } from "./delivery.ts";
 import type { Report } from "./reports.ts";
 import { ending, envelopeIn, runCells, signalsOf } from "./run-cells.ts";
 
-/** `belay exec`: brings in the contexts, then runs the cells in one session until one fails. Gives the exit code. */
+/** `belay exec`: brings in the contexts, then runs the cells in one session until one fails. */
 export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags): Promise<number> {
   return inSession(args, host, "exec", async ({ flags, stop, report, open }) => {
     // Before stdin is waited for.
@@ -31,7 +31,10 @@ export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags):
   });
 }
 
-/** The one cell of a dry run. Each dry run has a guest of its own, so a second cell would miss what the first defines. */
+/**
+ * The one cell of a dry run. Each dry run has a guest of its own, so a second cell would miss what
+ * the first defines.
+ */
 function onlyCell(cells: readonly Cell[]): Cell {
   const [cell] = cells;
   if (cell && cells.length === 1) return cell;
@@ -63,7 +66,7 @@ async function estimate(cell: Cell, { session, progress }: CliSession, report: R
   return stop.exitCode ?? (dry.envelope.success ? 0 : 1);
 }
 
-/** `belay query`: brings in the contexts and answers one question about them. Gives the exit code. */
+/** `belay query`: brings in the contexts and answers one question about them. */
 export function queryCommand(args: Arguments, host: Host, own: QueryFlags): Promise<number> {
   return inSession(args, host, "query", async ({ flags, stop, report, open }) => {
     const question = questionOf(args, "query", flags);

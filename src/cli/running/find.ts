@@ -23,7 +23,7 @@ import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Host } from "../commands/define.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { loadingIn } from "../flags/values.ts";
 import { type LookedFor, lookedFor, rootsOf, searchedPaths } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
@@ -39,14 +39,17 @@ const NOTHING_FOUND = 1;
 
 const PACE = { onTerminal: { first: 1000, step: 200 }, elsewhere: { first: 3000, step: Number.POSITIVE_INFINITY } };
 
-/** `belay find`: prints each line that matches, file by file. Gives the exit code. It keeps nothing, so that signals end it at once. */
+/**
+ * `belay find`: prints each line that matches, file by file. It keeps nothing, so that signals end
+ * it at once.
+ */
 export async function findCommand(args: Arguments, _host: Host, own: FindFlags): Promise<number> {
   let closed: number | null = null;
   const terminal = processTerminal((code) => {
     closed = code;
   });
-  const isJson = args.get(JSON_OUTPUT);
-  const isQuiet = args.get(QUIET);
+  const isJson = args.get(OUTPUT_FLAGS.json);
+  const isQuiet = args.get(OUTPUT_FLAGS.quiet);
   const wanted = lookedFor(args, "find", "pattern");
   const status = openStatusLine(terminal.stderr, processClock, { ...PACE, as: isQuiet ? "quiet" : "text" });
   const report = openReport();
@@ -80,7 +83,7 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
       }
     }
     status.end();
-    if (!isQuiet) report.show(terminal.stderr, args.get(VERBOSE));
+    if (!isQuiet) report.show(terminal.stderr, args.get(OUTPUT_FLAGS.verbose));
     return report.isIncomplete() ? COULD_NOT_LOOK : found ? 0 : NOTHING_FOUND;
   } catch (error) {
     status.end();
@@ -89,7 +92,11 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
   }
 }
 
-/** The pattern as the flags want it read. @throws RlmError for one that the dialect does not know */
+/**
+ * The pattern as the flags want it read.
+ *
+ * @throws RlmError for one that the dialect does not know
+ */
 function patternOf(text: string, { fixedStrings, wordRegexp, ignoreCase }: FindFlags): FindPattern {
   const source = fixedStrings ? escapePattern(text) : text;
   const letters = ignoreCase ? "im" : "m";
@@ -105,7 +112,11 @@ function progressLine({ files, bytes, converting }: Progress): string {
     : `converting ${inLine(converting)} …`;
 }
 
-/** The texts of stdin and of the paths. @throws RlmError for a path that leads to nothing, before any text is read */
+/**
+ * The texts of stdin and of the paths.
+ *
+ * @throws RlmError for a path that leads to nothing, before any text is read
+ */
 async function* textsIn(wanted: LookedFor, reading: SearchReading): AsyncGenerator<SearchedText | SkippedFile> {
   const { paths, hasStdin } = searchedPaths(wanted);
   if (hasStdin) yield* textsOfStream(process.stdin, "stdin", reading);
@@ -119,7 +130,10 @@ async function* textsIn(wanted: LookedFor, reading: SearchReading): AsyncGenerat
 /** Without a typed path, the files of this folder go by their own names. */
 const withoutHere = (name: string) => name.replace(/^\.\//, "");
 
-/** Collects what stderr says of the files in the end: documents that became text, what they lost, and files that were not read. */
+/**
+ * Collects what stderr says of the files in the end: documents that became text, what they lost,
+ * and files that were not read.
+ */
 function openReport() {
   const documents: Document[] = [];
   const skipped: SkippedFile[] = [];
@@ -136,7 +150,7 @@ function openReport() {
     /** True if a file that should have text was not read. */
     isIncomplete: () => skipped.some(({ reason }) => isUnread(reason)),
     show(stderr: Output, isVerbose: boolean): void {
-      for (const sentence of sentences) stderr.write(`${inLine(sentence)}\n`, "dim");
+      for (const sentence of sentences) stderr.line(sentence, "dim");
       const stats = { converted: convertedIn(documents), skipped: skippedStats(skipped) };
       showLoaded(stats, stderr, isVerbose);
     },
@@ -161,7 +175,10 @@ interface ShownLine extends FoundLine {
 /** Lines that are written at once. */
 const AT_ONCE = 500;
 
-/** Gives the function that prints a text: some lines at a time, and nothing if the text does not match. */
+/**
+ * Gives the function that prints a text: some lines at a time, and nothing if the text does not
+ * match.
+ */
 function printedText(form: Form): (text: SearchedText) => AsyncGenerator<string> {
   const { pattern, flags, isJson } = form;
   const { count, filesWithMatches, onlyMatching } = flags;
@@ -206,7 +223,9 @@ function printedText(form: Form): (text: SearchedText) => AsyncGenerator<string>
   };
 }
 
-/** Tells the part of a converted document, which is one block, in which a line's first match lies. */
+/**
+ * Tells the part of a converted document, which is one block, in which a line's first match lies.
+ */
 function openPlace({ name, places = [] }: SearchedText, block: Uint8Array): (line: FoundLine) => string | null {
   if (places.length === 0) return () => null;
   const text = textFromString(Buffer.from(block).toString());

@@ -1,6 +1,6 @@
 import type { DryRun, ExecFailure, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import { heldBackText } from "../../session/index.ts";
 import type { Cell } from "../input/cells.ts";
 import type { CallTotals } from "../render/calls.ts";
@@ -29,7 +29,7 @@ export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
 
 /** One JSON object a line, and nothing else on stdout. */
 const jsonReport = ({ stdout }: Terminal): Report => {
-  const print = (fields: object) => stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
+  const print = (fields: object) => stdout.json(envelopeInFlags(fields));
   return {
     outcome(envelope, _taken, { written }) {
       print(written ? { ...envelope, output: written } : envelope);

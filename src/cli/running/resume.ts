@@ -2,13 +2,12 @@ import { describeExecs } from "../../history/index.ts";
 import { type ExecDescription, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
-import { inLine } from "../../platform/visible.ts";
 import { canBeChosen, readableRows, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { TRAJECTORY } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { passedOver } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -19,13 +18,13 @@ import { endOfAsk, isOpen } from "./ask.ts";
 import { openDelivery } from "./delivery.ts";
 import { ending, runCells, signalsOf } from "./run-cells.ts";
 
-/** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. Gives the exit code. */
+/** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. */
 export function resumeCommand(args: Arguments, host: Host): Promise<number> {
   return inSession(args, host, "resume", async (parts) => {
     const { flags, terminal, stop, report, isJson, open } = parts;
     const asked = nameOf(args);
     const opened = await open({
-      tellsTurns: isJson || !args.get(TRAJECTORY),
+      tellsTurns: isJson || !args.get(OUTPUT_FLAGS.trajectory),
       choose: (store) => choose(store, asked, runStore(args).flags, terminal),
     });
     if (!flags.quiet) await announce(opened, terminal);
@@ -38,7 +37,7 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     progress.begin(unfinished ? brief(unfinished.input) : "");
     const isLast = (unfinished?.rest.length ?? 0) === 0;
     const delivery = openDelivery(opened, isLast);
-    const trajectory = args.get(TRAJECTORY);
+    const trajectory = args.get(OUTPUT_FLAGS.trajectory);
     const resumed = await session.resume({
       ...signalsOf(opened, stop),
       ...opened.waiting,
@@ -72,7 +71,10 @@ function nameOf(args: Arguments): string | undefined {
   throw new UsageError("resume takes one session", commandLine(["resume", name]));
 }
 
-/** The session named. Without a name it is the latest unfinished one; if all are finished, the latest one. */
+/**
+ * The session named. Without a name it is the latest unfinished one; if all are finished, the
+ * latest one.
+ */
 async function choose(
   store: Store,
   name: string | undefined,
@@ -96,7 +98,7 @@ async function choose(
 async function announce({ session, kept }: CliSession, { stderr }: Terminal): Promise<void> {
   const journal = (await kept?.store.journal(session.id)) ?? [];
   const execs = describeExecs(journal.map(({ record }) => record));
-  stderr.write(`${inLine(whatIsResumed(displayName(session), execs))}\n`, "dim");
+  stderr.line(whatIsResumed(displayName(session), execs), "dim");
 }
 
 function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {

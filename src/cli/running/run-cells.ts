@@ -54,7 +54,10 @@ export interface Ending extends Pick<CellRun, "opened" | "report" | "stop"> {
   readonly written: Written | null;
 }
 
-/** Exit codes: something that was asked for is missing, or a person has to act; only providers can continue. */
+/**
+ * Exit codes: something that was asked for is missing, or a person has to act; only providers can
+ * continue.
+ */
 export const INCOMPLETE = 3;
 const WAITS = 4;
 

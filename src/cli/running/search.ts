@@ -4,7 +4,7 @@ import { jsonText } from "../../platform/visible.ts";
 import type { Host } from "../commands/define.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { QUIET, VERBOSE } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { asTyped, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { type Hit, hitsIn, placeLine } from "../render/value.ts";
@@ -12,7 +12,7 @@ import { type InSession, inSession } from "../session/opening.ts";
 import { COULD_NOT_LOOK } from "./find.ts";
 import { signalsOf } from "./run-cells.ts";
 
-/** `belay search`: prints the places that fit the words best. Gives the exit code. */
+/** `belay search`: prints the places that fit the words best. */
 export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: SearchFlags): Promise<number> {
   const wanted = lookedFor(args, "search", "search word");
   const search = async ({ flags, terminal, stop, isJson, open }: InSession) => {
@@ -27,7 +27,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const envelope = await session.exec(cell, signalsOf(opened, stop));
     progress.end();
     const loaded = session.stats();
-    if (loaded && !args.get(QUIET)) showLoaded(loaded, terminal.stderr, args.get(VERBOSE));
+    if (loaded && !args.get(OUTPUT_FLAGS.quiet)) showLoaded(loaded, terminal.stderr, args.get(OUTPUT_FLAGS.verbose));
     if (!envelope.success) {
       const { error_code, error_message } = envelope;
       const again = "Type the same line again: it continues the index of these files.";

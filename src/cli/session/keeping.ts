@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Json } from "../../index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { inLine } from "../../platform/visible.ts";
 import { keepSettings, type RemarkOptions, remarksOf } from "../../session/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
@@ -31,9 +30,10 @@ interface Place {
 }
 
 /**
- * Settles which settings hold in a session of the command, and what its row keeps of them: those of the command that made it, and
- * those of the newest one for what that leaves unfinished. Recorded settings count only if this user signed them; else stderr says
- * which ones do not. It also names recorded roots that are gone.
+ * Settles which settings hold in a session of the command, and what its row keeps of them: those of
+ * the command that made it, and those of the newest one for what that leaves unfinished. Recorded
+ * settings count only if this user signed them; else stderr says which ones do not. It also names
+ * recorded roots that are gone.
  *
  * @throws RlmError `invalid_config`
  */
@@ -46,7 +46,7 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
   const gone = (kept?.settings.roots ?? []).filter((root) => !existsSync(root));
   const isReload = flags.change === "reload";
   const before = kept && isReload ? withRoots(kept, gone) : kept;
-  if (gone.length > 0 && !isReload) stderr.write(`${inLine(goneLine(gone))}\n`, "yellow");
+  if (gone.length > 0 && !isReload) stderr.line(goneLine(gone), "yellow");
   const output = placeOfResult(flags.output, isTakenUp ? before?.output : undefined);
   const named = readSettings(flags, before?.settings);
   // A model of recorded settings that do not count is not replaced by another one.
@@ -72,9 +72,15 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
     settings,
     /** Roots that the session recorded and that do not exist any more. */
     gone,
-    /** The settings of a session that is made; null: the row of an existing one stays as it is until the command is accepted. */
+    /**
+     * The settings of a session that is made; null: the row of an existing one stays as it is until
+     * the command is accepted.
+     */
     signed: (session: string): Json => (row ? null : signed(session)),
-    /** The row keeps the settings of a command that nothing refuses any more. That of a new session has them. */
+    /**
+     * The row keeps the settings of a command that nothing refuses any more. That of a new session
+     * has them.
+     */
     async accept(session: string): Promise<void> {
       if (row) await keep(session, withoutUndefined({ label: flags.options.label }));
     },
@@ -87,8 +93,8 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
       await keepSettings(place.store, session, settings, { label: label ?? "" });
     },
     /**
-     * Has the row keep that a context may be read, while `load` loads it. If that fails, the row is as before. A load in place of
-     * the context drops the roots that are gone.
+     * Has the row keep that a context may be read, while `load` loads it. If that fails, the row is
+     * as before. A load in place of the context drops the roots that are gone.
      */
     async withRoot(session: string, path: string, kind: "load" | "append", load: () => Promise<void>): Promise<void> {
       const earlier = now;
@@ -104,12 +110,19 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
         throw error;
       }
     },
-    /** Refuses to continue the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
+    /**
+     * Refuses to continue the exec of another process if settings do not count.
+     *
+     * @throws RlmError `settings_untrusted`
+     */
     checkRecorded: () => doubted?.refuse(),
   };
 }
 
-/** The place of the result: that of the flags, else that of the earlier command with which this one continues. */
+/**
+ * The place of the result: that of the flags, else that of the earlier command with which this one
+ * continues.
+ */
 function placeOfResult(asked: ResultPlace, kept: ResultPlace | undefined): ResultPlace {
   return { file: asked.file ?? kept?.file ?? null, format: asked.format ?? kept?.format ?? null };
 }

@@ -3,7 +3,7 @@ import { type Json, RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
 import { contextsToBring } from "../input/contexts.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
@@ -20,14 +20,17 @@ export interface InSession {
   readonly report: Report;
   readonly isJson: boolean;
   /**
-   * Opens the session and brings in its contexts. The session is closed when the command ends. `isBegun`: an earlier command has
-   * begun the same, so it is to be resumed. @throws RlmError
+   * Opens the session and brings in its contexts. The session is closed when the command ends.
+   * `isBegun`: an earlier command has begun the same, so it is to be resumed.
+   *
+   * @throws RlmError
    */
   open(more: Partial<Opening>): Promise<CliSession & { readonly isBegun: boolean }>;
 }
 
 /**
- * Runs a command that opens one session and closes it. An RlmError is reported. Gives the exit code.
+ * Runs a command that opens one session and closes it. An RlmError is reported. Gives the exit
+ * code.
  *
  * @param failed the exit code after such an error
  * @throws UsageError
@@ -42,7 +45,7 @@ export function inSession(
   return untilStopped(async (stop) => {
     const terminal = processTerminal(stop.close);
     const flags = sessionFlags(args, command);
-    const isJson = args.get(JSON_OUTPUT);
+    const isJson = args.get(OUTPUT_FLAGS.json);
     const report = reportOf(isJson, terminal);
     let opened: CliSession | undefined;
     const open: InSession["open"] = async (more) => {
@@ -66,8 +69,8 @@ export function inSession(
 }
 
 /**
- * Looks after what was interrupted, then brings in the contexts. Tells whether what the user asks for was begun before. All that
- * refuses the command comes first: until then nothing is changed.
+ * Looks after what was interrupted, then brings in the contexts. Tells whether what the user asks
+ * for was begun before. All that refuses the command comes first: until then nothing is changed.
  *
  * @throws RlmError `exec_unfinished`, `context_changed` and what loading throws
  */

@@ -83,8 +83,8 @@ function fieldsOf({ settings, cwd, options, output, isModelChosen }: KeptSetting
 }
 
 /**
- * Settings that are to be kept: those that hold now, with roots and contexts as absolute paths. Each process says where spans go,
- * and which programs convert documents.
+ * Settings that are to be kept: those that hold now, with roots and contexts as absolute paths.
+ * Each process says where spans go, and which programs convert documents.
  */
 export function settingsToKeep(
   all: Settings,
@@ -168,7 +168,10 @@ export function doubtedSettings(
   const what = `the settings stored with ${displayName(row)} are ignored: ${inLine(doubt)}`;
   const listed = others.slice(0, LISTED);
   return {
-    /** True if the user has not decided on some of them yet: the recorded settings then stay as they are. */
+    /**
+     * True if the user has not decided on some of them yet: the recorded settings then stay as they
+     * are.
+     */
     isOpen: open.length > 0,
     /** Names all of them, with what to type. */
     warn(stderr: Output): void {
@@ -216,7 +219,10 @@ function otherRoots(refused: Settings, now: Settings, { settings, contexts }: Se
   return beyond.map((root) => ({ typed: words("--root", root), here: "not allowed", isSettled }));
 }
 
-/** The number of roots that are compared, more than a person types. Each is looked up in the file system. */
+/**
+ * The number of roots that are compared, more than a person types. Each is looked up in the file
+ * system.
+ */
 const ROOTS = 100;
 
 function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: SessionFlags): Other[] {

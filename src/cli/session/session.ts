@@ -34,10 +34,9 @@ import { loadedSince, showLoaded } from "../render/loaded.ts";
 import { openProgress, type ProgressLine } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { openStoreIn, withStore } from "../store/opened-store.ts";
+import { openSendingStore, withStore } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { type KeptSettings, optionsOf } from "./recorded-settings.ts";
-import { withSpansSent } from "./sending.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "./settings.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
@@ -63,17 +62,31 @@ export interface CliSession {
   readonly roots: readonly string[];
   /** Loads a source that lies in them. @throws RlmError */
   loadSource(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
-  /** Refuses to continue the exec of another process if recorded settings do not count. @throws RlmError `settings_untrusted` */
+  /**
+   * Refuses to continue the exec of another process if recorded settings do not count.
+   *
+   * @throws RlmError `settings_untrusted`
+   */
   checkRecorded(): void;
-  /** Records the settings of the command, which nothing refuses any more. Until then the store is as it was. */
+  /**
+   * Records the settings of the command, which nothing refuses any more. Until then the store is as
+   * it was.
+   */
   accept(): Promise<void>;
-  /** The command has failed before it ran anything: the session is as before. One that was made for it goes when it is closed. */
+  /**
+   * The command has failed before it ran anything: the session is as before. One that was made for
+   * it goes when it is closed.
+   */
   takeBack(): Promise<void>;
   /** The id of the session; null: it goes with a command that failed before it ran anything. */
   keptId(): string | null;
   /** Has what runs from now on spend the budget of what an earlier command asked for. */
   goesOn(): void;
-  /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
+  /**
+   * Loads a path that the user named, which makes it an allowed root; or `-`, stdin.
+   *
+   * @throws RlmError
+   */
   load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
   /** Loads the source that the user named by this path. @throws RlmError */
   bring(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
@@ -115,8 +128,8 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   if (folder === null) return openIn(null, null, opening);
   const looked = isStoreToRead(folder) ? await contextToAsk(folder, opening) : null;
   if (looked) return openIn(null, null, opening, looked);
-  const say = (line: string) => opening.terminal.stderr.write(`${inLine(line)}\n`, "yellow");
-  const store = await withSpansSent(await openStoreIn(folder, host, ", or keep nothing with --no-store"), otlp, say);
+  const say = (line: string) => opening.terminal.stderr.line(line, "yellow");
+  const store = await openSendingStore(folder, host, { otlp, say }, ", or keep nothing with --no-store");
   try {
     const row = await sessionToOpen(store, opening);
     if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
@@ -128,7 +141,10 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   }
 }
 
-/** The context of the session that a query is about, in a store that cannot be written; null: it is about no such session. */
+/**
+ * The context of the session that a query is about, in a store that cannot be written; null: it is
+ * about no such session.
+ */
 async function contextToAsk(folder: string, opening: Opening): Promise<Context | null> {
   const { flags, host, asked, terminal } = opening;
   if (asked?.kind !== "query" || flags.contexts.length > 0) return null;
@@ -217,7 +233,10 @@ async function openIn(
   };
 }
 
-/** Options of the session with the settings that hold now. The label of an existing one stays until the command is accepted. */
+/**
+ * Options of the session with the settings that hold now. The label of an existing one stays until
+ * the command is accepted.
+ */
 function hostedOptions(
   kept: Kept,
   row: SessionRow | null,
@@ -241,13 +260,19 @@ function hostedOptions(
   };
 }
 
-/** True if a cell, query or ask has begun and not ended. A load begins again, by the settings of who asks for it. */
+/**
+ * True if a cell, query or ask has begun and not ended. A load begins again, by the settings of who
+ * asks for it.
+ */
 export function hasUnfinishedWork(row: SessionRow): boolean {
   const { status, last } = summaryOf(row);
   return status === "unfinished" && last?.kind !== "load" && last?.kind !== "append";
 }
 
-/** The budget of the settings is that of the command: all its cells share it. On a REPL each cell has it. */
+/**
+ * The budget of the settings is that of the command: all its cells share it. On a REPL each cell
+ * has it.
+ */
 function questionsOf({ asked, choose }: Opening) {
   const own = ulid();
   let isOfEarlier = choose !== undefined;
@@ -290,7 +315,11 @@ function loaderOf(session: Session, progress: ProgressLine, cwd: string, { flags
   };
 }
 
-/** A clause about files of an append that P had already, or null if it had none of them. @param isAgain true if P had the source */
+/**
+ * A clause about files of an append that P had already, or null if it had none of them.
+ *
+ * @param isAgain true if P had the source
+ */
 function appendedText(before: ContextStats, now: ContextStats, isAgain: boolean): string | null {
   const added = now.document_count - before.document_count;
   const changed = (now.replaced ?? 0) - (before.replaced ?? 0);

@@ -15,8 +15,8 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 
 /**
- * The settings that hold for this command: flags, what its session was begun with, variables and the files of the
- * project and of the user.
+ * The settings that hold for this command: flags, what its session was begun with, variables and
+ * the files of the project and of the user.
  *
  * @throws RlmError `invalid_config`
  */
@@ -25,10 +25,12 @@ export function readSettings({ settings }: Pick<SettingsAsked, "settings">, kept
 }
 
 /**
- * Adds a model to settings without one: the only one of the server, or the usual one of the only common provider with a key.
- * If there are several, it chooses none. `isChosen` tells whether it chose one.
+ * Adds a model to settings without one: the only one of the server, or the usual one of the only
+ * common provider with a key. If there are several, it chooses none. `isChosen` tells whether it
+ * chose one.
  *
- * @throws UsageError for the --base-url of a server with several models, RlmError `provider_error` for one without a list
+ * @throws UsageError for the --base-url of a server with several models, RlmError `provider_error`
+ * for one without a list
  */
 export async function withModel(settings: Settings, { command, settings: flags, typed }: SettingsAsked) {
   const { base_url } = settings;
@@ -43,7 +45,9 @@ export async function withModel(settings: Settings, { command, settings: flags, 
   throw new UsageError(problem, commandLine([command, "--model", only, ...typed]));
 }
 
-/** The models of the server that settings name, or of the catalogue; null: the server gives no list. */
+/**
+ * The models of the server that settings name, or of the catalogue; null: the server gives no list.
+ */
 export async function modelsListed({ base_url, api_key_env }: Settings): Promise<readonly ModelFacts[] | null> {
   if (base_url === undefined) return listModels(process.env, api_key_env);
   return modelsAt(base_url, api_key_env === undefined ? undefined : process.env[api_key_env]);
@@ -72,7 +76,10 @@ export function sessionOptions(settings: Settings): SessionOptions {
   return { ...optionsOf(settings), models };
 }
 
-/** The way in which loads of this process make texts of documents: converters are those of the user alone. */
+/**
+ * The way in which loads of this process make texts of documents: converters are those of the user
+ * alone.
+ */
 export function documentOptions(): DocumentOptions {
   const { convert } = readSettings({ settings: {} });
   const keptIn = indexFolder(process.env);
@@ -93,7 +100,11 @@ export async function cancelBatches(store: Store, { stderr }: Pick<Terminal, "st
   if (left > 0) stderr.write(`${goesOn}: the keys and settings here cannot cancel them\n`);
 }
 
-/** Sub-calls of unknown price would count as free. @throws RlmError `invalid_argument`, `no_model_configured` */
+/**
+ * Sub-calls of unknown price would count as free.
+ *
+ * @throws RlmError `invalid_argument`, `no_model_configured`
+ */
 export function checkPrice(settings: Settings): void {
   const { model, max_cost_usd } = settings;
   if (model === undefined || max_cost_usd === undefined || modelsOf(settings).price(model) !== null) return;

@@ -2,18 +2,24 @@ import { hasCode } from "../../../runtime/index.ts";
 import { RlmError } from "../../index.ts";
 import { folderProblem, isStoreToRead } from "../../platform/home.ts";
 import { displayName } from "../../platform/ids.ts";
+import { version } from "../../platform/version.ts";
 import { sessionNamed } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session/session-name.ts";
+import { isCollector } from "../../settings/index.ts";
 import type { JobRow, SessionRow, Store } from "../../store/index.ts";
 import { isServer } from "../../store/store-place.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { passedOver, reportFailure, showFailure } from "../render/failure.ts";
 import { type Output, processTerminal, type Terminal } from "../render/terminal.ts";
 
-/** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a place that cannot be used */
+/**
+ * Opens the store in this place (null: in memory).
+ *
+ * @throws RlmError `store_failed` for a place that cannot be used
+ */
 export async function openStoreIn(place: string | null, host: Host, cure = ""): Promise<Store> {
   const problem = place === null || isServer(place) ? null : folderProblem(place);
   if (problem === null) return host.openStore(place);
@@ -22,7 +28,39 @@ export async function openStoreIn(place: string | null, host: Host, cure = ""): 
   });
 }
 
-/** Opens a store for commands that only look: a folder with one need not be writable. @throws RlmError `store_failed` */
+const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/** The setting that says where spans go, and the way in which people are told of problems with it. */
+interface Sending {
+  /** What a session has recorded never counts. */
+  readonly otlp: string | undefined;
+  say(line: string): void;
+}
+
+/**
+ * Opens the store in this place. It also sends the spans of what ends in it, if the user has said
+ * where to.
+ */
+export async function openSendingStore(place: string, host: Host, sending: Sending, cure?: string): Promise<Store> {
+  const { otlp, say } = sending;
+  const store = await openStoreIn(place, host, cure);
+  const url = otlp === "env" ? process.env[ENDPOINT] : otlp;
+  if (!url) return store;
+  if (!isCollector(url)) {
+    say(`otlp_failed: ${ENDPOINT} is not the address of a collector`);
+    return store;
+  }
+  const { sendingStore } = await import("../../history/telemetry/index.ts");
+  const warn = (problem: string) =>
+    say(`otlp_failed: ${problem}; \`belay show SESSION --otlp FILE|URL\` exports them again`);
+  return sendingStore(store, { collector: { url, env: { ...process.env } }, version: version(), warn });
+}
+
+/**
+ * Opens a store for commands that only look: a folder with one need not be writable.
+ *
+ * @throws RlmError `store_failed`
+ */
 export function openStoreToLook(place: string, host: Host): Promise<Store> {
   return isStoreToRead(place) ? host.openStore(place) : openStoreIn(place, host);
 }
@@ -33,7 +71,10 @@ export async function withStore<T>(place: string, host: Host, work: (store: Stor
   return await work(store);
 }
 
-/** Runs a command that only deals with the store. Gives the exit code: 1 if it failed, after reporting why. */
+/**
+ * Runs a command that only deals with the store. Gives the exit code: 1 if it failed, after
+ * reporting why.
+ */
 export async function showingFailures(args: Arguments, work: (terminal: Terminal) => Promise<void>): Promise<number> {
   let closed: number | undefined;
   const terminal = processTerminal((exitCode) => {
@@ -43,11 +84,14 @@ export async function showingFailures(args: Arguments, work: (terminal: Terminal
     await work(terminal);
     return closed ?? 0;
   } catch (error) {
-    return reportFailure(error, terminal, args.get(JSON_OUTPUT));
+    return reportFailure(error, terminal, args.get(OUTPUT_FLAGS.json));
   }
 }
 
-/** Runs such a command, which may meet rows that it cannot read: it tells of the damage, and the exit code is 1. */
+/**
+ * Runs such a command, which may meet rows that it cannot read: it tells of the damage, and the
+ * exit code is 1.
+ */
 export async function showingDamage(
   args: Arguments,
   work: (terminal: Terminal, tell: (damage: RlmError | null) => void) => Promise<void>,
@@ -56,7 +100,7 @@ export async function showingDamage(
   const code = await showingFailures(args, (terminal) =>
     work(terminal, (damage) => {
       isWhole = damage === null;
-      if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
+      if (damage && !args.get(OUTPUT_FLAGS.json)) showFailure(damage, terminal);
     }),
   );
   return isWhole ? code : 1;
@@ -72,7 +116,11 @@ interface Place {
 export const newLine = (flags: readonly string[], name = "NAME") =>
   commandLine(["exec", "FILE", "-c", "PATH", "--session", name, ...flags]);
 
-/** The session of this name. stderr names the one changed last. @throws RlmError `run_not_found`, `session_not_found` */
+/**
+ * The session of this name. stderr names the one changed last.
+ *
+ * @throws RlmError `run_not_found`, `session_not_found`
+ */
 export async function sessionAsked(store: Store, name: string | null, { shown, flags }: Place, stderr: Output) {
   const meant = name === null ? LAST_SESSION : await sessionMeant(store, name, flags);
   try {
@@ -97,7 +145,8 @@ export function onlyName(args: Arguments, command: string): string {
 }
 
 /**
- * The session that a name means: `RUN/ID` means that of a job, since names of sessions have no slash.
+ * The session that a name means: `RUN/ID` means that of a job, since names of sessions have no
+ * slash.
  *
  * @param flags name the store in lines to type
  * @throws RlmError `run_not_found`, `session_not_found`
@@ -127,7 +176,10 @@ export async function refuseRun({ jobs, find }: Store, name: string, flags: read
   });
 }
 
-/** The session of a name, and the checkpoint behind its last `@` or null. The id of a job may have that character too. */
+/**
+ * The session of a name, and the checkpoint behind its last `@` or null. The id of a job may have
+ * that character too.
+ */
 export async function checkpointMeant(store: Store, name: string, flags: readonly string[]) {
   if (!name.includes("/")) {
     const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(name) ?? [];
@@ -153,7 +205,11 @@ export async function jobMeant({ jobs }: Pick<Store, "jobs">, name: string | nul
   return run && jobs.find(run.id, name.slice(at + 1));
 }
 
-/** null: the run has no such job. @throws RlmError `run_not_found`, `session_not_found` if the job was not begun */
+/**
+ * null: the run has no such job.
+ *
+ * @throws RlmError `run_not_found`, `session_not_found` if the job was not begun
+ */
 async function sessionOfJob(
   { jobs, find }: Store,
   name: string,

@@ -54,7 +54,10 @@ export async function writePage(
 /** The page of an answer, as `belay ask --view` writes it. */
 interface AskPage {
   readonly file: string;
-  /** Writes it. Gives false, and says so, if it could not be written: the answer is there all the same. */
+  /**
+   * Writes it. Gives false, and says so, if it could not be written: the answer is there all the
+   * same.
+   */
   write(terminal: Terminal): Promise<boolean>;
 }
 

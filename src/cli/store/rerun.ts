@@ -18,8 +18,9 @@ import { recordedSettings } from "../session/recorded-settings.ts";
 import { configPlaces, documentOptions } from "../session/settings.ts";
 
 /**
- * Lines that run the cells of a session again in another one, and compare the two, if its sources have changed since they were
- * loaded. A store may come from another user: only roots that this user has signed are looked at.
+ * Lines that run the cells of a session again in another one, and compare the two, if its sources
+ * have changed since they were loaded. A store may come from another user: only roots that this
+ * user has signed are looked at.
  */
 export async function rerunLines(store: Store, row: SessionRow, session: SessionDescription, args: Arguments) {
   const { context, execs, name } = session;
@@ -55,7 +56,10 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
   }
 }
 
-/** Paths of the last load and of what was appended to it, and how these were loaded; none if one of them is not a path. */
+/**
+ * Paths of the last load and of what was appended to it, and how these were loaded; none if one of
+ * them is not a path.
+ */
 function loadedFrom(execs: readonly ExecDescription[]) {
   const first = execs.findLastIndex(({ kind, status }) => kind === "load" && status === "ok");
   const loads = execs.slice(Math.max(0, first)).filter(({ kind, status }) => status === "ok" && LOADS.has(kind));

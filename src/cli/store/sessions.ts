@@ -4,7 +4,7 @@ import { ulid } from "ulid";
 import { age, amount, compact, DAY, dollars, size } from "../../platform/figures.ts";
 import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import {
   forkSession,
   listReadableSessions,
@@ -24,7 +24,7 @@ import type { GcFlags } from "../commands/gc.ts";
 import type { RmFlags } from "../commands/rm.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkName, storePlace } from "../flags/values.ts";
 import { damageError, outcomeOf, passedOver } from "../render/failure.ts";
@@ -42,7 +42,7 @@ import {
   withStore,
 } from "./opened-store.ts";
 
-/** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
+/** `belay sessions`: sessions of the store, the one changed last first. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
   return showingDamage(args, async ({ stdout }, tell) => {
     const { place, shown, flags } = runStore(args);
@@ -52,9 +52,9 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
     const named = own.named ? all.filter(({ name }) => name !== null) : all;
     const found = own.unfinished ? named.filter(({ status }) => status === "unfinished") : named;
-    if (args.get(JSON_OUTPUT)) {
+    if (args.get(OUTPUT_FLAGS.json)) {
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
-      stdout.writeRaw(`${jsonText(told)}\n`);
+      stdout.json(told);
     } else if (all.length === 0) {
       if (!damage) stdout.write(`no sessions in ${shown}\nmake one: ${newLine(flags)}\n`);
     } else if (found.length === 0) {
@@ -69,7 +69,7 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
 export function printNames(args: Arguments, host: Host): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
     const { sessions } = await withStore(storePlace(args), host, listReadableSessions);
-    for (const { name } of sessions) if (name !== null) stdout.write(`${inLine(name)}\n`);
+    for (const { name } of sessions) if (name !== null) stdout.line(name);
   });
 }
 
@@ -122,7 +122,7 @@ export function showSessions(all: readonly SessionSummary[], page: Page, output:
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
 
-/** `belay rm`: drops sessions. If one of the names is wrong it drops none. Gives the exit code. */
+/** `belay rm`: drops sessions. If one of the names is wrong it drops none. */
 export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<number> {
   const names = args.positionals;
   if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));
@@ -147,7 +147,7 @@ export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<nu
   });
 }
 
-/** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. Gives the exit code. */
+/** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. */
 export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {
   const { name = null } = own;
   const typed = onlyName(args, "fork");
@@ -163,7 +163,7 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
       const { id: parent } = await sessionNamed(store, session, passedOver(stderr));
       return forkSession(store, parent, forking);
     });
-    if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${jsonText({ success: true, session: made })}\n`);
+    if (args.get(OUTPUT_FLAGS.json)) return stdout.json({ success: true, session: made });
     stdout.write(`${displayName(made)}\n`);
     const called = typedName(made);
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
@@ -171,7 +171,7 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
   });
 }
 
-/** `belay gc`: drops what nothing reaches, and sessions that are old enough. Gives the exit code. */
+/** `belay gc`: drops what nothing reaches, and sessions that are old enough. */
 export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<number> {
   const { olderThan: namedMs = null, pi = false, dryRun = false } = own;
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
@@ -182,9 +182,9 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
     const problems = damaged.map(({ problem }) => problem);
     // What they reach cannot be known.
     const damage = damageError(problems, { rest: "Damaged sessions stay, with all that is theirs" });
-    if (args.get(JSON_OUTPUT)) {
+    if (args.get(OUTPUT_FLAGS.json)) {
       const told = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
-      stdout.writeRaw(`${jsonText(told)}\n`);
+      stdout.json(told);
     } else stdout.write(collectedText(collected, dryRun, isServer(place)));
     tell(damage);
   });
@@ -211,8 +211,9 @@ function collectedText(collected: Collected, dryRun: boolean, onServer: boolean)
 const ANONYMOUS_MS = DAY;
 
 /**
- * Drops finished sessions without a name that are older than a day. Does so at most once a day, which the time of the file
- * `collected` in the folder tells. It says nothing of failures: `belay gc` and `belay doctor` do.
+ * Drops finished sessions without a name that are older than a day. Does so at most once a day,
+ * which the time of the file `collected` in the folder tells. It says nothing of failures: `belay
+ * gc` and `belay doctor` do.
  */
 export async function gcOnceADay(store: Pick<Store, "gc">, place: string, now: number): Promise<void> {
   // Who keeps a server decides when it is cleaned up: many processes work on it.

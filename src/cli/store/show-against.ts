@@ -3,14 +3,14 @@ import { RlmError } from "../../index.ts";
 import { amount, priced, thousands } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { redacted, redactedIn } from "../../platform/redact.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type ComparedCounts, type ComparedRuns, compareRuns } from "../../runs/index.ts";
 import type { RunRow, Store } from "../../store/index.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
 import { firstWords } from "../render/calls.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
@@ -27,13 +27,13 @@ const MOST = 1000;
  * another one. Gives the exit code.
  */
 export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: string | null, other: string) {
-  const json = args.get(JSON_OUTPUT);
+  const json = args.get(OUTPUT_FLAGS.json);
   const listed = own.all || json ? MOST : LISTED;
   return showingDamage(args, async ({ stdout, stderr }, tell) => {
     const { place, shown, flags } = runStore(args);
 
     function showJson(told: object, damage: RlmError | null): void {
-      stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) })}\n`);
+      stdout.json({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) });
     }
 
     return withStore(place, host, async (store) => {
@@ -71,7 +71,7 @@ function labelOf(typed: string | null, session: Parameters<typeof displayName>[0
 
 function showCompared(compared: Compared, names: readonly [string, string], stdout: Output): void {
   const { told, past } = compared;
-  stdout.write(`${inLine(told)}\n`, "bold");
+  stdout.line(told, "bold");
   showSpent(compared, names, stdout);
   if (past.last) {
     const until = `${amount(past.calls, "call")}, the last one is call ${past.last.call} of exec ${past.last.exec}`;
@@ -199,7 +199,10 @@ function showSpent(
   stdout.write(`spent     ${now} in ${own}, ${before} in ${other}\n`);
 }
 
-/** The first lines of a list under its heading, and how many more there are; nothing of an empty one. */
+/**
+ * The first lines of a list under its heading, and how many more there are; nothing of an empty
+ * one.
+ */
 function showListed(heading: string, lines: readonly string[], all: number, stdout: Output): void {
   if (lines.length === 0) return;
   stdout.write(`\n${heading}\n`, "dim");

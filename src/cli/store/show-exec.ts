@@ -101,7 +101,7 @@ export function showCall({ exec, call }: CallDetail, session: SessionDescription
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
   const { cached, refused, attempts, resent, delivery, mended } = call;
   heading(`call ${number} of exec ${exec.number} of ${displayName(session)}`, error_code ?? status, output);
-  output.write(`asked by  ${inLine(`${name}${model ? `, of ${model}` : ""}`)}\n`);
+  output.line(`asked by  ${name}${model ? `, of ${model}` : ""}`);
   const took = [
     ...(time_ms === null ? ["no answer is recorded"] : [duration(time_ms), `${compact(tokens)} tokens`]),
     ...priced(cost_usd),

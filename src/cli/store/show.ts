@@ -15,7 +15,7 @@ import { redactedIn } from "../../platform/redact.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { version } from "../../platform/version.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type Refusal, refusalJson, refusalOf } from "../../runs/index.ts";
 import { coverageLine, REMARK_NAMES } from "../../session/index.ts";
 import { isCollector } from "../../settings/index.ts";
@@ -23,7 +23,7 @@ import { runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { fromCache, waitText } from "../render/calls.ts";
 import { damageError, failureText, outcomeOf } from "../render/failure.ts";
@@ -49,7 +49,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const { stdout, stderr } = terminal;
     const place = runStore(args);
     const page: Page = { now: Date.now(), all: own.all === true, flags: place.flags };
-    const isJson = args.get(JSON_OUTPUT);
+    const isJson = args.get(OUTPUT_FLAGS.json);
     const told = await withStore(place.place, host, async (store) => {
       const meant = await sessionAsked(store, name, place, stderr);
       const { id } = meant;
@@ -78,10 +78,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     if ("target" in told) return showSpans(told, told.target, place.flags, terminal);
     const detail = detailOf(own, session, page);
     const unread = own.unread ? told.unread : null;
-    if (isJson)
-      stdout.writeRaw(
-        `${jsonText({ ...outcomeOf(damage), ...refused(told.refusal), ...jsonOf(session, detail, unread) })}\n`,
-      );
+    if (isJson) stdout.json({ ...outcomeOf(damage), ...refused(told.refusal), ...jsonOf(session, detail, unread) });
     else if (unread) showUnread(unread, session.skipped ?? null, terminal);
     else if (!detail) {
       showSession(session, page, stdout);
@@ -100,7 +97,7 @@ function showRefusal(refusal: Refusal, output: Output): void {
     `\nlast refusal, ${ago(Date.now() - refusal.at)}: ${inLine(failureText(refusal, REFUSAL_UNITS))}\n`,
     "yellow",
   );
-  if (refusal.suggestion !== "") output.write(`suggestion: ${inLine(inFlags(refusal.suggestion))}\n`);
+  if (refusal.suggestion !== "") output.line(`suggestion: ${inFlags(refusal.suggestion)}`);
 }
 
 const REFUSAL_UNITS = 500;
@@ -114,7 +111,7 @@ function showUnread(
   skipped: ToldSkips | null,
   { stdout, stderr }: Terminal,
 ): void {
-  for (const { id } of unread) stdout.write(`${inLine(id)}\n`);
+  for (const { id } of unread) stdout.line(id);
   const failed = skipped?.files.filter(({ reason }) => isUnread(reason)) ?? [];
   for (const { path, reason } of failed) stdout.write(`${inLine(path)}: could not be read: ${inLine(reason)}\n`);
   const more = (skipped?.unread ?? 0) - failed.length;

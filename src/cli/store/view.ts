@@ -6,7 +6,6 @@ import { hasCode } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { version } from "../../platform/version.ts";
-import { jsonText } from "../../platform/visible.ts";
 import { jobsIn, jobsOf, openReadableJobs, stateOf } from "../../runs/index.ts";
 import type { RunRow, Store } from "../../store/index.ts";
 import { withoutPasswords } from "../../store/store-place.ts";
@@ -24,7 +23,7 @@ import { jobsLine, type RunStore, runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
 import type { ViewFlags } from "../commands/view.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { runNamed } from "../jobs/jobs-asked.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
@@ -37,7 +36,9 @@ import { checkPageFile, MAX_MB, writePage } from "./page-file.ts";
 /** ms without a visitor after which the server ends. */
 const IDLE = 3_600_000;
 
-/** `belay view`: a session or a run as a page. Gives the exit code: 1 also if some of it is damaged. */
+/**
+ * `belay view`: a session or a run as a page. Gives the exit code: 1 also if some of it is damaged.
+ */
 export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promise<number> {
   const names = args.positionals;
   if (names.length > 2) {
@@ -53,7 +54,7 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
   return showingDamage(args, async (terminal, tell) => {
     await withStore(place.place, host, async (store) => {
       const { subject, cure } = await subjectAsked(store, names, place, terminal.stderr);
-      if (output === undefined && !args.get(JSON_OUTPUT)) {
+      if (output === undefined && !args.get(OUTPUT_FLAGS.json)) {
         const serving = { subject, tracing, source: await pageSource(), now: Date.now, wording, idleMs: IDLE };
         const served = await serveView(serving);
         tell(damageError(served.damaged, cure));
@@ -65,14 +66,19 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
       tell(damage);
       const told = { ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } };
       if (output !== undefined) await writePage(output, trace, terminal, "--no-texts leaves them out");
-      else terminal.stdout.writeRaw(`${jsonText(told)}\n`);
+      else terminal.stdout.json(told);
     });
   });
 }
 
 const RUN = "run:";
 
-/** The subject of a page; without a name the session changed last. A name that is both is the session's. @throws RlmError, UsageError */
+/**
+ * The subject of a page; without a name the session changed last. A name that is both is the
+ * session's.
+ *
+ * @throws RlmError, UsageError
+ */
 async function subjectAsked(store: Store, [name, against]: readonly string[], place: RunStore, stderr: Output) {
   const nameOf = (typed: string) => (typed.startsWith(RUN) ? typed.slice(RUN.length) : typed);
   const asked = (typed: string | undefined) => sessionAsked(store, typed ?? null, place, stderr);
@@ -151,8 +157,9 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 };
 
 /**
- * Opens a secret address in the user's browser, if there is a display on this computer. The list of processes shows what a
- * program is started with, so the browser is led there by a file of the user's alone. It goes when this is disposed.
+ * Opens a secret address in the user's browser, if there is a display on this computer. The list of
+ * processes shows what a program is started with, so the browser is led there by a file of the
+ * user's alone. It goes when this is disposed.
  */
 export function openBrowser(url: string, env = process.env, platform = process.platform): Disposable | null {
   const [command, ...args] = OPENERS[platform] ?? [];
@@ -170,7 +177,10 @@ export function openBrowser(url: string, env = process.env, platform = process.p
   return folder;
 }
 
-/** The line that leads a port of the user's own computer to the address, if the user came by SSH, else null. */
+/**
+ * The line that leads a port of the user's own computer to the address, if the user came by SSH,
+ * else null.
+ */
 export function tunnelTo(url: string, { SSH_CONNECTION } = process.env): string | null {
   // The client's address and port, then the server's.
   const [, , server] = SSH_CONNECTION?.split(" ") ?? [];

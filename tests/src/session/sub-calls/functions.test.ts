@@ -221,6 +221,8 @@ test("a function changes its argument, and the record has it as the cell gave it
     colours: false,
     paint: (text: string) => text,
     write() {},
+    line() {},
+    json() {},
     writeRaw() {},
   };
   const [line] = callLines(exec?.calls ?? [], "", plain);
