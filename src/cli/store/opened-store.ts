@@ -32,7 +32,7 @@ const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 /** The setting that says where spans go, and the way in which people are told of problems with it. */
 interface Sending {
-  /** What a session has recorded never counts. */
+  /** The setting of this process: one that a session has recorded never counts. */
   readonly otlp: string | undefined;
   say(line: string): void;
 }
