@@ -1,4 +1,5 @@
-import { type Outside, openOutside, type PiMessage } from "../src/pi/externalize/index.ts";
+import { type Outside, openOutside } from "../src/pi/externalize/follow.ts";
+import type { PiMessage } from "../src/pi/externalize/message.ts";
 import type { PiContext } from "../src/pi/host.ts";
 import { called, filler, said, type Talk, talk } from "../tests/support/pi/conversation.ts";
 import { type Contestant, type Measured, p99, takeTurns, timed } from "./measure.ts";

@@ -1,7 +1,7 @@
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ROOT } from "../../scripts/process.ts";
-import { digest } from "../../src/pi/read-cache/digest.ts";
+import { digest } from "../../src/pi/read-cache/file.ts";
 import { TEST_EXTENSION } from "../../tests/support/command.ts";
 import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../tests/support/model-server.ts";
 import { piHome } from "../../tests/support/pi/home.ts";

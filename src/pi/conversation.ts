@@ -6,14 +6,15 @@ import { storedContext } from "../session/index.ts";
 import type { PiSettings } from "../settings/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Conversation } from "../tools/index.ts";
-import type { BranchView } from "./branch/entries.ts";
-import { startOf } from "./branch/entries.ts";
+import { type BranchView, startOf } from "./branch/entries.ts";
+
 import { historyMessage, messagesOn } from "./branch/messages.ts";
-import type { Asked, SaidObject } from "./externalize/index.ts";
-import { callsOf, type PiMessage } from "./externalize/message.ts";
+import type { Asked } from "./externalize/asked.ts";
+import { callsOf, type PiMessage, withAnswers } from "./externalize/message.ts";
+import type { SaidObject } from "./externalize/overview.ts";
 import type { PiContext, ToolResultMessage } from "./host.ts";
 import type { ReadingDecision } from "./reading.ts";
-import { withAnswers } from "./recovery/answers-in-context.ts";
+
 import type { State } from "./runs/board.ts";
 
 /** The parts of the lifecycle from which the conversation of a branch is read. */

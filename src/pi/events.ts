@@ -1,5 +1,5 @@
-import type { RunningState } from "./runs/board.ts";
-import type { ToolDetails } from "./runs/details.ts";
+import type { EventBus } from "./host.ts";
+import type { RunningState, ToolDetails } from "./runs/board.ts";
 
 /** Events that other extensions of Pi can listen for: `pi.events.on("rlm:externalize", …)`. */
 export interface Announcements {
@@ -20,11 +20,6 @@ export interface Epoch {
 }
 
 type QueryStart = Pick<RunningState, "tool" | "tool_call_id">;
-
-/** Pi's `pi.events`. */
-export interface EventBus {
-  emit(channel: string, data: unknown): void;
-}
 
 const ASKING: readonly string[] = ["rlm_query", "rlm_ask", "rlm_batch", "rlm_extract"];
 

@@ -8,10 +8,10 @@ import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import { onRequest, summariesOf } from "./host.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
-import { lentTools } from "./opened/lent-tools.ts";
-import { type OpenedParts, settingsAt } from "./opened/opened.ts";
+import { lentTools, type OpenedParts, settingsAt } from "./opened/opened.ts";
+
 import { openReadCache, type ReadCache } from "./read-cache/index.ts";
-import type { ProgressDetails } from "./runs/details.ts";
+import type { ProgressDetails } from "./runs/board.ts";
 
 /** Parts that a test may replace, and the view. */
 export interface ExtensionParts extends OpenedParts {

@@ -1,4 +1,5 @@
-import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
+import type { Api, Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
+import * as ai from "@mariozechner/pi-ai";
 import type {
   ContextEvent,
   ExtensionAPI,
@@ -6,10 +7,28 @@ import type {
   ExtensionUIContext,
   SessionBeforeCompactEvent,
 } from "@mariozechner/pi-coding-agent";
-import type { BranchEntry } from "./branch/entries.ts";
-import type { EventBus } from "./events.ts";
-import { fromHost } from "./host-functions.ts";
-import type { PiRegistry } from "./opened/models.ts";
+import * as agent from "@mariozechner/pi-coding-agent";
+import * as tui from "@mariozechner/pi-tui";
+import { RlmError } from "../../runtime/index.ts";
+import type { BranchEntry } from "./externalize/message.ts";
+
+/** Pi's registry of models and keys, as far as it is used. */
+export interface PiRegistry {
+  find(provider: string, id: string): PiModel<Api> | undefined;
+  getAll(): readonly PiModel<Api>[];
+  getApiKeyAndHeaders(model: PiModel<Api>): Promise<PiAuthorization>;
+  /** Newer Pi: sends with the provider that extensions may have registered. */
+  readonly streamSimple?: typeof streamSimple;
+}
+
+type PiAuthorization =
+  | { readonly ok: true; readonly apiKey?: string; readonly headers?: Readonly<Record<string, string | null>> }
+  | { readonly ok: false; readonly error: string };
+
+/** Pi's bus between extensions, `pi.events`. */
+export interface EventBus {
+  emit(channel: string, data: unknown): void;
+}
 
 /** The part of a running Pi that is used: the context of its events and tools. */
 export interface PiContext extends Readonly<Pick<ExtensionContext, "cwd" | "hasUI" | "isIdle" | "getSystemPrompt">> {
@@ -129,4 +148,27 @@ export function summariesOf(
     { messages: messagesToSummarize, others, answer: Math.min(0.8 * settings.reserveTokens, most) },
     { messages: turnPrefixMessages, others: 0, answer: Math.min(0.5 * settings.reserveTokens, most) },
   ];
+}
+
+// All values of Pi's packages come through here. A fork of Pi may lack some of them, and its loader gives undefined for
+// these. Each is looked for when it is used, so that only what needs it fails.
+
+const PACKAGES = { "pi-ai": ai, "pi-coding-agent": agent, "pi-tui": tui };
+type Packages = typeof PACKAGES;
+
+/** A function or class of a package of the host. @throws RlmError `host_incompatible` if the host lacks it */
+export function fromHost<P extends keyof Packages, N extends keyof Packages[P] & string>(
+  from: P,
+  name: N,
+): Packages[P][N] {
+  const found = PACKAGES[from][name];
+  if (typeof found === "function") return found;
+  throw new RlmError("host_incompatible", `this host has no ${name} in its ${from}`, {
+    suggestion: "Update the host, or use a Pi that docs/pi.md names.",
+  });
+}
+
+/** True if the host has all of these. */
+export function hostHas<P extends keyof Packages>(from: P, names: readonly (keyof Packages[P])[]): boolean {
+  return names.every((name) => typeof PACKAGES[from][name] === "function");
 }

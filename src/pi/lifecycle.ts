@@ -1,22 +1,21 @@
 import type { Context } from "../context/index.ts";
 import { messageOf } from "../platform/errors.ts";
+import { settledOrAborted, settledWithin } from "../platform/signals.ts";
 import { PI_DEFAULTS } from "../settings/index.ts";
 import type { Tool } from "../tools/index.ts";
 import type { BranchView } from "./branch/entries.ts";
+import type { FoldMessage } from "./externalize/apply.ts";
+import type { Asked } from "./externalize/asked.ts";
 import type { CompactionWish, PiAnswer } from "./externalize/compaction.ts";
-import type { FoldMessage } from "./externalize/fold.ts";
-import type { Asked, PiMessage } from "./externalize/index.ts";
+import { type PiMessage, withAnswers } from "./externalize/message.ts";
 import { contextLeft, type PiActions, type PiContext, type ToolResultMessage } from "./host.ts";
 import { type OnBranch, openBranch, runAtHead } from "./on-branch.ts";
 import type { Opened, OpenedParts } from "./opened/opened.ts";
-import { withAnswers } from "./recovery/answers-in-context.ts";
-import { insert, recover } from "./recovery/recover.ts";
-import { endTornLine } from "./recovery/torn-tail.ts";
+import { endTornLine, insert, recover } from "./recovery/recover.ts";
 import type { StateBoard } from "./runs/board.ts";
 import { keepLeftRun, leftRunIn, leftRuns } from "./runs/left.ts";
 import { type Called, cancelledBeforeStart, type RunOutcome, type Runs } from "./runs/runs.ts";
 import { harmless } from "./view/texts.ts";
-import { settledOrAborted, settledWithin } from "./waiting.ts";
 
 /** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */
 export interface Lifecycle {

@@ -12,13 +12,13 @@ import { tools } from "../tools/pi-tools.ts";
 import { type BranchHead, type BranchView, readBranch, type StartEntry } from "./branch/entries.ts";
 import { type Conversations, openConversations } from "./conversation.ts";
 import { announcementsOn } from "./events.ts";
-import { type Asked, type Outside, openOutside } from "./externalize/index.ts";
+import type { Asked } from "./externalize/asked.ts";
+import { type Outside, openOutside } from "./externalize/follow.ts";
 import { type PiActions, type PiContext, quitsByAbort, reserveOf, type ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
 import { openReading } from "./reading.ts";
 import { statsOf } from "./recovery/recorded.ts";
 import { type ContextState, openStateBoard, type StateBoard } from "./runs/board.ts";
-import { openDeparture } from "./runs/departure.ts";
 import { type Called, openRuns, type RunOutcome, type Runs, type Work } from "./runs/runs.ts";
 
 /** The branch that Pi stands on, as calls and recovery use it. */
@@ -45,7 +45,7 @@ export function openBranch(parts: OpenedParts, actions: PiActions): OnBranch {
   const { clock, env } = parts;
   const board = openStateBoard();
   const announced = announcementsOn(actions.events);
-  const runs = openRuns({ board, clock, announced, departure: openDeparture(quitsByAbort(actions)) });
+  const runs = openRuns({ board, clock, announced, quitsByAbort: quitsByAbort(actions) });
   /** Results of recovered calls, by the keys of the calls. */
   const answers = new Map<string, ToolResultMessage>();
   let at: PiContext | undefined;

@@ -1,14 +1,13 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import { agentDirOf } from "../models/index.ts";
 import { amount, compact, dollars } from "../platform/figures.ts";
-import { joinSignals } from "../platform/signals.ts";
+import { joinSignals, settledOrAborted } from "../platform/signals.ts";
 import { type ReadingEstimate, readingEstimate } from "../query/index.ts";
 import { PI_DEFAULTS, subModelOfProject } from "../settings/index.ts";
 import type { Conversation } from "../tools/index.ts";
 import type { PiContext } from "./host.ts";
 import type { Opened } from "./opened/opened.ts";
 import { harmless, oneLine } from "./view/texts.ts";
-import { settledOrAborted } from "./waiting.ts";
 
 /** A call's wish that models read objects. */
 type Reading = Parameters<Conversation["allowed"]>[0];

@@ -93,3 +93,23 @@ export function endInTime(
   if (signal) callOff = onceAborted(signal, () => finish("signal"));
   return { [Symbol.dispose]: release };
 }
+
+/** True if the work had ended within the time, ms. */
+export function settledWithin(
+  work: Promise<unknown>,
+  ms: number,
+  clock: { after(ms: number, act: () => void): () => void },
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const callOff = clock.after(ms, () => resolve(false));
+    void work.finally(() => {
+      callOff();
+      resolve(true);
+    });
+  });
+}
+
+/** Resolves when the work has ended or the signal aborts, whichever comes first. */
+export async function settledOrAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  await Promise.race([work, ...(signal ? [aborted(signal)] : [])]);
+}

@@ -1,7 +1,7 @@
 import { readBranch } from "../../../src/pi/branch/entries.ts";
 import { historyMessage, messagesOn } from "../../../src/pi/branch/messages.ts";
 import { nextMessages, readOutside } from "../../../src/pi/externalize/branch.ts";
-import { knownOf } from "../../../src/pi/read-cache/known.ts";
+import { knownOf } from "../../../src/pi/read-cache/happened.ts";
 import { metaIn, refreshIn } from "../../../src/pi/read-cache/meta.ts";
 import { called, filler, said, talk } from "../../../tests/support/pi/conversation.ts";
 import { below, distorted, mutated, type Random } from "../mutate.ts";

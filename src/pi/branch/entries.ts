@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { contextKeyIn } from "../../session/index.ts";
-import { callsOf, isEmptyFailure, isStopped, openCalls } from "../externalize/message.ts";
+import { type BranchEntry, callsOf, isEmptyFailure, isStopped, openCalls } from "../externalize/message.ts";
 import { messageOn } from "./messages.ts";
 
 // Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2 KB each).
@@ -31,25 +31,6 @@ const CompleteSchema = v.object({
 
 export type StartEntry = Readonly<v.InferOutput<typeof StartSchema>>;
 export type CompleteEntry = Readonly<v.InferOutput<typeof CompleteSchema>>;
-
-/** An entry of a Pi session, as far as we look at it. */
-export interface BranchEntry {
-  readonly type: string;
-  readonly id?: string;
-  readonly customType?: string;
-  readonly data?: unknown;
-  readonly message?: unknown;
-  /** The content of a message that an extension put there. */
-  readonly content?: unknown;
-  /** The summary of a branch that was left, or of messages that a compaction took away. */
-  readonly summary?: unknown;
-  /** A compaction's first entry that is still sent, and its maker's details. */
-  readonly firstKeptEntryId?: string;
-  readonly tokensBefore?: unknown;
-  readonly details?: unknown;
-  /** When Pi wrote it, as ISO 8601. */
-  readonly timestamp?: unknown;
-}
 
 /** A call of one of our tools that has begun and has no result on the branch. */
 export interface Unanswered {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { HistoryMessage } from "../../context/index.ts";
 import { memoize } from "../../platform/memoize.ts";
-import type { BranchEntry } from "./entries.ts";
+import type { BranchEntry } from "../externalize/message.ts";
 
 /** A message as Pi has it, as far as it is looked at. */
 const RawSchema = v.looseObject({

@@ -5,8 +5,8 @@ import { type CompactionWish, lastCompaction, type PiAnswer } from "./compaction
 import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
 import { nextRequest, triggerOf } from "./next-request.ts";
-import type { Overview } from "./overview.ts";
-import { overviewOf } from "./overview.ts";
+import { type Overview, overviewOf } from "./overview.ts";
+
 import { rawSize } from "./size.ts";
 
 /**

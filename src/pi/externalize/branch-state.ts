@@ -1,10 +1,10 @@
 import { PI_DEFAULTS, type PiSettings } from "../../settings/index.ts";
-import type { BranchEntry } from "../branch/entries.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { type Outside, readOutside } from "./branch.ts";
 import { RESERVE_ENTRY, reserveOn } from "./entries.ts";
 import { tokensIn } from "./keys.ts";
-import type { PiMessage } from "./message.ts";
+import type { BranchEntry, PiMessage } from "./message.ts";
+
 import type { Rules } from "./next-request.ts";
 
 export interface BranchState {

@@ -1,9 +1,8 @@
 import { binarySearch } from "../../platform/binary-search.ts";
-import type { BranchEntry } from "../branch/entries.ts";
-import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
 import { isResultKey, isTimed, keyOf, resultKey } from "./keys.ts";
-import { callsOf, messageOf, type PiMessage } from "./message.ts";
+import { type BranchEntry, callsOf, messageOf, once, type PiMessage } from "./message.ts";
+
 import { type Cover, type StubBounds, stubBoundsBy } from "./stub-bounds.ts";
 
 /** The state of a branch's messages. Messages with equal keys are told apart by their order, from 0. */

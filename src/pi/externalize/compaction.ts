@@ -1,12 +1,11 @@
 import * as v from "valibot";
 import { PI_DEFAULTS } from "../../settings/index.ts";
-import type { BranchEntry } from "../branch/entries.ts";
-import { fates } from "./apply.ts";
+import { farewell, fates, type ListBounds, manifest } from "./apply.ts";
 import { readOutside } from "./branch.ts";
 import type { OutsideSettings } from "./branch-state.ts";
-import { farewell, type ListBounds, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn } from "./keys.ts";
-import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
+import { type BranchEntry, blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
+
 import { isOtherModel, type NextRequestParts, nextRequest, type Rules } from "./next-request.ts";
 import { estimate } from "./size.ts";
 

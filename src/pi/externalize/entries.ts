@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { BranchEntry } from "../branch/entries.ts";
+import type { BranchEntry } from "./message.ts";
 
 /** The kind of entry on Pi's branch that says what is outside. */
 export const OUTSIDE_ENTRY = "rlm_externalize";

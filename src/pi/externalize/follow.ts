@@ -1,17 +1,16 @@
 import { messageOf } from "../../platform/errors.ts";
 import type { Epoch } from "../events.ts";
 import type { PiContext } from "../host.ts";
-import { applyOutside } from "./apply.ts";
-import type { Asked } from "./asked.ts";
-import { epochOf, openAsked } from "./asked.ts";
+import { applyOutside, type FoldMessage } from "./apply.ts";
+import { type Asked, epochOf, openAsked } from "./asked.ts";
+
 import { nextMessages } from "./branch.ts";
 import { type BranchState, type BranchStateParts, openBranchState, type Seen } from "./branch-state.ts";
 import { answerTo, type CompactionWish, ourCompaction, type PiAnswer } from "./compaction.ts";
-import { findCopies } from "./copies.ts";
 import { OUTSIDE_ENTRY } from "./entries.ts";
-import type { FoldMessage } from "./fold.ts";
 import { type ObjectIds, rememberedIds } from "./keys.ts";
-import { messagesOf, type PiMessage } from "./message.ts";
+import { findCopies, messagesOf, type PiMessage } from "./message.ts";
+
 import { nextRequest } from "./next-request.ts";
 import { rawSize } from "./size.ts";
 

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import { messageText, objectId } from "../../context/index.ts";
 import { historyMessage } from "../branch/messages.ts";
-import { once } from "./copies.ts";
-import { blocksOf, isWellFormed } from "./message.ts";
+import { blocksOf, isWellFormed, once } from "./message.ts";
 
 /**
  * The key of a message, in entries and in requests: null for messages that are never touched (of the system, summaries, those

@@ -1,7 +1,7 @@
-import { type Fate, fates, sentOf } from "./apply.ts";
+import { type Fate, type FoldMessage, fates, sentOf } from "./apply.ts";
 import type { Outside } from "./branch.ts";
 import { type EpochEntry, inParts, OUTSIDE_ENTRY, readEntries } from "./entries.ts";
-import type { FoldMessage } from "./fold.ts";
+
 import { messageOf, type PiMessage } from "./message.ts";
 import { type Bounds, type Plan, planEpoch, planValve } from "./plan.ts";
 import { estimate, ratioOf, type Size, type SizeParts, sizeOf } from "./size.ts";

@@ -1,10 +1,10 @@
-import type { BranchEntry } from "../branch/entries.ts";
 import { fates } from "./apply.ts";
 import { readOutside } from "./branch.ts";
 import { isOurs } from "./compaction.ts";
 import type { EpochEntry, OutsideEntries } from "./entries.ts";
 import { type ObjectIds, objectText } from "./keys.ts";
-import { messageOf } from "./message.ts";
+import { type BranchEntry, messageOf } from "./message.ts";
+
 import { describedObject, ownText, plain } from "./stub.ts";
 
 /** The conversation of a branch as people see it. */

@@ -1,11 +1,9 @@
 import * as v from "valibot";
-import type { BranchEntry } from "../branch/entries.ts";
 import { applyOutside } from "./apply.ts";
 import type { Outside } from "./branch.ts";
-import { once } from "./copies.ts";
 import { readEntries } from "./entries.ts";
 import { keyOf, type ObjectIds, tokensOf } from "./keys.ts";
-import { brokeOff, messageOf, type PiMessage } from "./message.ts";
+import { type BranchEntry, brokeOff, messageOf, once, type PiMessage } from "./message.ts";
 
 /** The facts that a size is computed from. */
 export interface SizeParts {

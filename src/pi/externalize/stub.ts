@@ -1,6 +1,6 @@
-import { isCopyOf, once } from "./copies.ts";
 import { type ObjectIds, objectText, tokensIn } from "./keys.ts";
-import { blocksOf, type Call, type PiMessage } from "./message.ts";
+import { blocksOf, type Call, isCopyOf, once, type PiMessage } from "./message.ts";
+
 import type { StubBounds } from "./stub-bounds.ts";
 
 // The first version of stubs. What it writes stands in requests that providers keep, and must never change: another way of

@@ -1,4 +1,4 @@
-import type { Api, Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
+import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
 import {
   type Authorization,
@@ -10,20 +10,7 @@ import {
   priceIn,
   refusalOf,
 } from "../../models/index.ts";
-import { fromHost } from "../host-functions.ts";
-
-/** Pi's registry of models and keys, as far as it is used. */
-export interface PiRegistry {
-  find(provider: string, id: string): PiModel<Api> | undefined;
-  getAll(): readonly PiModel<Api>[];
-  getApiKeyAndHeaders(model: PiModel<Api>): Promise<PiAuthorization>;
-  /** Newer Pi: sends with the provider that extensions may have registered. */
-  readonly streamSimple?: typeof streamSimple;
-}
-
-type PiAuthorization =
-  | { readonly ok: true; readonly apiKey?: string; readonly headers?: Readonly<Record<string, string | null>> }
-  | { readonly ok: false; readonly error: string };
+import { fromHost, type PiRegistry } from "../host.ts";
 
 /** The registry, and the model that Pi itself uses now. */
 type PiModels = { readonly modelRegistry: PiRegistry; readonly model: PiModel<Api> | undefined };

@@ -1,23 +1,23 @@
 import { join } from "node:path";
-import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts";
-import type { Models } from "../../models/index.ts";
-import { agentDirOf } from "../../models/index.ts";
+import { type Clock, DEFAULT_BUDGET, type Json, RlmError } from "../../../runtime/index.ts";
+import { type AgentTool, agentDirOf, type Models } from "../../models/index.ts";
+
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { jsonOf, withoutUndefined } from "../../platform/json.ts";
-import type { Session } from "../../session/index.ts";
-import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
+import { openSessionWith, type Session, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
+
 import { optionsOf, type PiSettings, readPiConfig, recordedOf } from "../../settings/index.ts";
-import type { BranchHead } from "../branch/entries.ts";
-import type { MirroredStore } from "../branch/mirror.ts";
+import { type BranchHead, promptOn } from "../branch/entries.ts";
+import { type MirroredStore, mirrored } from "../branch/mirror.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../models/index.ts";
+
+import { messageOf } from "../../platform/errors.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
-import { promptOn } from "../branch/entries.ts";
-import { mirrored } from "../branch/mirror.ts";
 import { openBranchSessions } from "../branch/sessions.ts";
-import type { PiActions, PiContext } from "../host.ts";
+import { fromHost, hostHas, type PiActions, type PiContext } from "../host.ts";
 import type { Runs } from "../runs/runs.ts";
 import { harmless } from "../view/texts.ts";
 import { openPiModels } from "./models.ts";
@@ -156,4 +156,69 @@ function settingsToKeep(settings: PiSettings, model: string | null, cwd: string)
   const { delivery: _, roots = [], ...recorded } = recordedOf(settings);
   const kept = { ...recorded, ...withoutUndefined({ model: model ?? undefined }), roots: [cwd, ...roots] };
   return jsonOf({ settings: kept, cwd });
+}
+
+/** The answer of a tool of Pi's agent, as far as it is used. */
+type PiToolAnswer = { readonly content: readonly { readonly type: string; readonly text?: string }[] };
+
+/** The tools that Pi can lend to sub-agents if the user allows it: its own bash, write and edit in the project, those that it has. */
+export function lentTools(cwd: string): AgentTool[] {
+  const bash = lent(
+    { name: "bash", description: "Run a bash command in the project's folder. Returns stdout and stderr." },
+    () => fromHost("pi-coding-agent", "createBashTool")(cwd),
+    (tool, args, signal) => tool.execute("", { command: "", ...args }, signal),
+  );
+  const write = lent(
+    {
+      name: "write",
+      description: "Write a file. It and its folders are made if missing, and what it held is replaced.",
+    },
+    () => fromHost("pi-coding-agent", "createWriteTool")(cwd),
+    (tool, args, signal) => tool.execute("", { path: "", content: "", ...args }, signal),
+  );
+  const edit = lent(
+    { name: "edit", description: "Replace texts in one file. Each old text must be exact, and occur once." },
+    () => fromHost("pi-coding-agent", "createEditTool")(cwd),
+    (tool, args, signal) => tool.execute("", { path: "", edits: [], ...args }, signal),
+  );
+  return [
+    ...(hostHas("pi-coding-agent", ["createBashTool"]) ? [bash] : []),
+    ...(hostHas("pi-coding-agent", ["createWriteTool"]) ? [write] : []),
+    ...(hostHas("pi-coding-agent", ["createEditTool"]) ? [edit] : []),
+  ];
+}
+
+/**
+ * A tool that is made when a sub-agent first has it, so that a host whose tool cannot be made fails that call alone. Pi's
+ * tools reject when they fail. The sub-agent then reads the error's message.
+ */
+export function lent<T extends { readonly parameters: object }>(
+  { name, description }: Pick<AgentTool, "name" | "description">,
+  make: () => T,
+  execute: (tool: T, args: { readonly [name: string]: Json }, signal: AbortSignal) => Promise<PiToolAnswer>,
+): AgentTool {
+  let made: T | null = null;
+  function tool(): T {
+    try {
+      made ??= make();
+      return made;
+    } catch (cause) {
+      if (cause instanceof RlmError) throw cause;
+      const reason = messageOf(cause);
+      const suggestion = "Leave the tool out, update the host, or use a Pi that docs/pi.md names.";
+      throw new RlmError("host_incompatible", `this host's ${name} cannot be made: ${reason}`, { suggestion, cause });
+    }
+  }
+  return {
+    name,
+    description,
+    get parameters() {
+      return jsonOf(tool().parameters);
+    },
+    sideEffects: true,
+    async run(args, signal) {
+      const { content } = await execute(tool(), args, signal);
+      return { text: content.map(({ text = "" }) => text).join("\n") };
+    },
+  };
 }

@@ -1,15 +1,13 @@
 import type { ToolResultEvent } from "@mariozechner/pi-coding-agent";
 import * as v from "valibot";
 import { messageOf } from "../../platform/errors.ts";
-import type { BranchEntry } from "../branch/entries.ts";
-import { readTextFile } from "./file.ts";
+import type { BranchEntry } from "../externalize/message.ts";
+import { type Served, serve } from "./decide.ts";
+import { isThere, readPath, readTextFile } from "./file.ts";
 import { type BranchReading, callsIn, knownAt } from "./happened.ts";
-import { hasMeta, type Meta } from "./meta.ts";
-import { isThere, readPath } from "./path.ts";
+import { FULL, hasMeta, type Meta } from "./meta.ts";
 import { prove, type ReadResult } from "./proof.ts";
-import { FULL } from "./scope.ts";
 import type { Sent } from "./sent.ts";
-import { type Served, serve } from "./serve.ts";
 import { suffixOf, type Texts } from "./texts.ts";
 
 /** The part of an event's context that is used. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Lines } from "./scope.ts";
+import type { Lines } from "./meta.ts";
 
 /** The result that Pi is about to send of a file. */
 export interface ReadResult {

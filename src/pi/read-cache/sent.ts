@@ -1,5 +1,4 @@
-import type { PiMessage } from "../externalize/index.ts";
-import { onlyText } from "../externalize/message.ts";
+import { onlyText, type PiMessage } from "../externalize/message.ts";
 
 export interface Sent {
   /** The messages of a request, as Belay leaves them. */

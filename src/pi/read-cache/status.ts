@@ -1,12 +1,10 @@
 import { relative } from "node:path";
 import { compact } from "../../platform/figures.ts";
 import { oneLine } from "../view/texts.ts";
+import type { Served } from "./decide.ts";
 import type { ReadContext, ReadFollower } from "./follow.ts";
-import { answersOn, type BranchReading, happenedTo } from "./happened.ts";
-import { knownOf } from "./known.ts";
-import type { Meta } from "./meta.ts";
-import { FULL } from "./scope.ts";
-import type { Served } from "./serve.ts";
+import { answersOn, type BranchReading, happenedTo, knownOf } from "./happened.ts";
+import { FULL, type Meta } from "./meta.ts";
 
 const SHOWN_FILES = 10;
 const SHOWN_SCOPES = 5;

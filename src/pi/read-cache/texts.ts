@@ -1,5 +1,5 @@
 import { messageOf } from "../../platform/errors.ts";
-import { sha256 } from "./digest.ts";
+import { sha256 } from "./file.ts";
 
 export type Texts = ReturnType<typeof openTexts>;
 

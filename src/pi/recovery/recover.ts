@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { RlmError } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { ROOT_CALL } from "../../session/index.ts";
@@ -7,7 +8,7 @@ import { completeEntry } from "../branch/mirror.ts";
 import { appendMessage, type PiContext, type ToolResultMessage } from "../host.ts";
 import { type OnBranch, runAtHead, toolNamed } from "../on-branch.ts";
 import type { Opened } from "../opened/opened.ts";
-import { tallyOf } from "../runs/details.ts";
+import { tallyOf } from "../runs/board.ts";
 import { leftRunIn } from "../runs/left.ts";
 import { outcomeOf, type RunOutcome } from "../runs/runs.ts";
 import { harmless } from "../view/texts.ts";
@@ -218,4 +219,30 @@ function lineOf(
   ];
   const told = parts.length > 0 ? `: ${parts.join(" and ")} had their answers already` : "";
   return `${name} was interrupted, and is finished now${told}${end}`;
+}
+
+const NEWLINE = 0x0a;
+
+/**
+ * Ends a session file that breaks off in the middle of a line, as a process leaves it that died while it wrote: Pi 0.73
+ * would join the next entry to the rest, and lose all that came before.
+ */
+export function endTornLine(path: string | undefined): void {
+  if (path === undefined) return;
+  let file: number;
+  try {
+    file = openSync(path, "r+");
+  } catch {
+    // Not written yet, or not ours to write.
+    return;
+  }
+  try {
+    const { size } = fstatSync(file);
+    const last = Buffer.alloc(1);
+    if (size === 0 || readSync(file, last, 0, 1, size - 1) !== 1 || last[0] === NEWLINE) return;
+    writeSync(file, "\n", size);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }

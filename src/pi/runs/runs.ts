@@ -5,9 +5,7 @@ import { type JournalRecord, type SessionEvent, waitText } from "../../session/i
 import { fitted, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { PI, warningInPi } from "../wording.ts";
-import type { StateBoard } from "./board.ts";
-import type { Departure } from "./departure.ts";
-import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
+import { type ProgressDetails, type StateBoard, type ToolDetails, tallyOf } from "./board.ts";
 
 /** A call of a tool, as Pi makes it. */
 export interface Called {
@@ -78,11 +76,17 @@ export interface RunsParts {
   readonly board: StateBoard;
   readonly clock: Clock;
   readonly announced: Pick<Announcements, "queryStarted" | "queryEnded">;
-  readonly departure: Departure;
+  /** True if this Pi aborts what runs before it tells that it quits. */
+  readonly quitsByAbort: boolean;
 }
 
-export function openRuns(parts: RunsParts): Runs {
-  const { board, clock, departure } = parts;
+/** What runs a call: the parts, and Pi's presence on the session. */
+type RunningParts = Omit<RunsParts, "quitsByAbort"> & { readonly departure: Departure };
+
+export function openRuns({ quitsByAbort, ...shared }: RunsParts): Runs {
+  const { board, clock } = shared;
+  const departure = openDeparture(quitsByAbort);
+  const parts = { ...shared, departure };
   const { hasLeft } = departure;
   let queue: Promise<unknown> = Promise.resolve();
   let running: Running | null = null;
@@ -152,7 +156,7 @@ export function openRuns(parts: RunsParts): Runs {
 
 const never = () => new Promise<never>(() => {});
 
-async function perform(parts: RunsParts, own: Running, work: Work, give: Give): Promise<RunOutcome> {
+async function perform(parts: RunningParts, own: Running, work: Work, give: Give): Promise<RunOutcome> {
   const { board, clock, announced, departure } = parts;
   const { run, phase, cancel } = own;
   const { tool, tool_call_id, signal } = run;
@@ -184,7 +188,7 @@ type Give = (outcome: RunOutcome) => void;
  * Pi aborts a call. If it may do so because it leaves the session, it gets a result at once, without which it does not leave;
  * the call is cancelled if Pi is still there after a while.
  */
-function abort({ board, clock, departure }: RunsParts, own: Running, give: Give): void {
+function abort({ board, clock, departure }: RunningParts, own: Running, give: Give): void {
   const grace = departure.grace();
   if (grace === null) {
     own.cancel.abort();
@@ -280,4 +284,45 @@ export function cancelledBeforeStart(tool: Tool): RunOutcome {
   const failure = { ...CANCELLED, message: "cancelled before anything started" };
   const facts = { session: null, exec_id: null, calls: tallyOf([]), elapsed_ms: 0, recovered: false };
   return outcomeOf(tool, tool.failed(failure), facts);
+}
+
+/** Pi's presence on the session that the calls are of. */
+interface Departure {
+  /** Aborts when what runs is to be suspended. */
+  readonly suspended: AbortSignal;
+  suspend(): void;
+  /** Lets what runs continue although Pi leaves. */
+  goOn(): void;
+  hasLeft(): boolean;
+  /** True if Pi has told that it is about to leave. */
+  isNear(): boolean;
+  near(is: boolean): void;
+  /** The time after which a call that Pi aborts now counts as cancelled, ms; null: it is cancelled at once. */
+  grace(): number | null;
+}
+
+/** ms that a call which Pi has aborted continues: it was about to leave the session, or may be about to quit. */
+const DEPARTING_MS = 5_000;
+const QUITTING_MS = 1_000;
+
+function openDeparture(quitsByAbort: boolean): Departure {
+  const suspend = new AbortController();
+  let isNear = false;
+  let goesOn = false;
+  return {
+    suspended: suspend.signal,
+    suspend: () => suspend.abort(),
+    goOn(): void {
+      goesOn = true;
+    },
+    hasLeft: () => goesOn || suspend.signal.aborted,
+    isNear: () => isNear,
+    near(is: boolean): void {
+      isNear = is;
+    },
+    grace(): number | null {
+      if (isNear) return DEPARTING_MS;
+      return quitsByAbort ? QUITTING_MS : null;
+    },
+  };
 }

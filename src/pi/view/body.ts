@@ -1,12 +1,9 @@
 import { unreadSentence } from "../../context/index.ts";
 import { amount, compact, priced } from "../../platform/figures.ts";
 import { citedPlace } from "../../platform/visible.ts";
-import type { Answer, Calls, Envelope } from "./answer.ts";
-import type { ShownArguments } from "./arguments.ts";
-import { jsonText } from "./json-text.ts";
-import type { Highlight, Paint } from "./paint.ts";
+import type { Answer, Calls, Envelope, ShownArguments } from "./answer.ts";
 import { budgetLeft } from "./summary.ts";
-import { harmless, oneLine } from "./texts.ts";
+import { type Highlight, harmless, jsonText, oneLine, type Paint } from "./texts.ts";
 
 /** Lines of a block that are shown: what is longer is in the session, and a terminal is not a pager. */
 const LINES_SHOWN = 400;

@@ -1,14 +1,105 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { RlmError } from "../../../runtime/index.ts";
-import { idEnd } from "../../platform/ids.ts";
+import type { SessionDescription } from "../../history/index.ts";
+import { ago, amount, compact, elapsed, priced } from "../../platform/figures.ts";
+import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
 import { nearest } from "../../platform/nearest.ts";
+import type { ReadableSessions } from "../../session/index.ts";
+import type { PiOrigins } from "../../settings/index.ts";
+import type { Switched } from "../externalize/asked.ts";
+import type { State } from "../runs/board.ts";
 import { inPi } from "../wording.ts";
 import { type Control, isRunning } from "./control.ts";
-import { clear, externalize, off } from "./externalize-verbs.ts";
-import { checkpointChoices, sessionsPage, settingsPage, statusPage } from "./pages.ts";
+import { columns } from "./item.ts";
 import { inspect, page, store, trace } from "./report-verbs.ts";
-import { oneLine, say } from "./texts.ts";
-import { type CommandContext, type CommandParts, cancelled, type Verb } from "./verb.ts";
+import { budgetLeft, outsideParts, progress } from "./summary.ts";
+import { harmless, oneLine, say } from "./texts.ts";
+import { asked, type CommandContext, type CommandParts, cancelled, unknownArgument, type Verb, YES } from "./verb.ts";
+
+const COMPACT = "--compact";
+
+/** Subcommands that change what of the conversation is outside. */
+const off: Verb = {
+  name: "off",
+  description: "Cancel what runs, and take the rlm tools away from the model; nothing is lost",
+  option: { argument: COMPACT, description: "Compact the conversation first: the package can be removed" },
+  async run(control, context, _parts, argument) {
+    if (argument === COMPACT) return leave(control, context);
+    if (argument !== "") throw unknownArgument("off", argument, COMPACT);
+    const ended = cancelled(control);
+    return `${ended === null ? "" : `${ended}. `}${OFF} Its state stays.${WHAT_IS_SENT[control.setEnabled(false)]}`;
+  },
+};
+
+const OFF = "RLM is off: on this branch the model is not offered its tools until /rlm on.";
+
+const WHAT_IS_SENT: Readonly<Record<Switched, string>> = {
+  nothing: "",
+  raw: " Old objects are sent whole again; rlm_peek and rlm_search stay, should they no longer fit.",
+  stubs:
+    " Old objects stay stubs, because they would not fit into the model's window; rlm_peek and rlm_search stay to read them. " +
+    `/rlm off ${COMPACT} makes a summary of them instead.`,
+};
+
+async function leave(control: Control, { isIdle, compact: compactIn }: CommandContext): Promise<string> {
+  if (!isIdle()) {
+    const suggestion = "Wait until it has finished, or press Esc.";
+    throw new RlmError("exec_running", "the model is answering", { suggestion });
+  }
+  const { compacted, is } = await control.leave((options) => compactIn(options));
+  const done = compacted
+    ? "The conversation is compacted; its old objects stay in Pi's session file."
+    : "There was nothing to compact.";
+  const rest =
+    is === "stubs"
+      ? " What Pi keeps of it does not fit into the model's window whole: stubs and rlm_peek and rlm_search stay."
+      : " All else is Pi's: the package can be removed.";
+  return `${OFF} ${done}${rest}`;
+}
+
+const externalize: Verb = {
+  name: "externalize",
+  description: "Have old objects of the conversation go outside now",
+  run(control, _context, _parts, argument) {
+    if (argument !== "") throw unknownArgument("externalize", argument);
+    const done = control.externalize();
+    if (done.is === "out") {
+      const objects = `${amount(done.objects, "object")} of the conversation ${done.objects === 1 ? "is" : "are"} outside`;
+      return `${objects}; the next request is ~${compact(done.tokens)} tokens smaller`;
+    }
+    return NOTHING_OUT[done.is];
+  },
+};
+
+const NOTHING_OUT = {
+  nothing: "Nothing more can go outside: objects are small, or belong to the last prompt and answer.",
+  off: "RLM is off on this branch: /rlm on has objects go outside again.",
+  no_model: "Pi has no model yet: choose one with /model.",
+} as const;
+
+const clear: Verb = {
+  name: "clear",
+  description: "Have all objects of the conversation sent again",
+  async run(control, context, _parts, argument) {
+    const { rest, isSure } = asked(argument);
+    if (rest !== "") throw unknownArgument("clear", rest, YES);
+    if (!(await isSure(context, "Send all objects of the conversation again?", WHAT_CLEAR_COSTS))) return null;
+    const done = control.clear();
+    if (done.is === "nothing") return "Nothing of the conversation is outside.";
+    if (done.is === "cleared") return `${amount(done.objects, "object")} of the conversation will be sent whole again.`;
+    const size = `the conversation has ~${compact(done.tokens)} tokens with all its objects`;
+    throw done.is === "too_large"
+      ? new RlmError("context_too_large", `${size}, and a request may have ${compact(done.most)}`, {
+          suggestion: `/rlm off ${COMPACT} makes a summary of them; a model with a larger window can be chosen with /model.`,
+        })
+      : new RlmError("context_too_large", `${size}: they would go outside again with the next request`, {
+          suggestion: "/rlm off has them sent, and no more go outside on this branch.",
+        });
+  },
+};
+
+const WHAT_CLEAR_COSTS =
+  "The next request is larger, and the provider has nothing of it in its cache. Nothing is deleted.";
 
 /** Adds `/rlm` to Pi. */
 export function registerCommands(
@@ -140,4 +231,86 @@ async function pickCheckpoint(
   if (only.id === branch.checkpoint) return "the branch is there already";
   await control.goTo(branch.session.id, only.id);
   return `the branch is at checkpoint ${idEnd(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
+}
+
+/** `/rlm`: where things stand. @param now ms since the epoch */
+function statusPage(
+  { enabled, session, checkpoint, checkpoints, context, budget, running, conversation }: State,
+  now: number,
+): string {
+  const head = enabled ? "RLM is on" : "RLM is off: the model is not offered its tools (/rlm on)";
+  const talk = conversation ? [["conversation", outsideParts(conversation).join(" · ")]] : [];
+  if (session === null && !running) {
+    return [head, ...columns(talk), "not used in this session; the model begins with rlm_load"].join("\n");
+  }
+  const rows = [
+    ...talk,
+    ["context", context ? contextLine(context) : "none"],
+    ["unread", context?.unread ?? null],
+    [
+      "running",
+      running &&
+        [`${running.tool} ${running.phase} ${elapsed(now - running.started_at)}`, ...progress(running)].join(" · "),
+    ],
+    ["budget left", budget && budgetLeft(budget)],
+    ["checkpoints", `${checkpoints}${checkpoint === null ? "" : `, at ${idEnd(checkpoint)}`}`],
+    ["session", session === null ? "not open yet" : idEnd(session)],
+  ].map((row) => row.filter((cell) => cell !== null));
+  return [head, ...columns(rows.filter(({ length }) => length > 1))].join("\n");
+}
+
+function contextLine({ sources, chars, tokens_estimate, documents }: NonNullable<State["context"]>): string {
+  const counted = documents === null ? [] : [amount(documents, "document")];
+  const size = `${chars.toLocaleString("en-US")} characters (~${compact(tokens_estimate)} tokens)`;
+  return [harmless(sources.join(", ")), ...counted, size].join(" · ");
+}
+
+const SESSIONS_SHOWN = 20;
+
+/** `/rlm sessions`: those of the store, with a mark at that of the branch. @param now ms since the epoch */
+function sessionsPage({ sessions: found, damaged }: ReadableSessions, current: string | null, now: number): string {
+  const lost = damaged.slice(0, SESSIONS_SHOWN).map(({ problem }) => problem);
+  if (damaged.length > lost.length)
+    lost.push(`… ${damaged.length - lost.length} more are damaged: npx belay-rlm doctor`);
+  if (found.length === 0) return lost.join("\n") || "no sessions in the store yet";
+  const rows = found.slice(0, SESSIONS_SHOWN).map((session) => {
+    const { id, name, origin, status, changed_at, context, execs, sub_calls, cost_usd, last } = session;
+    return [
+      `${id === current ? "*" : " "} ${displayName({ id, name })}`,
+      origin,
+      status,
+      ago(now - changed_at),
+      context ? oneLine(sourcesOf(context.sources), 24) : "-",
+      amount(execs, "exec"),
+      [amount(sub_calls, "call"), ...priced(cost_usd)].join(" "),
+      oneLine(last?.input ?? "", 32),
+    ];
+  });
+  const more = found.length > SESSIONS_SHOWN ? [`… ${found.length - SESSIONS_SHOWN} more: npx belay-rlm sessions`] : [];
+  return [...columns(rows), ...more, ...lost].join("\n");
+}
+
+/** `/rlm checkpoints`: ends of execs, the newest first; no two labels are the same. @param now ms since the epoch */
+function checkpointChoices(session: SessionDescription, at: string | null, now: number) {
+  const execs = new Map(session.execs.map((exec) => [exec.exec_id, exec]));
+  return session.checkpoints
+    .filter(({ kind }) => kind === "end")
+    .toReversed()
+    .map(({ id, exec_id, at: made }) => {
+      const { kind, input, error_code } = execs.get(exec_id) ?? { kind: "", input: "", error_code: null };
+      const failed = error_code === null ? "" : ` (${error_code})`;
+      const mark = id === at ? "*" : " ";
+      return {
+        id,
+        label: `${mark} ${ago(now - made).padEnd(10)}  ${kind} ${oneLine(input, 50)}${failed}  ${idEnd(id)}`,
+      };
+    });
+}
+
+/** `/rlm config`: settings in force, and where they come from. */
+function settingsPage({ settings, files }: PiOrigins): string {
+  const rows = settings.map(({ key, value, from }) => [key, oneLine(value, 60), from ?? "default"]);
+  return [...columns(rows), "", "files, the first goes before the others:", ...files.map((path) => `  ${path}`)].join(
+    "\n",
+  );
 }

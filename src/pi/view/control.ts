@@ -8,8 +8,8 @@ import { type PiOrigins, piOrigins } from "../../settings/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import type { Looked } from "../../view/index.ts";
 import { completeEntry } from "../branch/mirror.ts";
-import type { Cleared, Externalized } from "../externalize/asked.ts";
-import type { Compact, Left, Switched } from "../externalize/index.ts";
+import type { Cleared, Compact, Externalized, Left, Switched } from "../externalize/asked.ts";
+
 import type { PiActions } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { placesOf } from "../opened/opened.ts";

@@ -6,7 +6,7 @@ import { homeFolder } from "../../platform/home.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import type { ExtensionParts } from "../extension.ts";
-import { fromHost, hostHas } from "../host-functions.ts";
+import { fromHost, hostHas } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { settingsAt } from "../opened/opened.ts";
 import { leftRuns, watchLeftRuns } from "../runs/left.ts";

@@ -1,8 +1,7 @@
 import type { KeyId } from "@mariozechner/pi-tui";
-import { fromHost, hostHas } from "../host-functions.ts";
+import { fromHost, hostHas } from "../host.ts";
 import type { Item } from "./item.ts";
-import type { Paint } from "./paint.ts";
-import { harmless } from "./texts.ts";
+import { harmless, type Paint } from "./texts.ts";
 
 /** The part of its terminal that an inspector needs. */
 interface InspectorPlace {

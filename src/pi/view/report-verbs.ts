@@ -5,12 +5,12 @@ import { RlmError } from "../../../runtime/index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
-import type { SaidObject } from "../externalize/index.ts";
+import type { SaidObject } from "../externalize/overview.ts";
 import { openInspector } from "./inspector.ts";
 import { columns, type Item, textOf } from "./item.ts";
-import { conversationLine, inspectItems, objectRow, traceItems } from "./report.ts";
+import { conversationLine, inspectItems, objectRow, traceItems, traceRecords } from "./report.ts";
 import { oneLine } from "./texts.ts";
-import { traceRecords } from "./trace.ts";
+
 import { asked, type CommandContext, unknownArgument, type Verb } from "./verb.ts";
 
 const SHOWN = 40;

@@ -1,12 +1,24 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { describeSession, type ExecDescription, type SessionDescription } from "../../history/index.ts";
-import { ago, amount, compact } from "../../platform/figures.ts";
+import {
+  type CallDescription,
+  callsSeen,
+  describeSession,
+  type ExecDescription,
+  type SessionDescription,
+  type WalkedCall,
+  type WalkedExec,
+  type WalkedSession,
+  walk,
+} from "../../history/index.ts";
+import { ago, amount, compact, duration, priced } from "../../platform/figures.ts";
 import { idEnd } from "../../platform/ids.ts";
 import type { Store } from "../../store/index.ts";
 import type { BranchView } from "../branch/entries.ts";
-import type { NextSize, Overview, PastCompaction, PastEpoch, SaidObject } from "../externalize/index.ts";
-import { callTree } from "./call-tree.ts";
+import type { NextSize } from "../externalize/asked.ts";
+import type { Overview, PastCompaction, PastEpoch, SaidObject } from "../externalize/overview.ts";
 import { type Item, item, itemsInColumns } from "./item.ts";
+
+import { jsonText } from "./texts.ts";
 
 /** The report on a branch: objects outside, and execs. */
 export interface BranchReport {
@@ -54,7 +66,11 @@ function execsOf({ execs }: SessionDescription, begun: ReadonlySet<string>): rea
 
 /** Epochs, compactions, and the calls under what made them. @param now ms since the epoch */
 export function traceItems({ overview, sessions }: BranchReport, now: number): readonly Item[] {
-  return [...epochItems(overview.epochs, now), ...compactionItems(overview.compactions, now), ...callItems(sessions)];
+  return [
+    ...epochItems(overview.epochs, now),
+    ...compactionItems(overview.compactions, now),
+    ...sessionItems(sessions),
+  ];
 }
 
 /** The same with every text of the conversation, the newest first. */
@@ -105,7 +121,7 @@ function compactionItems(compactions: readonly PastCompaction[], now: number): r
   return section("compactions", "none", rows);
 }
 
-function callItems(sessions: readonly SessionReport[]): readonly Item[] {
+function sessionItems(sessions: readonly SessionReport[]): readonly Item[] {
   if (sessions.length === 0) return section("calls", "none: RLM was not used on this branch", []);
   return [
     item(0, "heading", ["calls"]),
@@ -141,3 +157,130 @@ function section(title: string, none: string, rows: readonly (readonly string[])
 }
 
 const since = (at: number | null, now: number) => (at === null ? "" : ago(now - at));
+
+/** A line of the file of `/rlm trace`: a conversation, an epoch, a compaction, a session, an exec or a call. */
+type TraceRecord = { readonly record: string; readonly [field: string]: unknown };
+
+/** Epochs, compactions, sessions, and each exec and sub-call with the one that made it. Times are ms since 1970. */
+export function traceRecords({ overview, size, sessions }: BranchReport): readonly TraceRecord[] {
+  const { objects, epochs, compactions, isOff } = overview;
+  const counts = Object.fromEntries(
+    (["in", "out", "folded"] as const).map((state) => [state, objects.filter(({ is }) => is === state).length]),
+  );
+  return [
+    { record: "conversation", objects: counts, off: isOff, next_request: size },
+    ...epochs.map((epoch) => ({ record: "epoch", ...epoch })),
+    ...compactions.map((compaction) => ({ record: "compaction", ...compaction })),
+    ...sessions.flatMap(({ id, session, execs, problem }) => [
+      { record: "session", session: id, parent_call: null, problem },
+      ...(session ? recordsOf(session, execs) : []),
+    ]),
+  ];
+}
+
+/** Execs and calls of a session. The records of a session that answers a call stand after the call. */
+function recordsOf(session: SessionDescription, execs: readonly ExecDescription[]): readonly TraceRecord[] {
+  const records: TraceRecord[] = [];
+  for (const step of walk(session, { execs: (one) => (one === session ? execs : one.execs) })) {
+    if (step.is === "session" && step.call) {
+      const parent_call = step.call.call.call_id;
+      records.push({ record: "session", session: step.session.id, parent_call, problem: null });
+    } else if (step.is === "exec") {
+      const { calls: _, ...exec } = step.exec;
+      records.push({ record: "exec", session: step.in.session.id, ...exec });
+    } else if (step.is === "call") {
+      const { child, ...call } = step.call;
+      const { exec } = step.of;
+      const answered = { ...call, child: child?.session ?? null };
+      records.push({ record: "call", session: step.of.in.session.id, exec_id: exec.exec_id, ...answered });
+    }
+  }
+  return records;
+}
+
+/** Execs of a session with their sub-calls, and those of the children that answer them, each under what made it. */
+function callTree(session: SessionDescription, execs: readonly ExecDescription[], depth: number): Item[] {
+  const indentOf = (step: WalkedSession | WalkedExec | WalkedCall): number => {
+    if (step.is === "exec") return indentOf(step.in) + step.level;
+    if (step.is === "call") return indentOf(step.of) + 1;
+    return step.call ? indentOf(step.call) + 2 : depth;
+  };
+  const shown = (one: SessionDescription) => (one === session ? execs : one.execs);
+  const items: Item[] = [];
+  for (const step of walk(session, { execs: shown, calls: ({ exec }) => callsSeen(exec) })) {
+    if (step.is === "exec") items.push(execItem(step.exec, indentOf(step)));
+    else if (step.is === "call") items.push(...callItems(step.call, indentOf(step)));
+    else if (step.is === "session" && shown(step.session).length === 0)
+      items.push(item(indentOf(step), "quiet", [`nothing ran in session ${idEnd(step.session.id)}`]));
+  }
+  return items;
+}
+
+function execItem(exec: ExecDescription, depth: number): Item {
+  const { number, kind, status, error_code, input, turn, time_ms, tokens, cost_usd, calls, resumed } = exec;
+  const name = turn ? `turn ${turn.number}` : `${number} ${kind}`;
+  const facts = [
+    ...(!turn && calls.length > 0 ? [amount(calls.length, "call")] : []),
+    ...spent(tokens, cost_usd),
+    ...(time_ms === null ? [] : [duration(time_ms)]),
+    ...(resumed > 0 ? [`resumed ${resumed}x`] : []),
+  ].join(" · ");
+  return item(depth, STYLES[status], [name, error_code ?? status, facts, turn ? turn.text : input], () =>
+    wholeExec(exec),
+  );
+}
+
+function callItems(call: CallDescription, depth: number): readonly Item[] {
+  const { number, name, status, error_code, model, time_ms, tokens, cost_usd, cached, refused, prompt, child } = call;
+  const state = refused ? "refused" : cached ? "cached" : (error_code ?? status);
+  const facts = [
+    ...(model === "" ? [] : [model]),
+    ...spent(tokens, cost_usd),
+    ...(time_ms === null ? [] : [duration(time_ms)]),
+  ].join(" · ");
+  const own = item(depth, STYLES[status], [`${number} ${name}`, state, facts, prompt], () => wholeCall(call));
+  if (!child) return [own];
+  const counts = [
+    ...(child.turns === null ? [] : [amount(child.turns, "turn")]),
+    ...(child.sub_calls === null ? [] : [amount(child.sub_calls, "sub-call")]),
+  ].join(" · ");
+  return [own, item(depth + 1, "quiet", [`child ${idEnd(child.session)}`, counts])];
+}
+
+const STYLES = { ok: "good", failed: "bad", unfinished: "plain", pending: "plain" } as const;
+
+function spent(tokens: number, cost_usd: number): string[] {
+  return tokens > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
+}
+
+function wholeExec({ source, turn, stdout, stderr, result_json, error, ask }: ExecDescription): string {
+  return parts([
+    ["asked", turn ? turn.messages.join("\n") : valueText(source)],
+    ["said", turn?.text ?? ""],
+    ["output", stdout],
+    ["errors", stderr],
+    ["result", valueText(result_json)],
+    ["answer", ask ? valueText(ask.answer) : ""],
+    ["error", error ?? ""],
+  ]);
+}
+
+function wholeCall({ prompt, args, answer, status }: CallDescription): string {
+  return parts([
+    ["asked", prompt ?? valueText(args)],
+    ["options", valueText(args[1] ?? null)],
+    [status === "failed" ? "error" : "answered", valueText(answer)],
+  ]);
+}
+
+/** A value of a store, as text. */
+function valueText(value: unknown): string {
+  return value === null ? "" : typeof value === "string" ? value : jsonText(value);
+}
+
+function parts(all: readonly (readonly [string, string])[]): string {
+  return all
+    .filter(([, text]) => text !== "")
+    .map(([title, text]) => `${title}\n${text}`)
+    .join("\n\n");
+}

@@ -1,10 +1,10 @@
 import type { Component, TUI } from "@mariozechner/pi-tui";
 import { amount, compact, elapsed } from "../../platform/figures.ts";
 import { sourcesOf } from "../../platform/ids.ts";
-import { fromHost } from "../host-functions.ts";
+import { fromHost } from "../host.ts";
 import type { State, StateBoard } from "../runs/board.ts";
-import { dotted, type Paint } from "./paint.ts";
 import { outsideParts, progress } from "./summary.ts";
+import { dotted, type Paint } from "./texts.ts";
 
 /** The place of a widget: Pi's `ctx.ui`, which shows it in a terminal and ignores it elsewhere. */
 export interface WidgetPlace {

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { entryUrl } from "../../../src/entries.ts";
 import type { AgentTool } from "../../../src/models/index.ts";
-import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
+import type { BranchEntry } from "../../../src/pi/externalize/message.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "../../../src/pi/host.ts";
 import { type Lifecycle, openLifecycle } from "../../../src/pi/lifecycle.ts";
 import { type Store, shareStore } from "../../../src/store/index.ts";

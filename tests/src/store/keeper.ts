@@ -1,4 +1,4 @@
-import { sha256 } from "../../../src/pi/read-cache/digest.ts";
+import { sha256 } from "../../../src/pi/read-cache/file.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { TEXTS } from "./sample.ts";
 

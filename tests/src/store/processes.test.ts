@@ -8,7 +8,7 @@ import { queryObjects } from "node:v8";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import { load } from "../../../src/context/index.ts";
-import { sha256 } from "../../../src/pi/read-cache/digest.ts";
+import { sha256 } from "../../../src/pi/read-cache/file.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { textKey } from "../../../src/store/sql/cache.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";

@@ -1,10 +1,15 @@
-import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import { type Conversations, openConversations } from "../../../src/pi/conversation.ts";
 import { nextMessages, readOutside } from "../../../src/pi/externalize/branch.ts";
-import { findCopies } from "../../../src/pi/externalize/copies.ts";
 import { OUTSIDE_ENTRY } from "../../../src/pi/externalize/entries.ts";
 import { type ObjectIds, rememberedIds } from "../../../src/pi/externalize/keys.ts";
-import { callsOf, messagesOf, type PiMessage } from "../../../src/pi/externalize/message.ts";
+import {
+  type BranchEntry,
+  callsOf,
+  findCopies,
+  messagesOf,
+  type PiMessage,
+} from "../../../src/pi/externalize/message.ts";
+
 import { type NextRequest, nextRequest, type Rules } from "../../../src/pi/externalize/next-request.ts";
 import { overviewOf } from "../../../src/pi/externalize/overview.ts";
 import { NO_STATE } from "../../../src/pi/runs/board.ts";

@@ -1,11 +1,16 @@
-import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
-import { sha256 } from "../../../src/pi/read-cache/digest.ts";
-import { type BranchReading, happenedTo, knownAt } from "../../../src/pi/read-cache/happened.ts";
-import { candidateOf, type Known, knownOf } from "../../../src/pi/read-cache/known.ts";
-import type { Meta, Mode } from "../../../src/pi/read-cache/meta.ts";
+import type { BranchEntry } from "../../../src/pi/externalize/message.ts";
+import { serve } from "../../../src/pi/read-cache/decide.ts";
+import { sha256 } from "../../../src/pi/read-cache/file.ts";
+import {
+  type BranchReading,
+  candidateOf,
+  happenedTo,
+  type Known,
+  knownAt,
+  knownOf,
+} from "../../../src/pi/read-cache/happened.ts";
+import { type Meta, type Mode, scopeOf } from "../../../src/pi/read-cache/meta.ts";
 import { prove, type Shown } from "../../../src/pi/read-cache/proof.ts";
-import { scopeOf } from "../../../src/pi/read-cache/scope.ts";
-import { serve } from "../../../src/pi/read-cache/serve.ts";
 import { type Asked, piRead } from "./pi-read.ts";
 import { believed, type Seen } from "./reader.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type BranchEntry, readBranch } from "../../../../src/pi/branch/entries.ts";
+import { readBranch } from "../../../../src/pi/branch/entries.ts";
+import { type BranchEntry, withAnswers } from "../../../../src/pi/externalize/message.ts";
 import type { ToolResultMessage } from "../../../../src/pi/host.ts";
-import { withAnswers } from "../../../../src/pi/recovery/answers-in-context.ts";
 
 const custom = (customType: string, data: unknown): BranchEntry => ({ type: "custom", customType, data });
 const start = (tool_call_id: string, exec_id: string, kind = "cell") =>

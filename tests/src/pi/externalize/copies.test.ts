@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { objectId } from "../../../../src/context/index.ts";
 import { applyOutside } from "../../../../src/pi/externalize/apply.ts";
 import { readOutside } from "../../../../src/pi/externalize/branch.ts";
-import { findCopies } from "../../../../src/pi/externalize/copies.ts";
-import { messagesOf, type PiMessage } from "../../../../src/pi/externalize/message.ts";
+import { findCopies, messagesOf, type PiMessage } from "../../../../src/pi/externalize/message.ts";
+
 import { called, filler, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 const IMAGE = { type: "image", data: "iVBOR", mimeType: "image/png" };

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSession } from "../../../../src/index.ts";
-import { lent, lentTools } from "../../../../src/pi/opened/lent-tools.ts";
+import { lent, lentTools } from "../../../../src/pi/opened/opened.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 

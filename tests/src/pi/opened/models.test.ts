@@ -2,7 +2,8 @@ import { type Api, fauxAssistantMessage, type Model, registerFauxProvider, strea
 import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../src/index.ts";
 import type { ModelAnswer } from "../../../../src/models/index.ts";
-import { openPiModels, type PiRegistry } from "../../../../src/pi/opened/models.ts";
+import type { PiRegistry } from "../../../../src/pi/host.ts";
+import { openPiModels } from "../../../../src/pi/opened/models.ts";
 
 function provider() {
   const faux = registerFauxProvider({

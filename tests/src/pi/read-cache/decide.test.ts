@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { type DecideParts, decide } from "../../../../src/pi/read-cache/decide.ts";
-import { digest, sha256 } from "../../../../src/pi/read-cache/digest.ts";
-import type { Known } from "../../../../src/pi/read-cache/known.ts";
+import { digest, sha256 } from "../../../../src/pi/read-cache/file.ts";
+import type { Known } from "../../../../src/pi/read-cache/happened.ts";
 import { prove } from "../../../../src/pi/read-cache/proof.ts";
 import { patchOf } from "../../../../src/platform/patch.ts";
 import { type Asked, piRead } from "../../../support/read-cache/pi-read.ts";

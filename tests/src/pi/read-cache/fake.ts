@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { systemClock } from "../../../../runtime/index.ts";
-import type { BranchEntry } from "../../../../src/pi/branch/entries.ts";
+import type { BranchEntry } from "../../../../src/pi/externalize/message.ts";
 import { openReadCache, type ReadCacheHost, type ReadCacheParts } from "../../../../src/pi/read-cache/index.ts";
 import type { PiSettings } from "../../../../src/settings/index.ts";
 import { type Asked, piRead } from "../../../support/read-cache/pi-read.ts";

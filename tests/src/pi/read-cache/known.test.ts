@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { digest, sha256 } from "../../../../src/pi/read-cache/digest.ts";
-import { candidateOf, type Happened, isOfOneState, knownOf } from "../../../../src/pi/read-cache/known.ts";
-import type { Meta, Mode } from "../../../../src/pi/read-cache/meta.ts";
-import { FULL } from "../../../../src/pi/read-cache/scope.ts";
+import { digest, sha256 } from "../../../../src/pi/read-cache/file.ts";
+import { candidateOf, type Happened, isOfOneState, knownOf } from "../../../../src/pi/read-cache/happened.ts";
+import { FULL, type Meta, type Mode } from "../../../../src/pi/read-cache/meta.ts";
 
 const TOTAL = 40;
 const hash = (version: string) => sha256(version);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { digest, sha256 } from "../../../../src/pi/read-cache/digest.ts";
+import { digest, sha256 } from "../../../../src/pi/read-cache/file.ts";
 import { hasMeta, metaIn, refreshIn } from "../../../../src/pi/read-cache/meta.ts";
 
 const META = {

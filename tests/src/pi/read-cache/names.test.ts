@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mustRun } from "../../../../scripts/process.ts";
-import { isSensitive, readTextFile } from "../../../../src/pi/read-cache/file.ts";
-import { canName, readPath } from "../../../../src/pi/read-cache/path.ts";
+import { canName, isSensitive, readPath, readTextFile } from "../../../../src/pi/read-cache/file.ts";
+
 import { suffixOf } from "../../../../src/pi/read-cache/texts.ts";
 import { folderWith } from "../../../support/tree.ts";
 

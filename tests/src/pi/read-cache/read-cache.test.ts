@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
-import { REFRESH_TOOL } from "../../../../src/pi/read-cache/refresh.ts";
+import { REFRESH_TOOL } from "../../../../src/pi/read-cache/index.ts";
 import { fakeReads } from "./fake.ts";
 
 const V1 = Array.from({ length: 61 }, (_, n) => `const value${n + 1} = "${"x".repeat(20)}";`).join("\n");

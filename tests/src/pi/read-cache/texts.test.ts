@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sha256 } from "../../../../src/pi/read-cache/digest.ts";
+import { sha256 } from "../../../../src/pi/read-cache/file.ts";
 import { openTexts } from "../../../../src/pi/read-cache/texts.ts";
 
 /** A store in memory that says what it was asked. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { endTornLine } from "../../../../src/pi/recovery/torn-tail.ts";
+import { endTornLine } from "../../../../src/pi/recovery/recover.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 test.for([

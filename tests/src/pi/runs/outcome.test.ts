@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tallyOf } from "../../../../src/pi/runs/details.ts";
+import { tallyOf } from "../../../../src/pi/runs/board.ts";
 import { outcomeOf } from "../../../../src/pi/runs/runs.ts";
 import { tools } from "../../../../src/tools/pi-tools.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
 import type { SessionDescription } from "../../../../src/history/index.ts";
-import type { Cleared, Switched } from "../../../../src/pi/externalize/index.ts";
+import type { Cleared, Switched } from "../../../../src/pi/externalize/asked.ts";
 import { openStateBoard, type State } from "../../../../src/pi/runs/board.ts";
 import { completions, runCommand } from "../../../../src/pi/view/commands.ts";
 import type { Control } from "../../../../src/pi/view/control.ts";

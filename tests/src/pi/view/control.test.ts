@@ -1,6 +1,6 @@
 import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
-import type { Compact } from "../../../../src/pi/externalize/index.ts";
+import type { Compact } from "../../../../src/pi/externalize/asked.ts";
 import { type Control, openControl } from "../../../../src/pi/view/control.ts";
 import { tools } from "../../../../src/tools/pi-tools.ts";
 import { type FakePi, type Life, startedPi, until } from "../fake-pi.ts";

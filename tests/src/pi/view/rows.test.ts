@@ -2,8 +2,8 @@ import { visibleWidth } from "@mariozechner/pi-tui";
 import { expect, test } from "vitest";
 import type { RunningState } from "../../../../src/pi/runs/board.ts";
 import type { ShownResult } from "../../../../src/pi/view/answer.ts";
-import type { Paint } from "../../../../src/pi/view/paint.ts";
 import { type KnownCalls, type RowState, rowRenderers } from "../../../../src/pi/view/rows.ts";
+import type { Paint } from "../../../../src/pi/view/texts.ts";
 
 /** Colours as words, so that a test can see them. */
 const PAINT: Paint = {

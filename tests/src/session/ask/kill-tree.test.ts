@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openMachines } from "../../../../runtime/threads/machines.ts";
-import { sha256 } from "../../../../src/pi/read-cache/digest.ts";
+import { sha256 } from "../../../../src/pi/read-cache/file.ts";
 import { openSessionWith } from "../../../../src/session/index.ts";
 import { openStore, type Store } from "../../../../src/store/index.ts";
 import { listed } from "../../../support/listed.ts";
