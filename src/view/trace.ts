@@ -20,7 +20,7 @@ import {
   type WarningCures,
   warningSentence,
 } from "../session/index.ts";
-import type { Kept } from "./columns.ts";
+import type { Kept } from "./trace-file.ts";
 import type {
   Row,
   Texts,

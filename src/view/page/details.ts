@@ -26,7 +26,7 @@ import {
   waitedFor,
 } from "./model.ts";
 
-import { skyline } from "./pictures.ts";
+import { skyline } from "./overview.ts";
 import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, unreadWords, type View } from "./view.ts";
 
 /** Shows what has been chosen, in full. */

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { columnsOf } from "../../../src/view/columns.ts";
+import { columnsOf } from "../../../src/view/trace-file.ts";
 import { COLUMNS, NONE, PAGE_CALLS, type Row } from "../../../src/view/format.ts";
 import { openColumns } from "../../../src/view/page/model.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { clockOf, mostAtOnce, type Span } from "../../../src/view/page/time.ts";
+import { clockOf, mostAtOnce, type Span } from "../../../src/view/page/model.ts";
 
 const spans = fc
   .array(fc.tuple(fc.nat(10_000_000), fc.integer({ min: 1, max: 50_000 })), { minLength: 1, maxLength: 12 })
