@@ -47,7 +47,7 @@ export function openCallRunner(parts: CallParts): CallRunner {
   const listeners = new Set<() => void>();
 
   return {
-    async run(called: Called, work: Working): Promise<ToolEnvelope> {
+    async run(called, work) {
       const deadline = clock.monotonic() + called.answerMs;
       const turn = await turns.take(called, deadline, work);
       if ("refused" in turn) return turn.refused;
@@ -55,7 +55,7 @@ export function openCallRunner(parts: CallParts): CallRunner {
       const patience = { clock, signal: NEVER, ms: deadline - clock.monotonic(), late: () => turns.detach(own) };
       return answerOf(own, patience);
     },
-    async wait({ signal, answerMs }: Called, exec_id: string | null): Promise<ToolEnvelope | null> {
+    async wait({ signal, answerMs }, exec_id) {
       const own = turns.running();
       if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
       const envelope = await answerOf(own, { clock, signal, ms: answerMs, late() {} });
@@ -64,8 +64,8 @@ export function openCallRunner(parts: CallParts): CallRunner {
       if (own.isOver() && own.isDetached()) ended.tell(own.state());
       return null;
     },
-    current: (): RunningState | null => turns.running()?.state() ?? null,
-    async cancel(): Promise<boolean> {
+    current: () => turns.running()?.state() ?? null,
+    async cancel() {
       const own = turns.running();
       if (!own) return false;
       own.cancel();
@@ -74,17 +74,17 @@ export function openCallRunner(parts: CallParts): CallRunner {
       return true;
     },
     takeEnded: ended.take,
-    async idle(): Promise<void> {
+    async idle() {
       await turns.running()?.done.catch(() => {});
     },
-    progress(event: SessionEvent): void {
+    progress(event) {
       // Clients are told nothing of checkpoints.
       if (event.kind === "checkpoint") return;
       turns.running()?.progress(event);
       for (const listener of listeners) listener();
     },
-    tally: (): Tally | null => turns.running()?.tally() ?? null,
-    follow(listener: () => void): Disposable {
+    tally: () => turns.running()?.tally() ?? null,
+    follow(listener) {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
@@ -241,21 +241,21 @@ function openFinishedCalls(): FinishedCalls {
     untold = untold.filter((told) => told !== name);
   };
   return {
-    keep(state: RunningState, envelope: ToolEnvelope): void {
+    keep(state, envelope) {
       last = { name: nameOf(state), envelope };
       isNewest = true;
     },
-    tell: (state: RunningState) => void untold.push(nameOf(state)),
-    passed(): void {
+    tell: (state) => void untold.push(nameOf(state)),
+    passed() {
       isNewest = false;
     },
-    answer(exec_id: string | null): ToolEnvelope | null {
+    answer(exec_id) {
       if (!last || (exec_id === null ? !isNewest : exec_id !== last.name)) return null;
       forget(last.name);
       return last.envelope;
     },
-    forget: (state: RunningState) => forget(nameOf(state)),
-    take(): string[] {
+    forget: (state) => forget(nameOf(state)),
+    take() {
       const told = untold;
       untold = [];
       return told;

@@ -96,11 +96,11 @@ export function beginCall(
       .finally(() => {
         isOver = true;
       }),
-    cancel(): void {
+    cancel() {
       cancel.abort();
       staying.resolve();
     },
-    giveUp(): void {
+    giveUp() {
       const callOff = clock.after(STAYS_MS, staying.resolve);
       void staying.promise.then(callOff);
       // In this order: an exec that can be suspended is not recorded as cancelled, and a load ends.
@@ -111,14 +111,14 @@ export function beginCall(
     isDetached: () => isDetached,
     isOver: () => isOver,
     isAwaited: () => waiters > 0,
-    count(change: 1 | -1): void {
+    count(change) {
       waiters += change;
     },
-    detach(): void {
+    detach() {
       look();
       isDetached = true;
     },
-    progress(event: SessionEvent): void {
+    progress(event) {
       look();
       if (event.kind === "turn" && event.depth === 0) seen = { ...seen, turn: event, calls: null, notice: null };
       if (event.kind === "calls") seen = { ...seen, calls: event };
@@ -126,7 +126,7 @@ export function beginCall(
       if (event.kind === "waiting") seen = { ...seen, notice: event.wait && waitText(event.wait) };
       if (event.kind === "notice") seen = { ...seen, notice: event.text };
     },
-    tally: (): Tally => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
+    tally: () => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
     state() {
       look();
       const elapsed_ms = Math.round(clock.monotonic() - startedAt);

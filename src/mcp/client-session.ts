@@ -44,7 +44,7 @@ export function openClientSession(
   let current: Calls | null = null;
   return {
     suspend: left.signal,
-    calls(server: Server): Promise<Calls> {
+    calls(server) {
       const askRoots = () => rootsOf(server);
       opened ??= import("./calls.ts").then(({ openCalls }) => {
         current = openCalls({ source, tools, limits, clock, suspend: left.signal, askRoots, ...asked });
@@ -52,8 +52,8 @@ export function openClientSession(
       });
       return opened;
     },
-    current: (): Calls | null => current,
-    async end(): Promise<void> {
+    current: () => current,
+    async end() {
       leave.abort();
       left[Symbol.dispose]();
       try {

@@ -2,7 +2,7 @@
 export type Client = keyof typeof WHERE;
 
 /** The process that an entry starts, or the server over HTTP that it names. */
-export interface Started {
+interface Started {
   /** Arguments of `belay`. */
   readonly args: readonly string[];
   /** The address of a server that the user starts; null: the client starts one. */

@@ -101,7 +101,7 @@ export function openConnection(parts: ConnectionParts): Connection {
   }
 
   return {
-    async open(): Promise<Session> {
+    async open() {
       const before = opened;
       if (!before || isDeepStrictEqual(before.roots, await roots.now())) return look();
       const { name } = before.session;
@@ -112,8 +112,8 @@ export function openConnection(parts: ConnectionParts): Connection {
       return look();
     },
     look,
-    current: (): Session | null => opened?.session ?? null,
-    async goTo(name: string): Promise<void> {
+    current: () => opened?.session ?? null,
+    async goTo(name) {
       const row = await (await store()).find(name);
       if (row && row.id === opened?.session.id) return;
       const next = await openOfFolder(name);
@@ -123,7 +123,7 @@ export function openConnection(parts: ConnectionParts): Connection {
     ofFolder,
     store,
     roots,
-    warnings: (): readonly string[] =>
+    warnings: () =>
       [opened?.warning, parts.shared?.(opened?.session.name ?? null)].filter((warning) => warning != null),
     async [Symbol.asyncDispose](): Promise<void> {
       await opening?.catch(() => {});

@@ -3,7 +3,7 @@ import { INVALID_REQUEST, isJSONRPCNotification, isJSONRPCRequest, PARSE_ERROR }
 import { isRecord, parseJson } from "../platform/json.ts";
 
 /** The error that answers a message which cannot be handled. */
-export interface MessageError {
+interface MessageError {
   readonly jsonrpc: "2.0";
   /** null: the message has no id that could be repeated. */
   readonly id: string | number | null;
@@ -33,7 +33,7 @@ export function refusalsOf(value: unknown, batches: "served" | "refused"): reado
 const NOT_READ = "this batch was not read: send each of its messages by itself";
 
 /** An error that repeats an id, if it is a text or a number. */
-export function messageError(id: unknown, message: string, code = INVALID_REQUEST): MessageError {
+function messageError(id: unknown, message: string, code = INVALID_REQUEST): MessageError {
   const isId = typeof id === "string" || typeof id === "number";
   return { jsonrpc: "2.0", id: isId ? id : null, error: { code, message } };
 }

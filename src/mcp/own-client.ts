@@ -40,7 +40,7 @@ export interface OwnClientParts extends ServerParts {
   readonly token: string;
 }
 
-export interface OwnClientOptions extends ReplayBounds {
+interface OwnClientOptions extends ReplayBounds {
   /** The session that the client's address names; null: that of the folder. */
   readonly name: string | null;
   /** Called when the client has said goodbye. */
@@ -95,7 +95,7 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
 
   return {
     session,
-    async answer({ request, body }: Asked): Promise<Response> {
+    async answer({ request, body }) {
       await ready;
       const last = request.method === "GET" ? request.headers.get("last-event-id") : null;
       if (last === null) {

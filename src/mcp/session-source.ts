@@ -24,7 +24,7 @@ export interface SessionSource {
 }
 
 /** The place in which a session is opened. */
-export interface SessionPlace {
+interface SessionPlace {
   readonly row: SessionRow | null;
   readonly name: string;
   /** The folder that the session belongs to. */

@@ -9,7 +9,7 @@ export interface Shutdown {
 }
 
 /** Parts that a test replaces. */
-export interface ShutdownParts {
+interface ShutdownParts {
   exit(code: number): void;
   on(signal: NodeJS.Signals, handle: () => void): void;
 }
@@ -35,6 +35,6 @@ export function openShutdown(parts: ShutdownParts): Shutdown {
   return {
     suspend: suspend.signal,
     leave,
-    after: (close: () => Promise<void>) => void closing.push(close),
+    after: (close) => void closing.push(close),
   };
 }

@@ -18,7 +18,7 @@ import type { ReadingDecision } from "./reading.ts";
 import type { State } from "./runs/board.ts";
 
 /** The parts of the lifecycle from which the conversation of a branch is read. */
-export interface ConversationParts {
+interface ConversationParts {
   readonly context: () => PiContext;
   /** Results of recovered calls, which the branch may lack, by the keys of the calls. */
   readonly answers: ReadonlyMap<string, ToolResultMessage>;
@@ -101,7 +101,7 @@ export function openConversations(parts: ConversationParts): Conversations {
   return {
     at,
     context: openP,
-    before(exec_id: string): Promise<Context> {
+    before(exec_id) {
       const entries = context().sessionManager.getBranch();
       const said = messages(entries.slice(0, startOf(entries, exec_id))).map((message) => message.said);
       return historyContext(said, pauses());

@@ -33,11 +33,11 @@ export function announcementsOn(bus: EventBus): Announcements {
     }
   };
   return {
-    epoch: (epoch: Epoch) => emit("rlm:externalize", epoch),
-    queryStarted(query: QueryStart): void {
+    epoch: (epoch) => emit("rlm:externalize", epoch),
+    queryStarted(query) {
       if (ASKING.includes(query.tool)) emit("rlm:query:start", query);
     },
-    queryEnded(query: QueryStart, { envelope, calls, elapsed_ms }: ToolDetails): void {
+    queryEnded(query, { envelope, calls, elapsed_ms }) {
       if (!ASKING.includes(query.tool)) return;
       const { success, error_code = null } = envelope;
       const { count, tokens, cost_usd } = calls;

@@ -22,7 +22,7 @@ export interface ExtensionParts extends OpenedParts {
 }
 
 /** The part of Pi's tool definition that draws. */
-export type Renderers = Pick<ToolDefinition, "renderCall" | "renderResult">;
+type Renderers = Pick<ToolDefinition, "renderCall" | "renderResult">;
 
 /** Belay as an extension of Pi: the rlm tools, state that follows the branch, recovery. */
 export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: ExtensionAPI) => void {

@@ -75,9 +75,9 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     opened,
     view: branch.view,
     refresh: branch.refresh,
-    answer: (tool_call_id: string) => [...answers.values()].findLast(({ toolCallId }) => toolCallId === tool_call_id),
+    answer: (tool_call_id) => [...answers.values()].findLast(({ toolCallId }) => toolCallId === tool_call_id),
     isRecovering: recovery.isRunning,
-    async prompted(): Promise<void> {
+    async prompted() {
       await runs.stays();
       await recovery.holdPrompt();
     },
@@ -89,7 +89,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     outside: outside.asked,
     rested,
     context: branch.conversations.context,
-    async call(tool: Tool, called: Called, from: PiContext): Promise<RunOutcome> {
+    async call(tool, called, from) {
       branch.goTo(from);
       await recovery.overOrAborted(called.signal);
       if (called.signal?.aborted && recovery.isRunning()) return cancelledBeforeStart(tool);
@@ -100,7 +100,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       };
       return runAtHead(branch, tool, { ...called, onLate }, "opening");
     },
-    arrived(from: PiContext, how: "start" | "tree"): void {
+    arrived(from, how) {
       branch.goTo(from);
       answers.clear();
       outside.arrived(how);
@@ -108,7 +108,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       if (how === "start") endTornLine(from.sessionManager.getSessionFile());
       recovery.begin(recoverAll);
     },
-    left: (reason?: string) => leave(branch, reason),
+    left: (reason?) => leave(branch, reason),
   };
 }
 

@@ -13,7 +13,7 @@ import { harmless, oneLine } from "./view/texts.ts";
 type Reading = Parameters<Conversation["allowed"]>[0];
 type Terms = Awaited<ReturnType<Conversation["allowed"]>>;
 
-export interface ReadingParts {
+interface ReadingParts {
   readonly context: () => PiContext;
   opened(): Promise<Pick<Opened, "settings" | "models">>;
   readonly env: NodeJS.ProcessEnv;

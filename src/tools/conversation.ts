@@ -19,7 +19,7 @@ export interface Conversation {
 }
 
 /** Objects that a call wants models to read. */
-export interface Reading {
+interface Reading {
   readonly instructions: string;
   /** `provider/id`, if the call names one. */
   readonly model: string | null;
@@ -29,7 +29,7 @@ export interface Reading {
 }
 
 /** By the user's settings. */
-export type ReadingTerms = Pick<ReadingOptions, "inlineTokens" | "maxTokens" | "estimate">;
+type ReadingTerms = Pick<ReadingOptions, "inlineTokens" | "maxTokens" | "estimate">;
 
 export interface ConversationObjects {
   readonly sources: readonly ObjectSource[];

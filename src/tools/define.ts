@@ -94,7 +94,7 @@ export interface Tool {
   failed(failure: Failure): ToolEnvelope;
 }
 
-export interface Failure {
+interface Failure {
   readonly code: string;
   readonly message: string;
   readonly suggestion: string;
@@ -119,7 +119,7 @@ interface Definition<P extends Parameters, Subject>
 export function defineTool<const P extends Parameters>(definition: Definition<P, Session>): Tool {
   return defineOpeningTool({
     ...definition,
-    run: async (open, args: Arguments<P>, call) => definition.run(await open(), args, call),
+    run: async (open, args, call) => definition.run(await open(), args, call),
   });
 }
 
@@ -127,7 +127,7 @@ export function defineTool<const P extends Parameters>(definition: Definition<P,
 export function defineConversationTool<const P extends Parameters>(definition: Definition<P, Conversation>): Tool {
   return defineOpeningTool({
     ...definition,
-    run: (_open, args: Arguments<P>, call) => definition.run(conversationOf(definition.name, call), args, call),
+    run: (_open, args, call) => definition.run(conversationOf(definition.name, call), args, call),
   });
 }
 

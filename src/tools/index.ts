@@ -15,7 +15,7 @@ export { placedArguments } from "./rlm_load.ts";
 export type { SessionHost } from "./session-host.ts";
 export { changedSentence, unfinishedOf } from "./session-report.ts";
 
-export const TOOL_SETS = ["core", "all"] as const;
+const TOOL_SETS = ["core", "all"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
 
 /** The tools of a server that chooses the session by itself, in the order in which a model sees them. */

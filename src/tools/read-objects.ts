@@ -6,7 +6,7 @@ import { type ConversationObjects, nameOf, objectNamed } from "./conversation.ts
 import { conversationOf, type ToolCall } from "./define.ts";
 
 /** A tool call's request to models about objects. */
-export interface ObjectsAsked {
+interface ObjectsAsked {
   readonly tool: string;
   readonly instructions: string;
   /** Ids of objects or documents, or beginnings of ids. */

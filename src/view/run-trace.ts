@@ -1,8 +1,8 @@
 import { isRecord } from "../platform/json.ts";
 import { enoughOf } from "../platform/redact.ts";
 import type { JobRow, RunRow } from "../store/index.ts";
-import type { Kept } from "./trace-file.ts";
 import { type Row, STATES } from "./format.ts";
+import type { Kept } from "./trace-file.ts";
 import { openNames, openWords, type Trace, type Tracing, traceFile } from "./trace-file.ts";
 
 /** A job without what takes much memory. */

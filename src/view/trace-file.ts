@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { isErrorCode } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
 import { redacted, redactedStart } from "../platform/redact.ts";
-import { type Head, type Row, COLUMNS, NONE, PAGE_CALLS, type Texts } from "./format.ts";
+import { COLUMNS, type Head, NONE, PAGE_CALLS, type Row, type Texts } from "./format.ts";
 
 /** A session or a run as the page takes it. */
 export interface Trace {
@@ -128,7 +128,7 @@ export function openWords(tracing: Tracing): Words {
 const stubsIn = (text: string) => text.split("[redacted: ").length - 1;
 
 /** Names by their numbers; the empty one is 0. */
-export interface Names {
+interface Names {
   all(): string[];
   /** True if nobody but a user, or the program, has given the name. */
   isUsers(name: string): boolean;

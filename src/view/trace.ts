@@ -20,7 +20,6 @@ import {
   type WarningCures,
   warningSentence,
 } from "../session/index.ts";
-import type { Kept } from "./trace-file.ts";
 import type {
   Row,
   Texts,
@@ -32,6 +31,7 @@ import type {
   TracedUnread,
 } from "./format.ts";
 import { EXEC_TEXTS, GRADES, KINDS } from "./format.ts";
+import type { Kept } from "./trace-file.ts";
 import { openNames, openWords, type Trace, type Tracing, traceFile, type Words } from "./trace-file.ts";
 
 /** Facts that a session's description does not have. */
@@ -46,7 +46,7 @@ export interface Beside {
 }
 
 /** The place of a citation in its context. */
-export interface Surroundings {
+interface Surroundings {
   /**
    * The text around it; null if a key stands in it, since offsets hold
    * only while nothing is replaced.

@@ -4,7 +4,7 @@ import type { SessionRow, Store, StoredRecord } from "../../store/index.ts";
 import type { CompleteEntry, StartEntry } from "./entries.ts";
 
 /** The receiver of the journal's mirror. */
-export interface MirrorTarget {
+interface MirrorTarget {
   /** The call of Pi that the running exec answers. */
   toolCallId(): string;
   /** Appends an entry to Pi's branch. May throw: the session may have been left. */

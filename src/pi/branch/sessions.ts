@@ -5,7 +5,7 @@ import type { SessionRow } from "../../store/index.ts";
 import type { BranchHead } from "./entries.ts";
 import type { MirroredStore } from "./mirror.ts";
 
-export interface BranchSessionsParts {
+interface BranchSessionsParts {
   readonly store: MirroredStore;
   /** Opens the session with this id; without one a new session. It gets its options from the settings. */
   open(id: string | null): Promise<Session>;

@@ -61,7 +61,7 @@ export interface NextSize {
 /** Pi's `ctx.compact`. */
 export type Compact = (options: { onComplete(): void; onError(error: Error): void }) => void;
 
-export interface AskedParts extends Pick<BranchState, "branch" | "baseOf" | "rules" | "room" | "window" | "keeps"> {
+interface AskedParts extends Pick<BranchState, "branch" | "baseOf" | "rules" | "room" | "window" | "keeps"> {
   readonly ids: ObjectIds;
   /** Writes one of our entries. */
   write(data: object): void;
@@ -95,11 +95,11 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
   return {
     isOff: () => readOutside(branch()).entries.isOff,
     overview: () => overviewOf(branch(), ids, isRaw(next())),
-    size(): NextSize {
+    size() {
       const now = next();
       return { tokens: isRaw(now) ? now.raw : now.tokens, window: window() };
     },
-    externalize(): Externalized {
+    externalize() {
       const held = rules();
       if (!held) return { is: "no_model" };
       const { parts, outside } = next();
@@ -110,11 +110,11 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       if (epoch) wrote(epoch);
       return epoch ? { is: "out", objects, tokens: epoch.tokens } : { is: "nothing" };
     },
-    switched(isOff: boolean): Switched {
+    switched(isOff) {
       if (readOutside(branch()).entries.isOff !== isOff) write({ v: 1, off: isOff });
       return sentOnceOff();
     },
-    clear(): Cleared {
+    clear() {
       const { objects, raw, outside } = next();
       if (outside.entries.epochs.length === 0) return { is: "nothing" };
       if (raw >= room()) return { is: "too_large", tokens: raw, most: room() };
@@ -123,7 +123,7 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       write({ v: 1, clear: true });
       return { is: "cleared", objects };
     },
-    async leave(compact: Compact): Promise<Left> {
+    async leave(compact) {
       leaving = "yes";
       const compacted = await isCompacted(compact, () => leaving === "in_vain").finally(() => {
         leaving = "no";
@@ -134,7 +134,7 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       if (!readOutside(branch()).entries.isOff) write({ v: 1, off: true });
       return { compacted, is: is === "raw" ? "nothing" : is };
     },
-    compacts(wish: CompactionWish): PiAnswer | null {
+    compacts(wish) {
       if (leaving === "no") return null;
       const compaction = lastCompaction(wish, branch(), ids);
       if (compaction) return { compaction };

@@ -69,7 +69,7 @@ export function openBranchState({ context, actions, settings, reserve }: BranchS
   }
   return {
     branch,
-    seen(): Seen {
+    seen() {
       const entries = branch();
       return { branch: entries, outside: readOutside(entries) };
     },
@@ -78,11 +78,11 @@ export function openBranchState({ context, actions, settings, reserve }: BranchS
     rules: () => rulesOf(held(), context().model, reserved()),
     window: () => windowOf(context().model),
     room: () => (windowOf(context().model) ?? Number.POSITIVE_INFINITY) - reserved(),
-    baseOf: (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions),
-    reserved(tokens: number): void {
+    baseOf: (messages) => baseTokens(messages, context(), actions),
+    reserved(tokens) {
       if (reserved() !== tokens) actions.appendEntry(RESERVE_ENTRY, { v: 1, model: modelName(), tokens });
     },
-    forget(): void {
+    forget() {
       known = undefined;
       reserves.clear();
     },

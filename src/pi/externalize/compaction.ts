@@ -20,7 +20,7 @@ export interface CompactionWish {
 }
 
 /** A request to summarize messages. */
-export interface Summary {
+interface Summary {
   readonly messages: readonly PiMessage[];
   /** Characters that it has beside them and Pi's own words. */
   readonly others: number;
@@ -29,7 +29,7 @@ export interface Summary {
 }
 
 /** A compaction that asks no model. */
-export interface OurCompaction {
+interface OurCompaction {
   readonly summary: string;
   readonly firstKeptEntryId: string;
   readonly tokensBefore: number;

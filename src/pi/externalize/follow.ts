@@ -14,7 +14,7 @@ import { findCopies, messagesOf, type PiMessage } from "./message.ts";
 import { nextRequest } from "./next-request.ts";
 import { rawSize } from "./size.ts";
 
-export interface OutsideParts extends BranchStateParts {
+interface OutsideParts extends BranchStateParts {
   /** Is told of each epoch that is written. Must not throw. */
   announced(epoch: Epoch): void;
 }
@@ -67,7 +67,7 @@ export function openOutside({ announced, ...parts }: OutsideParts): Outside {
 
   return {
     asked,
-    arrived(how: "start" | "tree"): void {
+    arrived(how) {
       now.forget();
       if (how === "start") failed = "nothing";
     },
@@ -94,7 +94,7 @@ export function openOutside({ announced, ...parts }: OutsideParts): Outside {
         return messages;
       }
     },
-    compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer {
+    compacts(wish) {
       try {
         now.reserved(wish.reserve);
         const last = asked.compacts(wish);

@@ -50,7 +50,7 @@ export interface ObjectIds {
 export function rememberedIds(): ObjectIds {
   const known = new Map<string, { readonly text: string; readonly id: string }>();
   return {
-    idOf(key: string, text: string): string {
+    idOf(key, text) {
       const remembered = known.get(key);
       if (remembered?.text === text) return remembered.id;
       const id = objectId(text);

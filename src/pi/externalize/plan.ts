@@ -6,7 +6,7 @@ import { isEmptyFailure, openCalls, type PiMessage } from "./message.ts";
 import { stubbed } from "./stub.ts";
 
 /** The facts that a plan is made from. */
-export interface PlanParts {
+interface PlanParts {
   /** All messages, with what becomes of them now. */
   readonly fates: readonly Fate[];
   readonly outside: Outside;

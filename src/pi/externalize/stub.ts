@@ -7,7 +7,7 @@ import type { StubBounds } from "./stub-bounds.ts";
 // writing gets another `v` in the entries, and this one stays.
 
 /** The parts of a stub, beside the message. */
-export interface StubParts {
+interface StubParts {
   readonly key: string;
   /** The call whose result it is. */
   readonly call: Call | undefined;

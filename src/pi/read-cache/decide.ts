@@ -6,7 +6,7 @@ import { FULL, type Meta, scopeOf } from "./meta.ts";
 import type { Shown } from "./proof.ts";
 
 /** A read whose text is proven: what Pi would send, of which state of the file, and what the model knows of the file. */
-export interface ProvenRead {
+interface ProvenRead {
   /** The path as the model gave it. */
   readonly path: string;
   readonly file: TextFile;

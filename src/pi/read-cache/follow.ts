@@ -72,9 +72,8 @@ export function openReadFollower({ exempt, sent, texts, isRefreshOffered }: Foll
   return {
     reading,
     failures,
-    called: (input: Record<string, unknown>, { cwd }: Pick<ReadContext, "cwd">) =>
-      withLines(input, cwd).catch(() => null),
-    answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null> {
+    called: (input, { cwd }) => withLines(input, cwd).catch(() => null),
+    answered(event, context) {
       // One at a time: reads of one answer see one another.
       const turn = gate
         .then(() => answer(event, context))

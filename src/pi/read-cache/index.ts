@@ -66,7 +66,7 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCac
   });
   followReads(pi, follower, () => named !== null);
   return {
-    arrived(context: StartContext): void {
+    arrived(context) {
       if (context.hasUI) context.ui.setStatus(STATUS, undefined);
       named = exemptOf(context, parts);
       if (named === null) return;
@@ -87,7 +87,7 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCac
         },
       });
     },
-    requested(messages: readonly PiMessage[]): void {
+    requested(messages) {
       if (named) sent.requested(messages);
     },
     left: async () => void (await settledWithin(texts.settled(), CLOSE_MS, clock)),

@@ -20,11 +20,11 @@ export function openSent(): Sent {
   /** null: nothing was posted since, as by a provider of an extension's own; the messages decide alone. */
   let strings: (() => readonly string[]) | null = null;
   return {
-    requested(next: readonly PiMessage[]): void {
+    requested(next) {
       messages = next;
       strings = null;
     },
-    posted(payload: unknown): void {
+    posted(payload) {
       let found: readonly string[] | undefined;
       strings = () => {
         found ??= stringsIn(payload);
@@ -32,7 +32,7 @@ export function openSent(): Sent {
       };
     },
     hasAsked: () => messages !== null,
-    has(call: string, text: string): boolean {
+    has(call, text) {
       const isThere = messages?.some(
         (message) => message.role === "toolResult" && message.toolCallId === call && onlyText(message) === text,
       );

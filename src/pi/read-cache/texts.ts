@@ -4,7 +4,7 @@ import { sha256 } from "./file.ts";
 export type Texts = ReturnType<typeof openTexts>;
 
 /** A store that keeps texts over the end of a process. Both methods may reject. */
-export interface TextStore {
+interface TextStore {
   keep(hash: string, text: string): Promise<void>;
   /** null if it is not there, or if the store is not open yet. */
   read(hash: string): Promise<string | null>;

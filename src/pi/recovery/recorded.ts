@@ -87,7 +87,7 @@ export async function restOf(store: Store, tool: Tool, args: unknown, exec: Reco
 }
 
 /** Runs the further exec of a call, and answers it. */
-export type Rest = NonNullable<ReturnType<Tool["next"]>>;
+type Rest = NonNullable<ReturnType<Tool["next"]>>;
 
 async function recordedCall(store: Store, exec: RecordedExec, complete: Complete) {
   const { session, budget, records, parent } = exec;

@@ -104,12 +104,12 @@ export function openStateBoard(): StateBoard {
   };
   return {
     current: () => state,
-    subscribe(listener: (state: State) => void): () => void {
+    subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     change,
-    progress(changed: Partial<RunningState>): void {
+    progress(changed) {
       if (state.running) change({ running: { ...state.running, ...changed } });
     },
   };

@@ -1,5 +1,5 @@
 /** A call that runs on in this process although Pi has left its session. */
-export interface LeftRun {
+interface LeftRun {
   readonly tool: string;
   /** Belay's session that it runs in; null before it has begun. */
   session(): string | null;

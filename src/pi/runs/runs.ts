@@ -19,7 +19,7 @@ export interface Called {
 }
 
 /** A call of a tool that is to be run. */
-export interface Run extends Called {
+interface Run extends Called {
   readonly tool: Tool;
   readonly cwd: string;
 }
@@ -72,7 +72,7 @@ interface Running {
   isStopped: boolean;
 }
 
-export interface RunsParts {
+interface RunsParts {
   readonly board: StateBoard;
   readonly clock: Clock;
   readonly announced: Pick<Announcements, "queryStarted" | "queryEnded">;
@@ -97,7 +97,7 @@ export function openRuns({ quitsByAbort, ...shared }: RunsParts): Runs {
   }
 
   return {
-    run(run: Run, phase: Running["phase"], work: Work): Promise<RunOutcome> {
+    run(run, phase, work) {
       cancelStopped();
       const { promise: given, resolve: give } = Promise.withResolvers<RunOutcome>();
       const turn = queue.then(() => {
@@ -114,23 +114,23 @@ export function openRuns({ quitsByAbort, ...shared }: RunsParts): Runs {
       // Pi must not take for the call's end what comes once it has left.
       return Promise.race([given, turn.finally(() => (hasLeft() ? never() : null))]);
     },
-    cancel(): boolean {
+    cancel() {
       if (!running) return false;
       board.progress({ phase: "stopping" });
       running.cancel.abort();
       return true;
     },
     suspend: departure.suspend,
-    departs(): void {
+    departs() {
       cancelStopped();
       departure.near(true);
     },
-    async stays(): Promise<void> {
+    async stays() {
       departure.near(false);
       cancelStopped();
       if (running?.isStopped) await running.over.promise;
     },
-    leave(mayGoOn: boolean) {
+    leave(mayGoOn) {
       const own = running;
       if (!mayGoOn || !own || own.phase === "recovering") {
         departure.suspend();
@@ -142,7 +142,7 @@ export function openRuns({ quitsByAbort, ...shared }: RunsParts): Runs {
     },
     hasLeft,
     toolCallId: () => running?.run.tool_call_id ?? "",
-    kept(session: string, record: JournalRecord): void {
+    kept(session, record) {
       if (!running) return;
       running.session = session;
       running.records.push(record);
@@ -150,7 +150,7 @@ export function openRuns({ quitsByAbort, ...shared }: RunsParts): Runs {
       // An ask is shown, and not each of its turns and cells.
       if (record.record === "rlm_start" && record.ask === undefined) board.progress({ exec_id, phase: "running" });
     },
-    progress: (progress: SessionEvent) => showProgress(board, progress),
+    progress: (progress) => showProgress(board, progress),
   };
 }
 
@@ -312,15 +312,15 @@ function openDeparture(quitsByAbort: boolean): Departure {
   return {
     suspended: suspend.signal,
     suspend: () => suspend.abort(),
-    goOn(): void {
+    goOn() {
       goesOn = true;
     },
     hasLeft: () => goesOn || suspend.signal.aborted,
     isNear: () => isNear,
-    near(is: boolean): void {
+    near(is) {
       isNear = is;
     },
-    grace(): number | null {
+    grace() {
       if (isNear) return DEPARTING_MS;
       return quitsByAbort ? QUITTING_MS : null;
     },

@@ -75,12 +75,12 @@ export function openControl(
     board,
     refresh,
     setEnabled,
-    followBranch(): void {
+    followBranch() {
       const isOff = outside.isOff();
       // What the user or another extension has chosen holds, unless we have chosen before.
       if (isOff === board.current().enabled) setEnabled(!isOff);
     },
-    async leave(compact: Compact): Promise<Left> {
+    async leave(compact) {
       const { running } = board.current();
       if (running) throw isRunning(running.tool);
       const left = await outside.leave(compact);
@@ -93,27 +93,27 @@ export function openControl(
       rested();
       return cleared;
     },
-    async report(): Promise<BranchReport> {
+    async report() {
       const sessions = await sessionsOf(view(), opened);
       return { overview: outside.overview(), size: outside.size(), sessions };
     },
     documents: async () => documentsOf((await context()).P),
     cancel,
     sessions: async () => listReadableSessions((await opened()).store),
-    async branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null> {
+    async branch() {
       const { head } = view();
       if (!head) return null;
       const session = await describeSession((await opened()).store, head.session);
       return { session, checkpoint: head.checkpoint };
     },
-    async look(texts: boolean, now: number) {
+    async look(texts, now) {
       const { head } = view();
       if (!head) return null;
       // The page is a large text, which nothing else needs.
       const { lookAt } = await import("../../view/index.ts");
       return lookAt((await opened()).store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
     },
-    async goTo(session: string, checkpoint: string): Promise<void> {
+    async goTo(session, checkpoint) {
       const { store } = await opened();
       const row = (await store.checkpoints(session)).find(({ id, kind }) => id === checkpoint && kind === "end");
       const records = (await store.journal(session)).map(({ record }) => readRecord(record));
@@ -127,7 +127,7 @@ export function openControl(
       actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
       await refresh();
     },
-    settings: (cwd: string) => piOrigins(placesOf(cwd, env)),
+    settings: (cwd) => piOrigins(placesOf(cwd, env)),
   };
 }
 

@@ -31,7 +31,7 @@ export interface BranchReport {
  * A session of Belay that execs of the branch ran in, and those of its execs with what belongs to them. If the store does not
  * tell, `session` is null, and `problem` says why.
  */
-export type SessionReport = Awaited<ReturnType<typeof sessionsOf>>[number];
+type SessionReport = Awaited<ReturnType<typeof sessionsOf>>[number];
 
 /** The number of children that are described, those of the newest execs first. */
 const CHILDREN = 200;

@@ -23,7 +23,7 @@ export interface RowState {
 }
 
 /** The facts that Pi gives a renderer, as far as they are used. */
-export interface RowContext {
+interface RowContext {
   readonly args: unknown;
   readonly toolCallId: string;
   readonly state: RowState;

@@ -16,7 +16,7 @@ export interface WidgetPlace {
 }
 
 /** Time as the widget needs it. */
-export interface WidgetClock {
+interface WidgetClock {
   /** ms since the epoch. */
   now(): number;
   /** Calls again and again, that many ms apart, until what it gives is called; does not keep the process alive. */

@@ -1,5 +1,5 @@
-import { COLUMNS, type Column, type Head, type Kind, NONE, PAGE_CALLS, type TracedExec } from "../format.ts";
 import { binarySearch } from "../../platform/binary-search.ts";
+import { COLUMNS, type Column, type Head, type Kind, NONE, PAGE_CALLS, type TracedExec } from "../format.ts";
 
 /** A trace with what follows from its numbers. Instants are ms since the epoch. */
 export interface Model {
@@ -21,7 +21,7 @@ export interface Model {
   readonly sums: Sums & { readonly most: number };
 }
 
-export type Instants = (call: number) => number;
+type Instants = (call: number) => number;
 
 /** Calls, from the first, and before one. */
 export interface Stretch {
@@ -40,7 +40,7 @@ export interface Fold extends Stretch {
 const INDEX: Readonly<Record<string, number>> = Object.fromEntries(COLUMNS.map((name, at) => [name, at]));
 
 /** The numbers of calls. */
-export interface Columns {
+interface Columns {
   of(name: Column, call: number): number;
   /** Dollars × 10⁹ of a call. */
   nanos(call: number): number;

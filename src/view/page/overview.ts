@@ -1,6 +1,6 @@
 import { amount, dollars, thousands } from "../../platform/figures.ts";
 import { GRADES } from "../format.ts";
-import { button, clockTime, fill, h, tint, type Child, lasting } from "./dom.ts";
+import { button, type Child, clockTime, fill, h, lasting, tint } from "./dom.ts";
 import { isOver, isSent, type Model } from "./model.ts";
 import type { OpenedRows } from "./rows.ts";
 import { GRADE_WORDS, LOOKS, nounOf, unreadWords, type View } from "./view.ts";

@@ -1,11 +1,9 @@
-import { amount, thousands, dollars, priced } from "../../platform/figures.ts";
+import { amount, dollars, priced, thousands } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { button, fill, h, lasting, tint } from "./dom.ts";
 import { type Rows, rowsOf } from "./list.ts";
-import { nounOf, ORDERS, type View, type Chosen, foldKey, LOOKS } from "./view.ts";
-
-import { inLine } from "../../platform/visible.ts";
-
 import { execOf, type Fold, foldSums, isOver, kindOf, ranFor, type Stretch } from "./model.ts";
+import { type Chosen, foldKey, LOOKS, nounOf, ORDERS, type View } from "./view.ts";
 
 /** The list of calls: rows stand in the document only while they are seen. */
 export interface OpenedRows {
@@ -253,8 +251,7 @@ function jobLabel(view: View, job: number): string {
   return parts.filter(Boolean).join(" · ");
 }
 
-const needsText = ({ model, texts }: View, call: number) =>
-  model.head.texts !== "none" && texts.peek(call) === null;
+const needsText = ({ model, texts }: View, call: number) => model.head.texts !== "none" && texts.peek(call) === null;
 
 /** The beginning of a prompt in one line, as far as it is at hand. */
 function promptOf({ model, texts }: View, call: number): string {
@@ -313,5 +310,4 @@ function codeOf({ kind, index }: Chosen): number {
   return kind === "batch" ? -1 - index : Number.NaN;
 }
 
-const chosenAt = (row: number): Chosen =>
-  row < 0 ? { kind: "batch", index: -1 - row } : { kind: "call", index: row };
+const chosenAt = (row: number): Chosen => (row < 0 ? { kind: "batch", index: -1 - row } : { kind: "call", index: row });

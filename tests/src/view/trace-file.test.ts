@@ -1,9 +1,9 @@
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { columnsOf } from "../../../src/view/trace-file.ts";
 import { COLUMNS, NONE, PAGE_CALLS, type Row } from "../../../src/view/format.ts";
 import { openColumns } from "../../../src/view/page/model.ts";
+import { columnsOf } from "../../../src/view/trace-file.ts";
 
 const rowOf = (numbers: readonly number[] | null): Row =>
   Object.assign(JSON.parse("{}"), Object.fromEntries(COLUMNS.map((name, at) => [name, numbers?.[at] ?? null])));
