@@ -80,7 +80,7 @@ interface RunsParts {
   readonly quitsByAbort: boolean;
 }
 
-/** What runs a call: the parts, and Pi's presence on the session. */
+/** Parts with which a call runs, with the departure of Pi. */
 type RunningParts = Omit<RunsParts, "quitsByAbort"> & { readonly departure: Departure };
 
 export function openRuns({ quitsByAbort, ...shared }: RunsParts): Runs {
