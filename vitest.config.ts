@@ -1,4 +1,4 @@
-import { availableParallelism } from "node:os";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { PROVIDERS } from "./src/models/keys/keys.ts";
@@ -13,6 +13,20 @@ const ALONE = ["tests/src/cli/doctor{,.postgres}.test.ts", "tests/e2e/soak.test.
 /** Tests that need a PostgreSQL server share one, which the first of them has started. */
 const POSTGRES = "./tests/support/postgres/setup.ts";
 
+const CORES = availableParallelism();
+
+/** Many tests wait: for processes of their own, for commits, for times that must pass. */
+const WORKERS = CORES + 3;
+
+/** How many processes share a core: workers of tests, or all that a busy computer has to do. */
+const SHARING = Math.max(WORKERS, loadavg()[0] ?? 0) / CORES;
+
+/**
+ * Workers live long, and what they load they keep: V8 begins to look for garbage among it when so
+ * many MB have been allocated, and not after the first ten.
+ */
+const FEW_COLLECTIONS = "--initial-old-space-size=256";
+
 /** Nobody's keys and logins: a test that names no model asks none. */
 const noKeys = {
   ...Object.fromEntries(Object.values(PROVIDERS).map(({ variable }) => [variable, ""])),
@@ -25,12 +39,11 @@ export default defineConfig({
     // The key that signs settings is one for all tests, and not that of whoever runs them.
     // Most tests start threads: a thread that finds its modules compiled is ready in two thirds of the time.
     env: { ...noKeys, NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
-    // A computer that is busy takes many times as long as one that is not.
+    // For tests that wait for processes of their own. A computer that is busy takes many times as long.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // Many tests wait: for processes of their own, for commits, for times that must pass.
-    maxWorkers: availableParallelism() + 3,
+    maxWorkers: WORKERS,
     // A module is loaded once for all files of a worker: no test may count on a fresh one.
     isolate: false,
     setupFiles: ["./tests/support/setup.ts"],
@@ -43,7 +56,7 @@ export default defineConfig({
           include: PROCESSES,
           exclude: ALONE,
           globalSetup: ["./tests/support/prepare.ts", POSTGRES],
-          execArgv: [...QUICK],
+          execArgv: [...QUICK, FEW_COLLECTIONS],
         },
       },
       {
@@ -63,8 +76,9 @@ export default defineConfig({
           include: ["tests/**/*.test.ts"],
           exclude: PROCESSES,
           globalSetup: ["./tests/support/bundle.ts", POSTGRES],
-          // Little garbage is collected.
-          execArgv: QUICK.slice(0, 1),
+          // Ten seconds of a core.
+          testTimeout: 10_000 * SHARING,
+          execArgv: [...QUICK.slice(0, 1), FEW_COLLECTIONS],
         },
       },
     ],

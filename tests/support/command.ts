@@ -26,6 +26,9 @@ export const CRASHING_COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "tes
 /** A program that lends functions to a cell, over such a store. */
 export const LENDING_PROGRAM: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/crash/functions.js")];
 
+/** A program with an agent, which calls the tools of a kept session. */
+export const TOOL_HOST: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/tool-host.js")];
+
 /** A worker that ends itself after a step of a try. */
 export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/jobs/killed-worker.js")];
 
@@ -66,6 +69,7 @@ async function bundled(): Promise<void> {
     "tests/support/crash/functions",
     "tests/support/jobs/killed-worker",
     "tests/support/pi/extension",
+    "tests/support/tool-host",
   ]);
 }
 

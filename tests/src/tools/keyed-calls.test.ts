@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import { openTools, type SessionTools } from "../../../src/tools/open-tools.ts";
+import { TOOL_HOST } from "../../support/command.ts";
 import { CRASH_CHANNEL, CRASH_VARIABLE } from "../../support/crash/point.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -99,8 +100,6 @@ test("a call that was cancelled is made again under its key", async () => {
   expect(await exec?.execute(slow, { idempotencyKey: "k" })).toMatchObject({ success: true, result_json: "SLOW ONCE" });
 });
 
-const HOST = join(import.meta.dirname, "../../support/tool-host.ts");
-
 test("a key is on disk with the start of its exec: a kill while it runs, or before its answer is told, pays nothing twice", async () => {
   const stuck = Promise.withResolvers<void>();
   const server = await startModelServer(({ prompt, index }) => {
@@ -111,7 +110,7 @@ test("a key is on disk with the start of its exec: a kill while it runs, or befo
   onTestFinished(() => server.close());
   const cwd = folderWith({ "a.txt": "alpha" });
   const env = { ...process.env, K: "key" };
-  const typed = (calls: readonly unknown[]) => [HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
+  const typed = (calls: readonly unknown[]) => [...TOOL_HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
   const code =
     'var ran = (globalThis.ran ?? 0) + 1; [ran, await llm_query("one", { tools: [] }), await llm_query("two", { tools: [] })]';
   const exec = ["rlm_exec", { code }, { idempotencyKey: "run/1/1" }];
@@ -137,7 +136,7 @@ test("a kill after each commit of a call leaves one exec for its key", async () 
   onTestFinished(() => server.close());
   const cwd = folderWith({ "a.txt": "alpha" });
   const env = { ...process.env, K: "key" };
-  const typed = (calls: readonly unknown[]) => [HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
+  const typed = (calls: readonly unknown[]) => [...TOOL_HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
   await run(process.execPath, typed([["rlm_load", { path: "a.txt" }]]), { cwd, env });
   let kills = 0;
   for (let operation = 1; ; operation++) {

@@ -6,6 +6,7 @@ import { run } from "../../../scripts/process.ts";
 import type { SessionEvent } from "../../../src/index.ts";
 import { openSession } from "../../../src/session/index.ts";
 import { openTools, type SessionTools } from "../../../src/tools/open-tools.ts";
+import { TOOL_HOST } from "../../support/command.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -146,7 +147,7 @@ test("after a kill the same call goes on, and no recorded answer is asked for ag
   const cell =
     "var said = []; for (const word of ['one', 'two', 'three']) said.push(await llm_query(word, { tools: [] })); said";
   const exec = ["rlm_exec", { code: cell }];
-  const typed = (calls: unknown) => [HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
+  const typed = (calls: unknown) => [...TOOL_HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
   const env = { ...process.env, K: "key" };
   const host = spawn(process.execPath, typed([["rlm_load", { path: "a.txt" }], exec]), { cwd, env, stdio: "ignore" });
   await third.promise;
@@ -163,8 +164,6 @@ test("after a kill the same call goes on, and no recorded answer is asked for ag
   expect(answers, output).toMatchObject([{ success: true, result_json: ["ONE", "TWO", "THREE"] }, { result_json: 3 }]);
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "two", "three", "three"]);
 });
-
-const HOST = join(import.meta.dirname, "../../support/tool-host.ts");
 
 test.each(["options", "a session"])("the model is told of the functions that %s lends", async (given) => {
   const lookUp = { description: "Looks up.", parameters: {}, effects: "none", run: () => "found" } as const;

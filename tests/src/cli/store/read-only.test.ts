@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { shareStore } from "../../../../src/store/index.ts";
+import { COMMAND } from "../../../support/command.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 
-const MAIN = resolve("src/cli/main.ts");
 /** A user without an entry and without a home folder, as containers have: modes of files do not bind root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 12345, gid: 12345 } : {};
 
@@ -25,7 +25,7 @@ function mounted(from: string, to: string, files: readonly string[]): string {
 }
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const running = promisify(execFile)(process.execPath, [MAIN, ...args], { ...NOBODY, cwd: "/", env });
+  const running = promisify(execFile)(process.execPath, [...COMMAND, ...args], { ...NOBODY, cwd: "/", env });
   return running.catch(({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => ({
     stdout,
     stderr,

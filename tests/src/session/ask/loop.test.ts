@@ -1,12 +1,10 @@
-import { expect, onTestFailed, test, vi } from "vitest";
+import { expect, onTestFailed, test } from "vitest";
 import type { Model, ModelAnswer, ModelTurn } from "../../../../src/models/index.ts";
 import { openSessionWith, type Session } from "../../../../src/session/index.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import { openStore } from "../../../../src/store/index.ts";
 import { USAGE } from "../../../support/scripted-session.ts";
 import { storeAround } from "../../../support/store-around.ts";
-
-vi.setConfig({ testTimeout: 5000 });
 
 /** A line of the log at which the test does something, before the line's work is done. */
 type At = Readonly<Record<string, () => void>>;

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
-import { expect, onTestFailed, test, vi } from "vitest";
+import { expect, onTestFailed, test } from "vitest";
 import type { Answer, Checkpoint, ExecState, PendingCall, Settlement, Slice } from "../../../../runtime/index.ts";
 import { runLoop } from "../../../../src/session/exec/loop.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "../../../../src/session/exec/ports.ts";
@@ -10,7 +10,6 @@ import { openSuspension } from "../../../../src/session/suspension.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
 // Nothing here waits for a clock: a loop that waits for what never comes fails soon.
-vi.setConfig({ testTimeout: 10_000 });
 
 /** A guest as a script: `on` says which calls it makes when it has got these answers; null: it ends. */
 interface Scripted {
