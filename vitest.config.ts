@@ -46,6 +46,8 @@ export default defineConfig({
     maxWorkers: WORKERS,
     // A module is loaded once for all files of a worker: no test may count on a fresh one.
     isolate: false,
+    // Node loads the sources, as it does without tests, and keeps them compiled.
+    experimental: { viteModuleRunner: false },
     setupFiles: ["./tests/support/setup.ts"],
     reporters: ["default", "./tests/support/closing-line.ts"],
     projects: [
@@ -65,6 +67,7 @@ export default defineConfig({
           name: "alone",
           include: ALONE,
           isolate: true,
+          experimental: { viteModuleRunner: true },
           globalSetup: ["./tests/support/bundle.ts", POSTGRES],
           execArgv: [...QUICK],
         },

