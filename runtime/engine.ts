@@ -3,8 +3,6 @@
  * heap, its job queue and the prelude. Nothing here knows cells, limits or calls.
  */
 
-import type { HostText, TextForm } from "./texts.ts";
-
 /** The engine's port to the machine around it. */
 export interface EngineHost {
   /**
@@ -131,4 +129,21 @@ export interface Engine extends Disposable {
 
 export class MachineFault extends Error {
   override readonly name = "MachineFault";
+}
+
+/** The form of a text in the engine: a byte for each unit, or two. */
+export type TextForm = "latin1" | "utf16le";
+
+/** A text of the library, in the form in which the engine keeps it. */
+export interface HostText {
+  readonly encoding: "latin1" | "utf16le";
+  /** Length in UTF-16 units. */
+  readonly units: number;
+  /** The number of bytes that it takes in guest memory. */
+  readonly bytes: number;
+  /** Writes it into memory of `bytes` bytes. */
+  write(into: Uint8Array): void;
+  /** True if memory of `bytes` bytes holds it. */
+  isIn(memory: Uint8Array): boolean;
+  toString(): string;
 }

@@ -64,6 +64,6 @@ export { hasEngine } from "./quickjs/build.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";
 export { roundedIn } from "./rounded.ts";
 export { SAMPLING, type Sampling, samplingIn, THINKING, THINKING_TOKENS, type Thinking } from "./sampling.ts";
-export type { ExecSignals, Over, Slice, Waiting } from "./sandbox.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export { type Machines, processMachines } from "./threads/machines.ts";
+export type { ExecSignals, Over, Slice, Waiting } from "./threads/thread.ts";

@@ -1,7 +1,6 @@
 import type { ExecLimits } from "./limits.ts";
 import type { GuestModule } from "./prelude.ts";
 import type { Ended, GivenAnswer, Json } from "./protocol.ts";
-import type { LibraryText } from "./texts.ts";
 
 /** The exec as a host function sees it. */
 export interface CallScope {
@@ -104,3 +103,16 @@ export interface Library<Message = never> {
 
 /** A library as the machine uses it: messages from the host go to the library alone. */
 export type GuestLibrary = Omit<Library, "receive">;
+
+/** A text that images leave out: it is written back when one is opened. */
+export interface LibraryText {
+  /** Identifies the text: for P it is the hash of the context. null if there is no text. */
+  id(): string | null;
+  /** @throws RlmError if there is no text */
+  read(): {
+    /** Valid. */
+    readonly utf8: Uint8Array;
+    /** UTF-16 units. */
+    readonly length: number;
+  };
+}

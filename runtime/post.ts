@@ -1,14 +1,14 @@
+import { isAscii } from "node:buffer";
 import { checkHelper } from "./cells/helper-check.ts";
 import { callSite } from "./cells/traceback.ts";
-import { type Engine, type EngineHost, MachineFault } from "./engine.ts";
+import { type Engine, type EngineHost, type HostText, MachineFault, type TextForm } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import type { Guest } from "./guest.ts";
 import { answerOfLanguage } from "./language.ts";
-import type { CallScope } from "./library.ts";
+import type { CallScope, LibraryText } from "./library.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
 import { addWarning, type Running, resultRoom, TYPES_LEFT_OUT } from "./running.ts";
-import { type HostText, hostText } from "./texts.ts";
 
 interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
   /** The engine is opened with what uses the post, so it is there only when the guest posts. */
@@ -205,3 +205,59 @@ function fromGuest(payload: string): readonly Json[] {
 function reply(value: Json): string {
   return typeof value === "string" ? `s${value}` : `j${JSON.stringify(value)}`;
 }
+
+/** Reads as much of the text as it takes to know its encoding. */
+export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]>): HostText {
+  const view = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
+  const encoding: TextForm = utf8.length > units && isWide(view) ? "utf16le" : "latin1";
+  return {
+    encoding,
+    units,
+    bytes: encoding === "latin1" ? units : units * 2,
+    write(into: Uint8Array): void {
+      let at = 0;
+      for (const piece of pieces(view, encoding)) {
+        into.set(piece, at);
+        at += piece.length;
+      }
+    },
+    isIn(memory: Uint8Array): boolean {
+      let at = 0;
+      for (const piece of pieces(view, encoding)) {
+        if (piece.compare(memory, at, at + piece.length) !== 0) return false;
+        at += piece.length;
+      }
+      return at === memory.length;
+    },
+    toString: () => view.toString("utf8"),
+  };
+}
+
+/**
+ * True if a character is above U+00FF: the engine then keeps the whole text at two bytes a unit.
+ */
+function isWide(utf8: Buffer): boolean {
+  for (let at = 0; at < utf8.length; at++) if ((utf8[at] ?? 0) >= FIRST_WIDE) return true;
+  return false;
+}
+
+/** First byte of U+0100. */
+const FIRST_WIDE = 0xc4;
+
+/** Each piece is there until the next one is asked for. */
+function* pieces(utf8: Buffer, encoding: TextForm): Iterable<Buffer> {
+  const room = Buffer.allocUnsafe(2 * PIECE_BYTES);
+  let start = 0;
+  while (start < utf8.length) {
+    let end = Math.min(start + PIECE_BYTES, utf8.length);
+    // A piece must not end within a character.
+    while (end < utf8.length && ((utf8[end] ?? 0) & 0xc0) === 0x80) end--;
+    const piece = utf8.subarray(start, end);
+    if (encoding === "latin1" && isAscii(piece)) yield piece;
+    else yield room.subarray(0, room.write(piece.toString("utf8"), encoding));
+    start = end;
+  }
+}
+
+/** Strings of this size are young when they are collected. */
+const PIECE_BYTES = 2 ** 14;

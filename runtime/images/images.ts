@@ -7,9 +7,9 @@ import { RlmError } from "../errors.ts";
 import type { Guest } from "../guest.ts";
 import type { Library } from "../library.ts";
 import { COMMAND_MS, DEFAULT_EXEC_LIMITS } from "../limits.ts";
+import { hostText } from "../post.ts";
 import type { Checkpoint, CheckpointRequest, ExecInput, Json, Restoration, SliceEnd } from "../protocol.ts";
 import { idleState } from "../running.ts";
-import { hostText } from "../texts.ts";
 import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
 import { openPages } from "./pages.ts";
 

@@ -1,7 +1,7 @@
 import type { JSValueHandle } from "quickjs-wasi";
+import type { HostText } from "../engine.ts";
 import { type EnginePlace, MachineFault } from "../engine.ts";
 import { PAGE_BYTES } from "../images/image.ts";
-import type { HostText } from "../texts.ts";
 import { call, entriesOf, type Instance } from "./instance.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FromThread, PendingCall } from "../../runtime/protocol.ts";
-import { openSlices } from "../../runtime/sandbox.ts";
 import type { Thread } from "../../runtime/threads/thread.ts";
+import { openSlices } from "../../runtime/threads/thread.ts";
 import { newState } from "../support/checkpoints.ts";
 
 const CALL: PendingCall = { id: "x.1", name: "later", args: [] };
