@@ -11,7 +11,7 @@ export interface Output {
   dropped?: number;
 }
 
-export const TRUNCATED = "\n[truncated]";
+const TRUNCATED = "\n[truncated]";
 
 export const noOutput = (): Output => ({ stdout: "", stderr: "", bytes: 0, truncated: false });
 

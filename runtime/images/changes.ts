@@ -18,7 +18,7 @@ export interface Changes {
  * The most pages that a part is given. It takes less than 1 MiB even if every word of them has
  * changed.
  */
-export const PART_PAGES = 240;
+const PART_PAGES = 240;
 
 const PAGE_WORDS = PAGE_BYTES / 4;
 /** A page is 32 rows of 32 words: one word has a bit for each row, or for each word of a row. */

@@ -12,7 +12,7 @@ import {
   skippedStats,
   withSkipsOf,
 } from "./skipped.ts";
-import { type Text, textFromPartsInSlices } from "./text/text.ts";
+import { type Text, textFromParts } from "./text/text.ts";
 
 /**
  * A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of
@@ -124,7 +124,7 @@ export async function extendContext(
 ): Promise<Context> {
   const before = previous === undefined ? [] : [previous.text.data.bytes];
   const added = source.files.flatMap((file) => [file.separator, file.bytes]);
-  const text = await textFromPartsInSlices([...before, ...added], pause);
+  const text = await textFromParts([...before, ...added], pause);
   const { bytes } = text.data;
   const firstByte = previous?.text.data.bytes.length ?? 0;
   const { hash, newlines } = await scan(bytes, pause);

@@ -2,7 +2,7 @@ import { createHash, hash as digest, type Hash } from "node:crypto";
 import type { Context, ContextPart, Document } from "./context.ts";
 import type { Pause } from "./pauses.ts";
 import { NOTHING_SKIPPED } from "./skipped.ts";
-import { sharedBytes, textFromPartsInSlices } from "./text/text.ts";
+import { sharedBytes, textFromParts } from "./text/text.ts";
 
 /** A message of a conversation, whatever host it is from. */
 export interface HistoryMessage {
@@ -57,7 +57,7 @@ export function growingHistory(): typeof historyContext {
       await pause(append(grown, message));
     }
     const bytes = grown.bytes.subarray(0, grown.used);
-    const text = await textFromPartsInSlices([bytes], pause);
+    const text = await textFromParts([bytes], pause);
     const hash = grown.digest.copy().digest("hex");
     const parts = [...grown.parts];
     const documents = [...grown.documents];

@@ -43,4 +43,4 @@ export {
 } from "./skipped.ts";
 export { decodedChunks, HEAD_BYTES, packedBy, shownEncoding } from "./text/decode.ts";
 export { openPlaces, partsOf } from "./text/places.ts";
-export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";
+export { openText, type TextData, textFromParts, textFromString } from "./text/text.ts";

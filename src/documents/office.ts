@@ -185,10 +185,11 @@ export function tableOf(xml: Xml, text: Lines, table: string, tr: string, td: st
   // For each column the number of the first row that no cell covers.
   let number = 0;
   let free: number[] = [];
+  const isOutermost = () => xml.depth(table) === 1 && !xml.within("mc:Fallback", "w:txbxContent");
   const outermost = (work: () => void) => () => {
-    if (xml.depth(table) === 1 && !xml.within("mc:Fallback", "w:txbxContent")) work();
+    if (isOutermost()) work();
   };
-  const skip = (more: number, said = "") => {
+  const fill = (more: number, said = "") => {
     for (let n = 0; n < more && row.length < MOST_COLUMNS; n++) row.push(said);
   };
   return {
@@ -216,7 +217,7 @@ export function tableOf(xml: Xml, text: Lines, table: string, tr: string, td: st
         const said = cell?.replaceAll("\n", " ");
         if (said !== undefined) row.push(said);
         cell = null;
-        skip(columns - 1, isRepeated ? said : "");
+        fill(columns - 1, isRepeated ? said : "");
       }),
     },
     take(said) {
@@ -224,19 +225,23 @@ export function tableOf(xml: Xml, text: Lines, table: string, tr: string, td: st
       cell += `${cell === "" ? "" : " "}${said}`;
       return true;
     },
-    skip: (empty) => outermost(() => skip(empty))(),
-    cover: (over, rows) =>
-      outermost(() => {
-        while ((free[row.length] ?? 0) > number) row.push("");
-        const end = Math.min(row.length + over, MOST_COLUMNS);
-        for (let at = row.length; over * rows > 1 && at < end; at++) free[at] = number + rows;
-      })(),
-    span: (over, again = false) =>
-      outermost(() => {
-        columns = over;
-        isRepeated = again;
-      })(),
-    repeat: (rows) => outermost(() => (times = Math.min(rows, MOST_REPEATED)))(),
+    skip(empty) {
+      if (isOutermost()) fill(empty);
+    },
+    cover(over, rows) {
+      if (!isOutermost()) return;
+      while ((free[row.length] ?? 0) > number) row.push("");
+      const end = Math.min(row.length + over, MOST_COLUMNS);
+      for (let at = row.length; over * rows > 1 && at < end; at++) free[at] = number + rows;
+    },
+    span(over, again = false) {
+      if (!isOutermost()) return;
+      columns = over;
+      isRepeated = again;
+    },
+    repeat(rows) {
+      if (isOutermost()) times = Math.min(rows, MOST_REPEATED);
+    },
   };
 }
 

@@ -233,7 +233,7 @@ export interface Chunk extends Span {
  * Most UTF-16 units in a chunk: about one screen of code, small enough that a hit can be read
  * whole.
  */
-export const CHUNK_UNITS = 1500;
+const CHUNK_UNITS = 1500;
 
 /**
  * Cuts documents (sorted, not overlapping) into chunks of whole lines, as many as fit in

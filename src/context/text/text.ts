@@ -35,20 +35,11 @@ export interface Text {
 
 const BLOCK = 2048;
 
-/** The text made of valid UTF-8 parts, one after the other (each ends on a character boundary). */
-export function textFromParts(parts: readonly Uint8Array[]): Text {
-  const work = assemble(parts);
-  for (;;) {
-    const step = work.next();
-    if (step.done) return openText(step.value);
-  }
-}
-
 /**
- * `textFromParts`, which holds up its thread for about 0.2 s at 100 MB, in slices: `pause` is
- * awaited between them.
+ * Makes a text of valid UTF-8 parts, one after the other. Each ends on a character boundary. At
+ * 100 MB the work takes about 0.2 s, so `pause` is awaited between slices of it.
  */
-export async function textFromPartsInSlices(
+export async function textFromParts(
   parts: readonly Uint8Array[],
   pause: (bytes: number) => Promise<void>,
 ): Promise<Text> {
@@ -62,7 +53,11 @@ export async function textFromPartsInSlices(
 
 /** The text of a JavaScript string; lone surrogates become U+FFFD. */
 export function textFromString(text: string): Text {
-  return textFromParts([Buffer.from(text, "utf8")]);
+  const work = assemble([Buffer.from(text, "utf8")]);
+  for (;;) {
+    const step = work.next();
+    if (step.done) return openText(step.value);
+  }
 }
 
 /** Opens data that came from another thread; nothing is copied. */

@@ -251,8 +251,10 @@ function objectHandlers(parts: Parts, text: Growing, say: (words: string) => voi
 function wordsOf(source: string, text: Growing): string {
   let kind = "embedded object";
   walkXml(source, { math: () => (kind = "equation"), "office:chart": () => (kind = "chart") });
-  if (kind !== "equation") text.lose(kind);
-  if (kind !== "equation") return "";
+  if (kind !== "equation") {
+    text.lose(kind);
+    return "";
+  }
   const [typed] = textsIn(source, "annotation", "annotation");
   // Older programs write a prefix before each name.
   return (typed || textOfHtml(source.replace(/(<\/?)\w+:(?=m)/g, "$1"), text)).trim();

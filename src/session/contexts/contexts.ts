@@ -10,7 +10,7 @@ import {
   load,
   openKnownLoads,
   type Source,
-  textFromPartsInSlices,
+  textFromParts,
 } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { isRecord, jsonOf, withoutUndefined } from "../../platform/json.ts";
@@ -227,7 +227,7 @@ function stored(context: Context): StoredContext {
 const StoredIndex = v.custom<Pick<Context, "documents" | "routes" | "skips" | "stats">>(isRecord);
 
 async function opened({ key, parts, index }: StoredContext): Promise<Context> {
-  const text = await textFromPartsInSlices(
+  const text = await textFromParts(
     parts.map(({ bytes }) => bytes),
     () => setImmediate(),
   );

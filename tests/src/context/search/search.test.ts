@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SearchSource } from "../../../../src/context/search/build.ts";
 import { openSearchIndex } from "../../../../src/context/search/search.ts";
-import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/segment.ts";
+import { chunksOf } from "../../../../src/context/search/segment.ts";
 import { INDEX_FORMAT, queryTerms, stemOf, tokensOf } from "../../../../src/context/search/tokens.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
@@ -14,6 +14,8 @@ import { seededRandom } from "../../../support/seeded-random.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 const HASH = "0123456789abcdef".repeat(4);
+/** Most UTF-16 units in a chunk. */
+const CHUNK_UNITS = 1500;
 const INDEX = `${HASH}-v${INDEX_FORMAT}.index`;
 
 /** A folder that is not there yet. */

@@ -62,15 +62,17 @@ test("the data of a text opens elsewhere without a copy", () => {
   expect(openText(copy).slice(9001, 9008)).toBe(plain.slice(9001, 9008));
 });
 
-test("parts follow one another", () => {
+const noPause = async () => {};
+
+test("parts follow one another", async () => {
   const parts = ["one\n", "", "zwei 漢字", "😀"].map((part) => Buffer.from(part));
-  const text = textFromParts(parts);
+  const text = await textFromParts(parts, noPause);
   expect(text.slice(0, text.length)).toBe("one\nzwei 漢字😀");
   expect(text.length).toBe(13);
 });
 
-test("no parts are the empty text", () => {
-  const text = textFromParts([]);
+test("no parts are the empty text", async () => {
+  const text = await textFromParts([], noPause);
   expect([text.length, text.slice(0, 5), text.unitAt(0), text.byteAt(0)]).toEqual([0, "", 0, 0]);
 });
 
