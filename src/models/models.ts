@@ -11,7 +11,6 @@ import { endOf, type ModelEnd } from "./model-ends.ts";
 import { allModels, loadPiAi, meantAmong } from "./pi-ai/catalog.ts";
 import { type RegistryOptions, registeredModel, registeredPrice, serverModel, withKeys } from "./pi-ai/registry.ts";
 import type { Model, Models } from "./port.ts";
-
 import { windowIn } from "./server-window.ts";
 
 export interface ModelsOptions {

@@ -1,6 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
 import type { ModelMessage, ModelRequest, ToolUse } from "./port.ts";
-
 import { isJsonObject } from "./schema/compare.ts";
 
 /**

@@ -4,7 +4,6 @@ import { isRecord } from "../platform/json.ts";
 import { fetchOut } from "../platform/outbound.ts";
 import { failure, unsent } from "./failure.ts";
 import type { Model, ModelRequest, ModelTurn, SubCallError } from "./port.ts";
-
 import { estimateRequest } from "./usage.ts";
 
 /** A server of the user's own, and how it knows a model. */

@@ -3,7 +3,6 @@ import { type BatchAccount, keyVariable } from "../models/index.ts";
 import { sleep } from "../platform/sleep.ts";
 import type { BatchStore, Group, ProviderBatch } from "../store/index.ts";
 import { type Advancing, advance, HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./advance.ts";
-
 import type { BatchClient } from "./providers/provider.ts";
 
 /** The parts with which a process sends what waits for batches, and takes the answers in. */

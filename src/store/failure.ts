@@ -67,7 +67,10 @@ export function misuse(what: string): RlmError {
 
 const SQLITE = { perm: 3, busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
 
-/** The error of SQLite or the file system as an `RlmError` that names the folder. Other errors stay as they are. */
+/**
+ * The error of SQLite or the file system as an `RlmError` that names the folder. Other errors stay
+ * as they are.
+ */
 export function storeError(found: unknown, folder: string | null): unknown {
   const error = thrownBy(found);
   if (error instanceof RlmError || !(error instanceof Error)) return error;
@@ -89,7 +92,10 @@ export function storeError(found: unknown, folder: string | null): unknown {
 
 const NO_DATABASE = "Put a whole copy of belay.db there, or move it away: then a new one is begun.";
 
-/** True if SQLite cannot open a database there: its index of the log, and the first pages of that, need more. */
+/**
+ * True if SQLite cannot open a database there: its index of the log, and the first pages of that,
+ * need more.
+ */
 function hasNoSpace(folder: string): boolean {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize < 128 * 1024;

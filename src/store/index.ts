@@ -10,7 +10,11 @@ export { textKey } from "./sql/cache.ts";
 export { everyRun, everySession, findingsIn, readablePart, type Verified, verifyStore } from "./whole-reads.ts";
 export type { ServerFacts };
 
-/** Looks at the server of a store, and changes nothing. @throws RlmError `store_failed`, `store_too_new` */
+/**
+ * Looks at the server of a store, and changes nothing.
+ *
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
 export async function lookAtServer(url: string): Promise<ServerFacts> {
   // Loaded when a server is looked at: a store in a folder needs no client.
   return (await import("./postgres/look.ts")).lookAtServer(url);

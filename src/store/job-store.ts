@@ -1,26 +1,33 @@
 import type { Json } from "../../runtime/index.ts";
-import type { DamagedRow, Discarding } from "./port.ts";
 
 /**
- * The jobs of runs, as rows. They say what is true of a job; a dispatcher only says who should try it. A change of a job that is
- * being tried is made under the fence of its session's lease: with an older fence it changes nothing and answers false.
- * Instants are those of the store's clock: PostgreSQL's, or the machine's.
+ * The jobs of runs, as rows. They say what is true of a job; a dispatcher only says who should try
+ * it. A change of a job that is being tried is made under the fence of its session's lease: with an
+ * older fence it changes nothing and answers false. Instants are those of the store's clock:
+ * PostgreSQL's, or the machine's.
  */
 export interface Jobs {
   /**
-   * Makes a run, or answers the one of this name, whose specification and files are these from now on; its queue and its share
-   * stay, and one that is fresh stays so.
+   * Makes a run, or answers the one of this name, whose specification and files are these from now
+   * on; its queue and its share stay, and one that is fresh stays so.
    * @throws `run_differs` if that one does something else
    */
   open(run: NewRun): Promise<{ readonly run: RunRow; readonly made: boolean }>;
-  /** Adds jobs, 1,000 at the most, behind those that the run has. An id is taken once: a known job stays as it is. */
+  /**
+   * Adds jobs, 1,000 at the most, behind those that the run has. An id is taken once: a known job
+   * stays as it is.
+   */
   add(run: string, jobs: readonly NewJob[]): Promise<readonly AddedJob[]>;
-  /** Compares the jobs of these ids, 1,000 at the most, in their order; null: the run has none of this id. */
+  /**
+   * Compares the jobs of these ids, 1,000 at the most, in their order; null: the run has none of
+   * this id.
+   */
   known(run: string, jobs: readonly Asked[]): Promise<readonly (KnownJob | null)[]>;
   /**
-   * Jobs that nobody tries, 1,000 at the most, wait for what is asked of them now, each with an attempt and a session of its own.
-   * Answers how many they are.
-   * @param model of their calls that name none, if it is another one than the run's (default null: the run's)
+   * Jobs that nobody tries, 1,000 at the most, wait for what is asked of them now, each with an
+   * attempt and a session of its own. Answers how many they are.
+   * @param model of their calls that name none, if it is another one than the run's (default null:
+   * the run's)
    */
   replace(run: string, jobs: readonly NewJob[], model?: string | null): Promise<number>;
   /** By name or id; null if there is none. */
@@ -34,20 +41,31 @@ export interface Jobs {
   find(run: string, id: string): Promise<JobRow | null>;
   /** In their order, 1,000 at the most, or fewer if they are large, without inputs and results. */
   list(run: string, page: JobPage): Promise<readonly JobRow[]>;
-  /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they find one. */
+  /**
+   * Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they find one.
+   */
   damaged(run: string): Promise<readonly DamagedRow[]>;
-  /** Reads the job's input, as JSON. @throws `store_corrupt` if it is not what was asked when the job was added */
+  /**
+   * Reads the job's input, as JSON.
+   *
+   * @throws `store_corrupt` if it is not what was asked when the job was added
+   */
   input(key: JobKey): Promise<string>;
   /** The result of a job that is done, as JSON; null if it has none. @throws `store_corrupt` */
   result(key: JobKey): Promise<string | null>;
   /**
-   * The answer that a call takes over: the job's own, else one of an earlier run of the same script or table that no other call of
-   * this run has taken. The job has it from then on. `null` if the model is to be asked.
+   * The answer that a call takes over: the job's own, else one of an earlier run of the same script
+   * or table that no other call of this run has taken. The job has it from then on. `null` if the
+   * model is to be asked.
    */
   reuse(search: AnswerSearch): Promise<KnownAnswer | null>;
   /** Answers that a run took from earlier ones. */
   reused(run: string): Promise<ReusedAnswers>;
-  /** Runs of the same script or table, the newest first, 100 at the most. @param without the id of one that is left out */
+  /**
+   * Runs of the same script or table, the newest first, 100 at the most.
+   *
+   * @param without the id of one that is left out
+   */
   sameFiles(files: RunFiles, without: string | null): Promise<readonly Pick<RunRow, "id" | "name">[]>;
   /** Answers that these runs have to a question, 100 at the most, in the order of their calls. */
   answersTo(asked: string, runs: readonly string[]): Promise<readonly Json[]>;
@@ -55,18 +73,23 @@ export interface Jobs {
   counts(run: string, without?: readonly string[]): Promise<Counts>;
 
   /**
-   * A try takes the job: `running` (`cancelling` stays), and what earlier tries held becomes doubtful, unless it is by batch.
-   * false: it is final.
+   * A try takes the job: `running` (`cancelling` stays), and what earlier tries held becomes
+   * doubtful, unless it is by batch. false: it is final.
    */
   begin(key: JobKey, taking: Try): Promise<boolean>;
   finish(key: JobKey, fence: number, outcome: Outcome): Promise<boolean>;
-  /** The try gives the job back, or parks it. With the reason `delivery` it waits if all its requests by batch are answered already. */
+  /**
+   * The try gives the job back, or parks it. With the reason `delivery` it waits if all its
+   * requests by batch are answered already.
+   */
   put(key: JobKey, fence: number, back: Back): Promise<boolean>;
   /**
-   * `cancel`: waiting and parked jobs become cancelled, running ones cancelling. `retry`: final ones that are not done wait again
-   * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes jobs due that are parked or wait for
-   * their time, but those that have open requests by batch. Those of jobs that are cancelled or wait again are given up, here and in `replace` and `finish`.
-   * Returns the jobs that are being tried now, with their tickets.
+   * `cancel`: waiting and parked jobs become cancelled, running ones cancelling. `retry`: final
+   * ones that are not done wait again with an attempt and a session of their own. `pause` and
+   * `resume` change the run; `resume` makes jobs due that are parked or wait for their time, but
+   * those that have open requests by batch. Those of jobs that are cancelled or wait again are
+   * given up, here and in `replace` and `finish`. Returns the jobs that are being tried now, with
+   * their tickets.
    */
   change(run: string, change: Change): Promise<readonly Tried[]>;
   /** The limits that a run has from now on. */
@@ -77,28 +100,50 @@ export interface Jobs {
    */
   remove(run: string, options?: Discarding): Promise<void>;
   /**
-   * Jobs to be tried, by rank, of runs that are open and have this queue: waiting ones, and those that are parked until
-   * an instant, whose time has come by `overdueMs`; running or cancelling ones whose session nobody has held for as long. Jobs parked
-   * as `held` are due at their instant and not before: a ticket that waits for it would keep them from being tried sooner.
+   * Jobs to be tried, by rank, of runs that are open and have this queue: waiting ones, and those
+   * that are parked until an instant, whose time has come by `overdueMs`; running or cancelling
+   * ones whose session nobody has held for as long. Jobs parked as `held` are due at their instant
+   * and not before: a ticket that waits for it would keep them from being tried sooner.
    */
   due(page: DuePage): Promise<readonly DueJob[]>;
-  /** Jobs of this process's folder that nobody holds although they are `running`: their lapses are counted. */
+  /**
+   * Jobs of this process's folder that nobody holds although they are `running`: their lapses are
+   * counted.
+   */
   lapse(run: string): Promise<number>;
 
   /**
-   * Holds money before a request. It is on disk when the answer is `held`. A hold that is there already is taken over, with its
-   * amount: that of a request by batch, which an earlier try has made.
+   * Holds money before a request. It is on disk when the answer is `held`. A hold that is there
+   * already is taken over, with its amount: that of a request by batch, which an earlier try has
+   * made.
    */
   reserve(hold: Hold): Promise<Held>;
-  /** Records the usage of a request: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
+  /**
+   * Records the usage of a request: the rest of its hold is free. The record of its call settles it
+   * (`Step.settle`).
+   */
   give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
   /**
-   * Takes the next instants of a rate; answers how long to wait for them, ms. Takes none if that is longer than `LIMITS.rateWaitMs`:
-   * the job waits out of memory, and asks again.
+   * Takes the next instants of a rate; answers how long to wait for them, ms. Takes none if that is
+   * longer than `LIMITS.rateWaitMs`: the job waits out of memory, and asks again.
    */
   slot(rate: Rate, cost: number): Promise<number>;
   /** Nobody sends under this rate for as long: the provider said so. */
   hush(rate: Rate, ms: number): Promise<void>;
+}
+
+/** A row that cannot be read. */
+export interface DamagedRow {
+  /** The row has it, so it may be damaged too. */
+  readonly id: string;
+  /** A line that names the row and what is wrong with it. */
+  readonly problem: string;
+}
+
+/** A choice for dropping a session or a run. */
+export interface Discarding {
+  /** Requests by batch that are out are given up. */
+  readonly discard?: boolean;
 }
 
 export type JobState = "waiting" | "running" | "parked" | "cancelling" | "done" | "failed" | "cancelled";
@@ -193,9 +238,14 @@ export interface JobRow extends JobKey, Omit<NewJob, "input"> {
   /** Id of the ticket by which it was tried last. */
   readonly ticket: string | null;
   readonly fence: number;
-  /** Image format of the build that began it; another build cannot continue it. null: it has no image. */
+  /**
+   * Image format of the build that began it; another build cannot continue it. null: it has no
+   * image.
+   */
   readonly engine: string | null;
-  /** `provider/id` of calls that name none, if it is another one than the run's; `null`: the run's. */
+  /**
+   * `provider/id` of calls that name none, if it is another one than the run's; `null`: the run's.
+   */
   readonly model: string | null;
   /** Tries that ended by a failure that counts. */
   readonly attempts: number;
@@ -203,7 +253,10 @@ export interface JobRow extends JobKey, Omit<NewJob, "input"> {
   /** Recorded answers of its session at the last lapse. */
   readonly answers: number;
   readonly spent: Amount;
-  /** Facts of its end beside the result; before it `refusal`, the last one of a provider. null: there is neither. */
+  /**
+   * Facts of its end beside the result; before it `refusal`, the last one of a provider. null:
+   * there is neither.
+   */
   readonly told: Json;
   /** ms since the epoch; null: not yet. */
   readonly begun_at: number | null;
@@ -252,9 +305,15 @@ export interface Outcome {
   readonly state: "done" | "failed" | "cancelled";
   /** JSON; null: the cell gave none. */
   readonly result: string | null;
-  /** `error_code`, `error`, `suggestion`, `output`, `sub_calls`, `tokens`, `cost_usd`, `ms`, `resumed` … */
+  /**
+   * `error_code`, `error`, `suggestion`, `output`, `sub_calls`, `tokens`, `cost_usd`, `ms`,
+   * `resumed` …
+   */
   readonly told: Json;
-  /** The images of its session, and of its children, go with this: nobody forks a job that is done. Its journal stays. */
+  /**
+   * The images of its session, and of its children, go with this: nobody forks a job that is done.
+   * Its journal stays.
+   */
   readonly dropsImages?: boolean;
 }
 
@@ -310,7 +369,10 @@ export interface Hold extends JobKey {
   readonly amount: Amount;
 }
 
-/** `wait`: others hold what is missing. Else the limit that is spent: it will never have room for the request. */
+/**
+ * `wait`: others hold what is missing. Else the limit that is spent: it will never have room for
+ * the request.
+ */
 export type Held = "held" | "wait" | keyof Amount;
 
 /** The final spending of a call, kept with its record. Its holds go. */
@@ -326,7 +388,8 @@ export interface Rate {
   readonly perMinute: number;
 }
 
-// Answers of models to the calls of jobs. A job that is tried again takes its own, and a run those of earlier runs.
+// Answers of models to the calls of jobs. A job that is tried again takes its own, and a run those
+// of earlier runs.
 
 /** Names one of the equal calls of a job. */
 export interface AnswerKey extends JobKey {
@@ -351,13 +414,18 @@ export interface NewAnswer extends AnswerKey {
 
 /** An answer on record for a call. */
 export interface KnownAnswer extends Pick<NewAnswer, "value" | "model" | "tokens" | "nanodollars"> {
-  /** Name of the run that asked for it, or its id if that run was dropped. `null` if it is the run of the call itself. */
+  /**
+   * Name of the run that asked for it, or its id if that run was dropped. `null` if it is the run
+   * of the call itself.
+   */
   readonly from: string | null;
 }
 
 /** The search for the answer of a call. */
 export interface AnswerSearch extends AnswerKey {
-  /** True if only an answer that the job has already counts: the call is being answered otherwise. */
+  /**
+   * True if only an answer that the job has already counts: the call is being answered otherwise.
+   */
   readonly ownOnly: boolean;
 }
 

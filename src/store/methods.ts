@@ -14,8 +14,8 @@ interface Leasing {
 type OfDatabase = Omit<Store, symbol | keyof Leasing> & Leasing;
 
 /**
- * Every method of the port on one level: those of its jobs are named `jobs.…`, those of its batches `batches.…`. So a database
- * is one list of methods, each of which can be wrapped in the same way.
+ * Every method of the port on one level: those of its jobs are named `jobs.…`, those of its batches
+ * `batches.…`. So a database is one list of methods, each of which can be wrapped in the same way.
  */
 export type Methods = Omit<OfDatabase, "jobs" | "batches"> & {
   readonly [Name in keyof Jobs as `jobs.${Name}`]: Jobs[Name];

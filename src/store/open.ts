@@ -8,9 +8,9 @@ import type { Lease, Store } from "./port.ts";
 import { isServer } from "./store-place.ts";
 
 /**
- * Opens the store in a folder, made if it is missing, or on a server; null: in memory, for this process alone. It works in the
- * caller's thread, and keeps the process alive only while something is asked of it. The caller cannot use the buffers of pages
- * after `commit` and `putBaseline`.
+ * Opens the store in a folder, made if it is missing, or on a server; null: in memory, for this
+ * process alone. It works in the caller's thread, and keeps the process alive only while something
+ * is asked of it. The caller cannot use the buffers of pages after `commit` and `putBaseline`.
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
  */
 export async function openStore(place: string | null): Promise<Store> {
@@ -57,7 +57,9 @@ async function serve(place: string | null, lost: (session: string, error: RlmErr
 
 let loading: Promise<typeof import("./sqlite/requests.ts")> | undefined;
 
-/** Loads node:sqlite when a store is opened. The program's own warnings are heard again afterwards. */
+/**
+ * Loads node:sqlite when a store is opened. The program's own warnings are heard again afterwards.
+ */
 async function loadSqlite(): Promise<typeof import("./sqlite/requests.ts")> {
   const { emitWarning } = process;
   silenceSqliteWarning();
@@ -79,7 +81,10 @@ interface LossSignals {
 
 function openLossSignals(): LossSignals {
   const losses = new Map<string, AbortController>();
-  /** Leases that the caller does not have yet: a server may take long to answer, and lose one meanwhile. */
+  /**
+   * Leases that the caller does not have yet: a server may take long to answer, and lose one
+   * meanwhile.
+   */
   const asked = new Set<{ readonly id: string; readonly loss: AbortController }>();
   return {
     async leased(id, taking) {
@@ -125,9 +130,9 @@ interface Shared {
 const open = new Map<string | null, Shared>();
 
 /**
- * Opens a store as `openStore` does, but all users of one place share one connection; null: one store in memory for all. Each
- * user has leases of its own. The last to close it closes the store, but one in memory stays for some seconds: the next session
- * may come soon.
+ * Opens a store as `openStore` does, but all users of one place share one connection; null: one
+ * store in memory for all. Each user has leases of its own. The last to close it closes the store,
+ * but one in memory stays for some seconds: the next session may come soon.
  */
 export async function shareStore(place: string | null): Promise<Store> {
   const shared = open.get(place) ?? begin(place);

@@ -1,11 +1,12 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
 import type { BatchStore } from "./batch-store.ts";
-import type { JobKey, Jobs, NewAnswer, Settled, Try } from "./job-store.ts";
+import type { DamagedRow, Discarding, JobKey, Jobs, NewAnswer, Settled, Try } from "./job-store.ts";
 
 /**
- * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
- * image with JSON beside it. Every method may reject with `RlmError` (`store_failed`, `store_corrupt` and what each
- * names); then nothing of that call was kept. Calls are carried out in the order in which they are made.
+ * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a
+ * checkpoint an image with JSON beside it. Every method may reject with `RlmError` (`store_failed`,
+ * `store_corrupt` and what each names); then nothing of that call was kept. Calls are carried out
+ * in the order in which they are made.
  */
 export interface Store extends AsyncDisposable {
   /** Makes a session and takes its lease. @throws `session_exists` for a name that is taken */
@@ -14,7 +15,10 @@ export interface Store extends AsyncDisposable {
    * `session_busy` naming the process that has it, `session_not_found` */
   lease(id: string): Promise<Lease>;
   release(id: string): Promise<void>;
-  /** By name, id or the end of an id (six characters or more) that fits one session alone; null if there is none. */
+  /**
+   * By name, id or the end of an id (six characters or more) that fits one session alone; null if
+   * there is none.
+   */
   find(nameOrId: string): Promise<SessionRow | null>;
   /**
    * A page of the sessions but children, the one changed last first. `everySession` reads them all.
@@ -25,16 +29,22 @@ export interface Store extends AsyncDisposable {
   damaged(): Promise<readonly DamagedRow[]>;
 
   /**
-   * One transaction, on disk when this resolves. The caller holds the lease. Answers the bytes that the session takes more.
+   * One transaction, on disk when this resolves. The caller holds the lease. Answers the bytes that
+   * the session takes more.
    * @throws `lease_lost`, `store_full`
    */
   commit(session: string, step: Step): Promise<number>;
   /**
-   * Takes ends that nothing needs any more from the session, in one transaction. The head, whole images and those that a
-   * fork began at stay. The caller holds the lease. Answers the bytes that the session takes more: fewer than none, as a rule.
+   * Takes ends that nothing needs any more from the session, in one transaction. The head, whole
+   * images and those that a fork began at stay. The caller holds the lease. Answers the bytes that
+   * the session takes more: fewer than none, as a rule.
    */
   thin(session: string, ends: readonly string[]): Promise<number>;
-  /** The session's records from `from` on (default: the first), verified. @throws `store_corrupt` naming seq */
+  /**
+   * The session's records from `from` on (default: the first), verified.
+   *
+   * @throws `store_corrupt` naming seq
+   */
   journal(session: string, from?: number): Promise<readonly JournalRow[]>;
 
   /** Records and checkpoints of a session as far as they are whole, also if others are damaged. */
@@ -44,7 +54,11 @@ export interface Store extends AsyncDisposable {
   checkpoints(session: string): Promise<readonly CheckpointRow[]>;
   /** One checkpoint, verified. @throws `checkpoint_lost` if it is missing or damaged */
   checkpoint(id: string): Promise<CheckpointRow>;
-  /** The image of a checkpoint or baseline, put together from its bases and verified. @throws `checkpoint_lost` */
+  /**
+   * The image of a checkpoint or baseline, put together from its bases and verified.
+   *
+   * @throws `checkpoint_lost`
+   */
   image(id: string): Promise<GuestImage>;
   /** A fresh guest's image, kept once for all sessions. Does nothing if it is there already. */
   putBaseline(id: string, meta: ImageMeta, pages: ImagePages): Promise<void>;
@@ -54,41 +68,45 @@ export interface Store extends AsyncDisposable {
   putContext(context: StoredContext): Promise<void>;
   /** @throws `context_lost` if it or a part is missing or damaged */
   context(key: string): Promise<StoredContext>;
-  /** The `index` of the context, without its bytes. @throws `context_lost` if it is missing or damaged */
+  /**
+   * The `index` of the context, without its bytes.
+   *
+   * @throws `context_lost` if it is missing or damaged
+   */
   contextIndex(key: string): Promise<Json>;
   hasContext(key: string): Promise<boolean>;
 
   /** An answer that a commit has put into the cache, or a text that was kept there, or null. */
   cached(key: string): Promise<Json>;
-  /** Keeps a text by the SHA-256 of it, for 30 days from `at` (ms since the epoch). Read it with `cached(textKey(hash))`. */
+  /**
+   * Keeps a text by the SHA-256 of it, for 30 days from `at` (ms since the epoch). Read it with
+   * `cached(textKey(hash))`.
+   */
   keepText(hash: string, text: string, at: number): Promise<void>;
 
   /**
-   * Makes a session at the checkpoint (default: that of the newest exec's end). The journal up to it is copied, images are
-   * shared. Its lease is not taken. @throws `checkpoint_not_found` for one that is not of this session,
-   * `session_exists`
+   * Makes a session at the checkpoint (default: that of the newest exec's end). The journal up to
+   * it is copied, images are shared. Its lease is not taken. @throws `checkpoint_not_found` for one
+   * that is not of this session, `session_exists`
    */
   fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;
   /**
-   * Drops a session with its children and everything that only they need, also if its row is damaged. Takes its lease.
+   * Drops a session with its children and everything that only they need, also if its row is
+   * damaged. Takes its lease.
    * @throws `session_busy`, also if requests of it are out, unless they are discarded
    */
   remove(session: string, options?: Discarding): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
   gc(rule: GcRule): Promise<Collected>;
   /**
-   * Checks a page of one part of what is kept, and repairs nothing. `verifyStore` goes through all parts.
+   * Checks a page of one part of what is kept, and repairs nothing. `verifyStore` goes through all
+   * parts.
    * @param after what the page before answered as `next`; null: from the first
    */
   verify(part: VerifyPart, after: string | null): Promise<VerifiedPage>;
 
   readonly jobs: Jobs;
   readonly batches: BatchStore;
-}
-
-export interface Discarding {
-  /** Requests by batch that are out are given up. */
-  readonly discard?: boolean;
 }
 
 export interface SessionPage {
@@ -123,36 +141,49 @@ export interface VerifiedPage {
   readonly next: string | null;
 }
 
-/** A row that cannot be read. */
-export interface DamagedRow {
-  /** The row has it, so it may be damaged too. */
-  readonly id: string;
-  /** A line that names the row and what is wrong with it. */
-  readonly problem: string;
-}
-
 export interface NewSession {
   /** A ULID: it becomes the name of the lock file. */
   readonly id: string;
-  /** Unique, chosen by a person; null for a session without a name. That of a child is `<id of its parent>.<id of its call>`. */
+  /**
+   * Unique, chosen by a person; null for a session without a name. That of a child is `<id of its
+   * parent>.<id of its call>`.
+   */
   readonly name: string | null;
-  /** `batch`: a job of a run. `child`: it answers a call of another session, and goes with it. Its parent's holder alone opens it. */
+  /**
+   * `batch`: a job of a run. `child`: it answers a call of another session, and goes with it. Its
+   * parent's holder alone opens it.
+   */
   readonly origin: "batch" | "child" | "command" | "library" | "mcp" | "pi";
-  /** The settings that a later process needs to continue as this one began (model, limits …); never a key. */
+  /**
+   * The settings that a later process needs to continue as this one began (model, limits …); never
+   * a key.
+   */
   readonly settings: Json;
   /** ms since the epoch. */
   readonly at: number;
-  /** A try that takes the job whose session it is, as `jobs.begin` does. A store may leave that to the caller. */
+  /**
+   * A try that takes the job whose session it is, as `jobs.begin` does. A store may leave that to
+   * the caller.
+   */
   readonly begins?: (JobKey & Omit<Try, "fence">) | undefined;
 }
 
 /** A session whose lease this store has. */
 export interface Lease extends SessionRow {
-  /** The answer of `jobs.begin` to the try that came with a new session. Without it the caller is to ask. */
+  /**
+   * The answer of `jobs.begin` to the try that came with a new session. Without it the caller is to
+   * ask.
+   */
   readonly begun?: boolean;
-  /** Grows with each lease of the session, and goes with every write. 0 if the lease is a lock of the file system. */
+  /**
+   * Grows with each lease of the session, and goes with every write. 0 if the lease is a lock of
+   * the file system.
+   */
   readonly fence: number;
-  /** Aborts, with the reason `lease_lost`, once another process may have the session. A lock of the file system is never lost. */
+  /**
+   * Aborts, with the reason `lease_lost`, once another process may have the session. A lock of the
+   * file system is never lost.
+   */
   readonly lost: AbortSignal;
 }
 
@@ -175,7 +206,10 @@ export interface SessionRow {
   readonly holder: { readonly pid: number; readonly host: string } | null;
   /** True if some process has the lease now. */
   readonly busy: boolean;
-  /** Bytes of its checkpoints, journal and contexts and of its children's. What it shares with others counts in full. */
+  /**
+   * Bytes of its checkpoints, journal and contexts and of its children's. What it shares with
+   * others counts in full.
+   */
   readonly bytes: number;
 }
 
@@ -191,9 +225,14 @@ export interface Step {
   readonly facts?: object;
   /** Replaces the session's settings. */
   readonly settings?: Json;
-  /** The usage of calls whose records are in this step: their holds go, and run and job count it. */
+  /**
+   * The usage of calls whose records are in this step: their holds go, and run and job count it.
+   */
   readonly settle?: readonly Settled[];
-  /** Ids of calls whose records are in this step: their requests go. Those that are out are given up. */
+  /**
+   * Ids of calls whose records are in this step: their requests go. Those that are out are given
+   * up.
+   */
   readonly delivered?: readonly string[];
   /** The step is refused with `store_full` if it takes more than this leaves. */
   readonly space?: SpaceLeft;
@@ -239,7 +278,9 @@ export interface NewCheckpoint {
   readonly id: string;
   /** The checkpoint that the session stood at before: the tree. */
   readonly parent: string | null;
-  /** The image that `pages` are changes of, a checkpoint or a baseline; null: they are all pages. */
+  /**
+   * The image that `pages` are changes of, a checkpoint or a baseline; null: they are all pages.
+   */
   readonly base: string | null;
   /** The exec of the last record of its commit. By that a fork knows what it shares. */
   readonly exec_id: string;
@@ -247,9 +288,15 @@ export interface NewCheckpoint {
   readonly kind: "step" | "end";
   readonly meta: ImageMeta;
   readonly pages: ImagePages;
-  /** The number of images between this and a whole one, and bytes of their pages, this one's included. */
+  /**
+   * The number of images between this and a whole one, and bytes of their pages, this one's
+   * included.
+   */
   readonly chain: { readonly length: number; readonly bytes: number };
-  /** The JSON that the session keeps beside the image: the exec's state, or memory, helpers, context and ledger. */
+  /**
+   * The JSON that the session keeps beside the image: the exec's state, or memory, helpers, context
+   * and ledger.
+   */
   readonly extras: object;
   /** ms since the epoch. */
   readonly at: number;
@@ -278,9 +325,15 @@ export interface StoredContext {
 export interface GcRule {
   /** ms since the epoch. */
   readonly now: number;
-  /** Sessions without a name that are finished (`facts.status` is not `running`) go when they are older than this, ms. */
+  /**
+   * Sessions without a name that are finished (`facts.status` is not `running`) go when they are
+   * older than this, ms.
+   */
   readonly anonymousMs: number;
-  /** Named sessions and, with `pi`, those of Pi go when they are older than this, ms; null: they stay. */
+  /**
+   * Named sessions and, with `pi`, those of Pi go when they are older than this, ms; null: they
+   * stay.
+   */
   readonly namedMs: number | null;
   readonly pi: boolean;
   /** Only says what would go. */
@@ -293,6 +346,9 @@ export interface Collected {
   readonly checkpoints: number;
   readonly contexts: number;
   readonly cached: number;
-  /** Bytes that the database file became smaller by; of a dry run an estimate. On a server those of its tables: 0 as a rule. */
+  /**
+   * Bytes that the database file became smaller by; of a dry run an estimate. On a server those of
+   * its tables: 0 as a rule.
+   */
   readonly bytes: number;
 }

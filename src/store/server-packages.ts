@@ -6,8 +6,9 @@ import { fileURLToPath } from "node:url";
 export const PG_BOSS_VERSION = "12.35.0";
 
 /**
- * Says how the packages of a store on a server are installed where this copy of Belay finds them. npx has a folder for each
- * list of packages, a project has a package.json, and the folder of global packages has none.
+ * Says how the packages of a store on a server are installed where this copy of Belay finds them.
+ * npx has a folder for each list of packages, a project has a package.json, and the folder of
+ * global packages has none.
  *
  * @param module a file of this copy
  */

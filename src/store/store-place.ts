@@ -10,7 +10,8 @@ export function isServer(place: string): boolean {
 /**
  * The place as the store takes it: a folder becomes absolute, and spaces around a URL go.
  *
- * @throws RlmError `store_failed` for a URL that names no PostgreSQL server: it never becomes a folder, and is not shown
+ * @throws RlmError `store_failed` for a URL that names no PostgreSQL server: it never becomes a
+ * folder, and is not shown
  */
 export function placeOf(given: string): string {
   if (!isUrlLike(given)) return resolve(given);
@@ -22,8 +23,8 @@ export function placeOf(given: string): string {
 }
 
 /**
- * True if a person who wrote this meant a URL, whatever is wrong with it: the scheme, a slash, quotes or spaces around it. A
- * folder of such a name is written as `./NAME`.
+ * True if a person who wrote this meant a URL, whatever is wrong with it: the scheme, a slash,
+ * quotes or spaces around it. A folder of such a name is written as `./NAME`.
  */
 function isUrlLike(given: string): boolean {
   const bare = given.replace(/^[\s"'`<\p{Cf}]+/u, "");
@@ -65,23 +66,32 @@ export function withoutPasswords(text: string): string {
     .replaceAll(/([?&](?:ssl)?pass(?:word|file)=)(?!\*{3})[^&\s"'`]+/gi, "$1***");
 }
 
-/** A word as above. Only what its last `@` ends is looked at, so that a URL which is found is never looked at again. */
+/**
+ * A word as above. Only what its last `@` ends is looked at, so that a URL which is found is never
+ * looked at again.
+ */
 function withoutPassword(word: string): string {
   const end = word.lastIndexOf("@") + 1;
   const url = /\b(postgres(?:ql)?:\/{0,2}|[a-z][\w+.-]{1,64}:\/{1,2})(?=[^/@]*:)(?![^/@:]*:\*{3}@).*@/gi;
   return word.slice(0, end).replaceAll(url, "$1***@") + word.slice(end);
 }
 
-/** The URL for the client, and the schema that its `?schema=` names. @throws RlmError `store_failed` for an invalid URL */
+/**
+ * The URL for the client, and the schema that its `?schema=` names.
+ *
+ * @throws RlmError `store_failed` for an invalid URL
+ */
 export function readServerUrl(given: string): { readonly connectionString: string; readonly schema: string } {
   const url = isServer(given) && URL.canParse(given) ? new URL(given) : null;
-  // What follows a `/`, `?` or `#` in a password is not the password for the client, and is shown by servers.
+  // What follows a `/`, `?` or `#` in a password is not the password for the client, and is shown
+  // by servers.
   if (!url || `${url.pathname}${url.hash}${url.username === "" ? url.search : ""}`.includes("@"))
     throw notAUrl("the store's URL cannot be read: in names and passwords / ? # @ are written %2F %3F %23 %40");
   const schema = url.searchParams.get("schema") ?? "belay";
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw notAUrl(`${JSON.stringify(schema)} is not a name of a schema`);
   url.searchParams.delete("schema");
-  // The client takes the weaker modes for the strictest one, with a warning to the user who cannot know of it.
+  // The client takes the weaker modes for the strictest one, with a warning to the user who cannot
+  // know of it.
   if (/^(?:prefer|require|verify-ca)$/.test(url.searchParams.get("sslmode") ?? "")) {
     if (url.searchParams.get("uselibpqcompat") !== "true") url.searchParams.set("sslmode", "verify-full");
   }

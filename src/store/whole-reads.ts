@@ -1,6 +1,6 @@
 import { hasCode } from "../../runtime/index.ts";
-import type { Jobs, RunRow } from "./job-store.ts";
-import { type DamagedRow, type SessionRow, type Store, VERIFY_PARTS, type VerifyPart } from "./port.ts";
+import type { DamagedRow, Jobs, RunRow } from "./job-store.ts";
+import { type SessionRow, type Store, VERIFY_PARTS, type VerifyPart } from "./port.ts";
 
 export interface Verified {
   readonly part: VerifyPart;
@@ -10,7 +10,10 @@ export interface Verified {
   readonly findings: readonly string[];
 }
 
-/** Looks through the whole store, page by page. Each page is of one moment. Whoever stops early reads no further page. */
+/**
+ * Looks through the whole store, page by page. Each page is of one moment. Whoever stops early
+ * reads no further page.
+ */
 export async function* verifyStore({ verify }: Pick<Store, "verify">): AsyncGenerator<Verified, void, undefined> {
   const parts = VERIFY_PARTS.length;
   for (const [done, part] of VERIFY_PARTS.entries()) {
@@ -39,8 +42,9 @@ export async function findingsIn(store: Pick<Store, "verify">): Promise<string[]
 }
 
 /**
- * Every session but children, the one changed last first. Whoever stops early reads no further page. One that is changed meanwhile
- * comes to the front, and is left out if its page was still to be read.
+ * Every session but children, the one changed last first. Whoever stops early reads no further
+ * page. One that is changed meanwhile comes to the front, and is left out if its page was still to
+ * be read.
  * @param without ids that are left out
  */
 export function everySession({ list }: Pick<Store, "list">, without: readonly string[] = []) {
@@ -50,7 +54,11 @@ export function everySession({ list }: Pick<Store, "list">, without: readonly st
   });
 }
 
-/** Every run, the newest first. Whoever stops early reads no further page. @param without ids that are left out */
+/**
+ * Every run, the newest first. Whoever stops early reads no further page.
+ *
+ * @param without ids that are left out
+ */
 export function everyRun(jobs: Pick<Jobs, "runs">, without: readonly string[] = []) {
   return everyRow<RunRow>((last) => jobs.runs({ after: last?.id ?? null, limit: PAGE, without }));
 }
@@ -76,7 +84,8 @@ export interface ReadablePart<Found> {
 }
 
 /**
- * Reads rows without those that are damaged. They are looked for only once the reading was refused because of one.
+ * Reads rows without those that are damaged. They are looked for only once the reading was refused
+ * because of one.
  * @param read takes the ids of rows that it leaves out
  */
 export async function readablePart<Found>(

@@ -8,9 +8,7 @@ import { type BatchProvider, batchProviderOf } from "../../provider-batches/prov
 import { failure } from "../failure.ts";
 import type { Authorization } from "../keys/keys.ts";
 import type { BatchAccount, Model, Post, PostedAnswer, Price, SubCallError } from "../port.ts";
-
 import { fetchingBy, type SeenResponse } from "./response-watch.ts";
-
 import { wholeAnswer } from "./wire.ts";
 
 /** The provider that takes a model's requests by batch; undefined: Belay has no batches of it. */

@@ -25,8 +25,8 @@ export type ReadValue =
 /**
  * The value in an answer that fits the schema: the whole text, or the last one among its fenced
  * blocks and balanced brackets. What stands before it are drafts, if words say so; if not, it is
- * unknown which value counts. A text that is nearly JSON is mended. `problems` are those of the last
- * part that is JSON at all.
+ * unknown which value counts. A text that is nearly JSON is mended. `problems` are those of the
+ * last part that is JSON at all.
  * @param shown texts that the model was shown: a value in them does not count against another one.
  * null: the text is the JSON of a program's value, which is taken as it is
  */

@@ -1,6 +1,5 @@
 import { parentPort } from "node:worker_threads";
 import { channelOfPort, type Json, serveCaller } from "../../../runtime/index.ts";
-
 import { findInDocuments } from "../../context/index.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
 import { checkArguments } from "../agent-tools/tool.ts";

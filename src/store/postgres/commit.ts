@@ -21,8 +21,8 @@ export interface Leased {
 }
 
 /**
- * Keeps a step in one round trip, all of it or nothing. Returns the session as it is known afterwards, and the bytes that it
- * takes more. @throws RlmError `lease_lost`, `store_full`
+ * Keeps a step in one round trip, all of it or nothing. Returns the session as it is known
+ * afterwards, and the bytes that it takes more. @throws RlmError `lease_lost`, `store_full`
  */
 export async function commit(server: Server, known: Leased, step: Step): Promise<{ known: Leased; more: number }> {
   const { session, fence, reach } = known;
@@ -75,9 +75,10 @@ interface Sending {
 }
 
 /**
- * Sends a commit. If the connection breaks, its outcome is unknown: the fence and the last seq tell whether it is kept, since
- * one holder writes and seqs are dense. Without records its checkpoint tells. A step without either does the same when it is
- * done twice. If it is not kept, it is sent again.
+ * Sends a commit. If the connection breaks, its outcome is unknown: the fence and the last seq tell
+ * whether it is kept, since one holder writes and seqs are dense. Without records its checkpoint
+ * tells. A step without either does the same when it is done twice. If it is not kept, it is sent
+ * again.
  */
 async function kept(
   server: Server,
@@ -110,7 +111,10 @@ const PATIENCE_MS = 30_000;
 const STAND = `SELECT fence, last_seq,
   (EXISTS (SELECT 1 FROM checkpoints c WHERE c.id = $2 AND c.session = s.id))::int AS there FROM sessions s WHERE id = $1`;
 
-/** Fence and last seq of a session, and whether it has the checkpoint. Asks until the server answers again. */
+/**
+ * Fence and last seq of a session, and whether it has the checkpoint. Asks until the server answers
+ * again.
+ */
 async function standOf(server: Server, id: string, checkpoint: string | null): Promise<Row> {
   const until = performance.now() + PATIENCE_MS;
   for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2000)) {
@@ -145,21 +149,31 @@ function checkpointOf(checkpoint: NewCheckpoint, pages: PackedPages, { id, last_
   };
 }
 
-/** All bytes of a commit, one after the other: a place is an offset and a length. */
-function openBytes() {
+/** The place of bytes among those of a commit. */
+type BytesAt = readonly [offset: number, length: number];
+
+/** All bytes of a commit, one after the other. */
+interface Bytes {
+  add(part: Uint8Array): BytesAt;
+  /** Packs a text, and adds it. */
+  text(content: string): BytesAt;
+  /** Adds a text that is packed. */
+  packed(content: string | Uint8Array): BytesAt;
+  all(): Uint8Array;
+}
+
+function openBytes(): Bytes {
   const parts: Uint8Array[] = [];
   let length = 0;
-  const add = (part: Uint8Array): readonly [number, number] => {
+  const add = (part: Uint8Array): BytesAt => {
     parts.push(part);
     length += part.byteLength;
     return [length - part.byteLength, part.byteLength];
   };
   return {
     add,
-    text: (content: string) => add(packedBytes(packText(content))),
-    packed: (content: string | Uint8Array) => add(packedBytes(content)),
+    text: (content) => add(packedBytes(packText(content))),
+    packed: (content) => add(packedBytes(content)),
     all: () => Buffer.concat(parts),
   };
 }
-
-type Bytes = ReturnType<typeof openBytes>;

@@ -11,18 +11,38 @@ import { codeOf, serverError } from "./failure.ts";
 /** The value of a statement's parameter. Bytes go as they are; lists go as PostgreSQL's arrays. */
 type Value = null | number | string | boolean | Uint8Array | readonly string[] | readonly number[];
 
-export type Sql = ReturnType<typeof sqlOf>;
-export type Server = Awaited<ReturnType<typeof connect>>;
+/** Runs statements, on any connection or in one transaction. */
+export interface Sql {
+  perform<T>(plan: Plan<T>): Promise<T>;
+  all(text: string, ...values: Value[]): Promise<readonly Row[]>;
+  /** Returns the first row. */
+  get(text: string, ...values: Value[]): Promise<Row | undefined>;
+  /** Returns how many rows changed. */
+  run(text: string, ...values: Value[]): Promise<number>;
+}
+
+/** A server with the schema of one store. What it throws is an `RlmError` that names it. */
+export interface Server extends Sql {
+  /** The URL without its password, for messages. */
+  readonly name: string;
+  readonly schema: string;
+  /** Keeps all writes of `work`, or none. */
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** Runs `work`, whose reads are all of one moment. */
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
 
 /** A commit, a beat and a reader can be at work at once. */
 const CONNECTIONS = 3;
 const CONNECT_MS = 10_000;
 
 /**
- * A server with the schema of one store. What it throws is an RlmError that names it, without its password.
+ * A server with the schema of one store. What it throws is an RlmError that names it, without its
+ * password.
  * @throws RlmError `store_failed` if the client is not installed, or for an invalid URL
  */
-export async function connect(url: string) {
+export async function connect(url: string): Promise<Server> {
   const name = shownPlace(url);
   const { Pool, types } = await client(name);
   const { connectionString, schema } = readServerUrl(url);
@@ -90,12 +110,9 @@ export async function connect(url: string) {
       pooled.perform(plan).catch((error): never => {
         throw failure(error);
       }),
-    /** For messages. */
     name,
     schema,
-    /** Keeps all writes of `work`, or none. */
     write: transaction("BEGIN"),
-    /** Runs `work`, whose reads are all of one moment. */
     read: transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
     close: () => pool.end(),
   };
@@ -111,7 +128,7 @@ function isUndone(error: unknown): boolean {
 }
 
 /** Runs statements, on any connection or on one. */
-function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResult<Record<string, never>>>) {
+function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResult<Record<string, never>>>): Sql {
   const run = async (text: string, values: readonly Value[]) =>
     query(
       text,
@@ -129,15 +146,14 @@ function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResul
     }
   }
   return {
-    async perform<T>(plan: Plan<T>): Promise<T> {
+    async perform(plan) {
       let step = plan.next();
       while (!step.done) step = plan.next(await answered(step.value));
       return step.value;
     },
-    all: async (text: string, ...values: Value[]): Promise<Row[]> => (await run(text, values)).rows,
-    get: async (text: string, ...values: Value[]): Promise<Row | undefined> => (await run(text, values)).rows[0],
-    /** Returns how many rows changed. */
-    run: async (text: string, ...values: Value[]) => (await run(text, values)).rowCount ?? 0,
+    all: async (text, ...values) => (await run(text, values)).rows,
+    get: async (text, ...values) => (await run(text, values)).rows[0],
+    run: async (text, ...values) => (await run(text, values)).rowCount ?? 0,
   };
 }
 

@@ -12,7 +12,28 @@ const LEASE_MS = 20_000;
 /** The number of beats in a lease. */
 const BEATS = 5;
 
-export type Leases = ReturnType<typeof openLeases>;
+/**
+ * The leases of this store. Each write carries its fence; one that another process has replaced is
+ * refused.
+ */
+export interface Leases {
+  /**
+   * Takes the lease; answers the row of the session with its fence.
+   *
+   * @throws RlmError `session_busy`
+   */
+  take(session: Label): Promise<Row>;
+  /**
+   * Takes the lease of a provider's account, by its id among leases; returns its fence. null:
+   * another process has it.
+   */
+  takeAccount(id: string, account: string): Promise<number | null>;
+  release(id: string): Promise<void>;
+  holds(id: string): boolean;
+  /** Another process has the session, as a write has learnt. */
+  lose(id: string): void;
+  close(): Promise<void>;
+}
 
 /** The name and id of a session whose row may be damaged. */
 type Label = Pick<Session, "id" | "name">;
@@ -22,8 +43,7 @@ export interface LeaseParts extends Holder {
   lost(session: string): void;
 }
 
-/** The leases of this store. Each write carries its fence; one that another process has replaced is refused. */
-export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
+export function openLeases(server: Server, { pid, host, lost }: LeaseParts): Leases {
   const holder = randomUUID();
   const lastMs = leaseMs(process.env.BELAY_LEASE_MS);
   const beatMs = lastMs / BEATS;
@@ -58,29 +78,26 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
   }, beatMs).unref();
 
   return {
-    /** Takes the lease; answers the row of the session with its fence. @throws RlmError `session_busy` */
-    async take(session: Label): Promise<Row> {
+    async take(session) {
       const from = performance.now();
       const row = held.has(session.id) ? undefined : await server.get(TAKE, session.id, holder, lastMs, pid, host);
       if (!row) throw await busyError(server, session);
       held.set(session.id, from + lastMs);
       return row;
     },
-    /** Takes the lease of a provider's account, by its id among leases; returns its fence. null: another process has it. */
-    async takeAccount(id: string, account: string): Promise<number | null> {
+    async takeAccount(id, account) {
       const from = performance.now();
       const row = held.has(id) ? undefined : await server.get(TAKE_ACCOUNT, id, holder, lastMs, account);
       if (!row) return null;
       held.set(id, from + lastMs);
       return numberColumn(row, "fence");
     },
-    async release(id: string): Promise<void> {
+    async release(id) {
       if (held.delete(id)) await server.run("DELETE FROM leases WHERE session = $1 AND holder = $2", id, holder);
     },
-    holds: (id: string) => held.has(id),
-    /** Another process has the session, as a write has learnt. */
+    holds: (id) => held.has(id),
     lose,
-    async close(): Promise<void> {
+    async close() {
       clearInterval(timer);
       await beating;
       const ids = [...held.keys()];
@@ -91,7 +108,10 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
   };
 }
 
-/** The deadline stands in the row that is locked: of two takers one waits for the other, and then sees it. */
+/**
+ * The deadline stands in the row that is locked: of two takers one waits for the other, and then
+ * sees it.
+ */
 const takenFrom = (ids: string) => `WITH taken AS (
   INSERT INTO leases AS l (session, holder, until)
     SELECT id, $2, clock_timestamp() + $3 * interval '1 ms' FROM ${ids} WHERE id = $1

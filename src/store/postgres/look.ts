@@ -16,13 +16,19 @@ export interface ServerFacts {
   readonly server: string;
   /** True if what is committed survives a power cut. */
   readonly fsync: boolean;
-  /** True if others on the way can read along: the connection leaves the machine, and has no TLS. */
+  /**
+   * True if others on the way can read along: the connection leaves the machine, and has no TLS.
+   */
   readonly isOpenToOthers: boolean;
   /** True if this user may make the schema, or write to the one that is there. */
   readonly mayWrite: boolean;
 }
 
-/** Looks at the server of a store, and changes nothing. @throws RlmError `store_failed`, `store_too_new` */
+/**
+ * Looks at the server of a store, and changes nothing.
+ *
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
 export async function lookAtServer(url: string): Promise<ServerFacts> {
   const server = await connect(url);
   try {
@@ -68,8 +74,8 @@ async function queueVersion({ schema }: Server, sql: Sql) {
 const OLDEST = 140_000;
 
 /**
- * A server of an older version lacks what the store is made of. A pooler may drop what each connection asks for: tables
- * would then lie in another schema, or a commit would not be on disk.
+ * A server of an older version lacks what the store is made of. A pooler may drop what each
+ * connection asks for: tables would then lie in another schema, or a commit would not be on disk.
  * @throws RlmError `store_failed`
  */
 export async function checkServer(server: Server): Promise<void> {

@@ -8,10 +8,10 @@ import { FUNCTIONS } from "./functions.ts";
 const FIRST_VERSION = 10;
 
 /**
- * Statements that turn a store of one version into one of the next. The first make {@link FIRST_VERSION} of an empty schema.
- * Append only: what was released is out there.
- * Texts are compared byte by byte, as in a file. No column that holds JSON is `jsonb`, which reorders keys. The functions
- * follow each time.
+ * Statements that turn a store of one version into one of the next. The first make {@link
+ * FIRST_VERSION} of an empty schema. Append only: what was released is out there. Texts are
+ * compared byte by byte, as in a file. No column that holds JSON is `jsonb`, which reorders keys.
+ * The functions follow each time.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -159,7 +159,8 @@ const APPLICATION = "belay";
 
 /**
  * Makes the schema of the store, or brings it up to date. One process at a time does so.
- * @throws RlmError `store_too_new`, or `store_failed` for a schema of another program; both are left as they are
+ * @throws RlmError `store_too_new`, or `store_failed` for a schema of another program; both are
+ * left as they are
  */
 export async function migrate(server: Server): Promise<void> {
   if ((await storedVersion(server, server)) === SCHEMA_VERSION) return;
@@ -176,7 +177,11 @@ export async function migrate(server: Server): Promise<void> {
   });
 }
 
-/** Version of the store; 0 if the schema is not there, or is empty. @throws RlmError `store_failed`, `store_too_new` */
+/**
+ * Version of the store; 0 if the schema is not there, or is empty.
+ *
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
 export async function storedVersion({ name, schema }: Server, sql: Sql): Promise<number> {
   const tables = await sql.all("SELECT tablename FROM pg_tables WHERE schemaname = $1", schema);
   if (tables.length === 0) return 0;

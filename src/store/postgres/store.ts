@@ -11,8 +11,9 @@ import type { PackedPages } from "../rows/pages.ts";
 import { numberColumn, seal, textColumn } from "../rows/row.ts";
 import { decodeSession } from "../rows/session.ts";
 import { hasCheckpoint, insertPages, packInTurns } from "../sql/checkpoints.ts";
+import type { Dialect } from "../sql/dialect.ts";
 import { deleteFamily, type Past, pastSessions, removeSession, sweep } from "../sql/gc.ts";
-import { type Dialect, planned } from "../sql/planned.ts";
+import { planned } from "../sql/planned.ts";
 import { CHECKPOINT_BYTES, createSession, labelOf, readSession, shownSession } from "../sql/sessions.ts";
 import { get, oneOf, raw, run, sql } from "../sql/sql.ts";
 import { thin } from "../sql/thin.ts";
@@ -198,7 +199,8 @@ async function insertBaseline(tx: Sql, writing: Writing, pages: PackedPages): Pr
 }
 
 /**
- * Serves the store on a server. Several requests are out at once, but those of one session or run are carried out in order.
+ * Serves the store on a server. Several requests are out at once, but those of one session or run
+ * are carried out in order.
  * @param lost is told the session of each lease that is lost
  * @throws RlmError `store_failed`, `store_too_new`
  */
@@ -246,7 +248,10 @@ function openTurns(): Turns {
   };
 }
 
-/** Drops what the rule lets go and what nothing reaches. The server gives space back by itself: autovacuum. */
+/**
+ * Drops what the rule lets go and what nothing reaches. The server gives space back by itself:
+ * autovacuum.
+ */
 async function gc(server: Server, leases: Leases, own: Dialect, rule: GcRule): Promise<Collected> {
   const before = await sizeOf(server);
   let dropped: Omit<Collected, "bytes"> | undefined;
@@ -272,7 +277,10 @@ async function gc(server: Server, leases: Leases, own: Dialect, rule: GcRule): P
   return { ...dropped, bytes: rule.dryRun ? 0 : Math.max(0, before - (await sizeOf(server))) };
 }
 
-/** True if nobody has taken the session's lease since. Who wants it now waits until this transaction has ended. */
+/**
+ * True if nobody has taken the session's lease since. Who wants it now waits until this transaction
+ * has ended.
+ */
 async function isStill(sql: Sql, { id, fence }: Past): Promise<boolean> {
   return (await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence)) !== undefined;
 }

@@ -2,7 +2,10 @@ import type { Amount, Held, RunRow } from "../job-store.ts";
 
 type Purse = Pick<RunRow, "limits" | "spent" | "held" | "doubtful">;
 
-/** The answer to a wish to hold more: it may be held now, or once others have given back what they hold. Else the limit that has no room for it. */
+/**
+ * The answer to a wish to hold more: it may be held now, or once others have given back what they
+ * hold. Else the limit that has no room for it.
+ */
 export function mayHold({ limits, spent, held, doubtful }: Purse, amount: Amount): Held {
   const spentLimit = (sums: readonly Amount[]) =>
     EACH.find((kind) => {
@@ -14,8 +17,8 @@ export function mayHold({ limits, spent, held, doubtful }: Purse, amount: Amount
 }
 
 /**
- * The number of jobs that wait for what others hold and may ask again now: as many as there is room for, all if nothing is held, and one
- * of a run at its limit, which then pauses.
+ * The number of jobs that wait for what others hold and may ask again now: as many as there is room
+ * for, all if nothing is held, and one of a run at its limit, which then pauses.
  */
 export function mayAskAgain(
   { limits, spent, held, doubtful }: Purse,

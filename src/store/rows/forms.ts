@@ -4,15 +4,19 @@ import { USUAL_BOUNDS, unpackText } from "./pack.ts";
 import type { Row } from "./row.ts";
 
 /**
- * The form of a JSON value. `json` is a text that is JSON itself. A list has the form of its items, and an object those of the
- * fields that are read; a field whose name ends with a question mark may be null or absent.
+ * The form of a JSON value. `json` is a text that is JSON itself. A list has the form of its items,
+ * and an object those of the fields that are read; a field whose name ends with a question mark may
+ * be null or absent.
  */
 type Form = "any" | "text" | "json" | "flag" | "number" | "count" | RegExp | readonly [Form] | Fields;
 interface Fields {
   readonly [field: string]: Form;
 }
 
-/** True if a value that was read from a row is what its readers take it for: a checksum does not say so. */
+/**
+ * True if a value that was read from a row is what its readers take it for: a checksum does not say
+ * so.
+ */
 function fits(value: unknown, form: Form): boolean {
   if (form === "any") return true;
   if (form === "flag") return typeof value === "boolean";
@@ -38,7 +42,9 @@ interface JsonColumn {
   readonly value: Json;
 }
 
-/** The column of a row; null if it is damaged, not within the bounds, not JSON, or not of this form. */
+/**
+ * The column of a row; null if it is damaged, not within the bounds, not JSON, or not of this form.
+ */
 export function jsonIn(row: Row, column: string, form: Form = "any", bounds = USUAL_BOUNDS): JsonColumn | null {
   const text = unpackText(row, column, bounds);
   const value = text === null ? undefined : parseJson(text);

@@ -182,7 +182,11 @@ function wholeJson(row: Row, column: string, bounds: Bounds) {
 /** The input of a job, as JSON. @throws RlmError `store_corrupt` */
 const inputIn = (row: Row): string => wholeJson(row, "input", INPUT_BOUNDS).text;
 
-/** Time that the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
+/**
+ * Time that the journal of a job of this run stays once it is done, ms.
+ *
+ * @param spec as the run's row has it
+ */
 export function keepMs(spec: string): number {
   const { keep_ms }: { readonly keep_ms?: unknown } = Object(parseJson(spec));
   return typeof keep_ms === "number" && keep_ms > 0 ? keep_ms : USUAL_KEEP_MS;
@@ -198,12 +202,20 @@ export const KNOWN_COLUMNS = `run, n, id, state, context, asked,
   (SELECT count(*) FROM answers a WHERE a.run = jobs.run AND a.n = jobs.n AND a.origin_run <> a.run) AS reused,
   (SELECT parts FROM contexts WHERE contexts.hash = jobs.context) AS parts`;
 
-/** The content of the column `asked`: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
+/**
+ * The content of the column `asked`: SHA-256 over a job's input and context. Equal values have
+ * equal sums, in whatever order their keys are.
+ */
 export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
   return seal([run, id, canonicalJson(readJson(input)), context]);
 }
 
-/** The input of a job, if it is what was asked. @param of the run and the number of the job @throws RlmError `store_corrupt` */
+/**
+ * The input of a job, if it is what was asked.
+ *
+ * @param of the run and the number of the job
+ * @throws RlmError `store_corrupt`
+ */
 export function inputOf(row: Row | undefined, of: { readonly run: string; readonly n: number }): string {
   if (!row) throw misuse(`run ${of.run} has no job ${of.n}`);
   const job = askedOf(row);
@@ -214,8 +226,8 @@ export function inputOf(row: Row | undefined, of: { readonly run: string; readon
 }
 
 /**
- * The state in which the run has a job. The same text under another key, such as that of a folder that was moved, is not a
- * change.
+ * The state in which the run has a job. The same text under another key, such as that of a folder
+ * that was moved, is not a change.
  * @param parts those of the wanted context; null: there is none
  */
 export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob {
@@ -234,11 +246,14 @@ function askedOf(row: Row): Asked & { readonly run: string } {
   return { run, id, input: inputIn(row), context };
 }
 
-function isSum(found: ReturnType<typeof anyColumn>, run: string, asked: Asked): boolean {
+function isSum(found: Field, run: string, asked: Asked): boolean {
   return found instanceof Uint8Array && sumOfAsked(run, asked).equals(found);
 }
 
-/** Columns of a job that stay once it is final, but its result and what may be long. Money may still be settled. */
+/**
+ * Columns of a job that stay once it is final, but its result and what may be long. Money may still
+ * be settled.
+ */
 const SEALED_TEXTS = [
   ...["run", "n", "id", "session", "state", "why", "rank", "run_at", "ticket", "fence", "engine"],
   ...["attempts", "lapses", "answers", "context", "begun_at", "ended_at"],
@@ -249,13 +264,19 @@ const DIGEST_BYTES = 32;
 /** States that are sealed. */
 const FINAL: ReadonlySet<Field> = new Set<Field>(["done", "failed", "cancelled"]);
 
-/** The value of the column `sha256` of a final job: the seal of its row, then that of its result, which lists do not read. */
+/**
+ * The value of the column `sha256` of a final job: the seal of its row, then that of its result,
+ * which lists do not read.
+ */
 export function sealOfJob(row: Row): Uint8Array {
   const result = seal([anyColumn(row, "result")]);
   return Buffer.concat([sealOver(row, result), result]);
 }
 
-/** @throws RlmError `store_corrupt` naming a job that is not as it ended. A job that is not final has no seal. */
+/**
+ * @throws RlmError `store_corrupt` naming a job that is not as it ended. A job that is not final
+ * has no seal.
+ */
 function checkJobSeal(row: Row): void {
   const sealed = anyColumn(row, "sha256");
   if (sealed === null && !FINAL.has(anyColumn(row, "state"))) return;
@@ -276,7 +297,9 @@ function textOf(field: Field): string | null {
   return field === null ? null : String(field);
 }
 
-/** A server seals by itself: this is the body of a trigger that runs before a job's state is set. */
+/**
+ * A server seals by itself: this is the body of a trigger that runs before a job's state is set.
+ */
 export const SEAL_FINAL = `
   DECLARE texts text; result bytea; one bytea;
   BEGIN

@@ -7,10 +7,16 @@ const PACKED_TEXT_UNITS = 4096;
 /** If less than this comes out for a byte, it comes in one piece. */
 const USUAL_RATIO = 16;
 
-/** Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB too. */
+/**
+ * Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB
+ * too.
+ */
 export const CHUNK_BYTES = 4_096_000;
 
-/** The bytes that `pack` was given; null if they are damaged or more than `most`: no more than that is unpacked. */
+/**
+ * The bytes that `pack` was given; null if they are damaged or more than `most`: no more than that
+ * is unpacked.
+ */
 export function unpack(packed: Uint8Array, most: number): Buffer | null {
   if (!isPacked(packed))
     return packed.byteLength <= most ? Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength) : null;
@@ -42,13 +48,17 @@ export function unpackText(row: Row, column: string, bounds = USUAL_BOUNDS): str
 }
 
 /**
- * The most that a column of JSON can have been given. Whoever can write to a database can write rows too: what a few bytes unpack to,
- * and what that becomes in memory, is bounded before it is unpacked and before it is parsed.
+ * The most that a column of JSON can have been given. Whoever can write to a database can write
+ * rows too: what a few bytes unpack to, and what that becomes in memory, is bounded before it is
+ * unpacked and before it is parsed.
  */
 export interface Bounds {
   /** Bytes of the text in UTF-8. */
   readonly bytes: number;
-  /** Commas, arrays and objects: an empty array takes 2 bytes of text and many times as many in memory. */
+  /**
+   * Commas, arrays and objects: an empty array takes 2 bytes of text and many times as many in
+   * memory.
+   */
   readonly values: number;
   readonly depth: number;
 }
@@ -61,7 +71,10 @@ export const USUAL_BOUNDS: Bounds = { bytes: 256 * MB, values: 4 * MB, depth: 15
 /** Facts and settings of a session, of which lists read hundreds at once. */
 export const SESSION_BOUNDS: Bounds = { bytes: MB, values: 20_000, depth: 64 };
 
-/** A line of inputs has 1 MB; numbers and control characters may be longer in JSON. It is nested 200 levels at the most. */
+/**
+ * A line of inputs has 1 MB; numbers and control characters may be longer in JSON. It is nested 200
+ * levels at the most.
+ */
 export const INPUT_BOUNDS: Bounds = { bytes: 16 * MB, values: MB, depth: 300 };
 
 /** Fields of their own, of which the output is the longest: 1 MB before it is JSON. */

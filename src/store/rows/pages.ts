@@ -24,7 +24,10 @@ export interface PackedPages {
 
 /** Packs pages part by part. */
 interface Packing {
-  /** @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words that their masks say */
+  /**
+   * @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words
+   * that their masks say
+   */
   add(part: PagesPart): void;
   packed(): PackedPages;
 }
@@ -58,7 +61,10 @@ export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
   return packing.packed();
 }
 
-/** In a file, the rows of `pages` and `chunks` of one owner have the places from `owner * PLACES` on, so that no index is needed. */
+/**
+ * In a file, the rows of `pages` and `chunks` of one owner have the places from `owner * PLACES`
+ * on, so that no index is needed.
+ */
 export const PLACES = 65_536;
 
 /** null if the row is missing or damaged. */
@@ -75,7 +81,10 @@ interface SealedParts {
   readonly parts: Uint8Array;
 }
 
-/** Frees what a row and its part take. Bytes as a row has them may lie in a buffer with those of other rows. */
+/**
+ * Frees what a row and its part take. Bytes as a row has them may lie in a buffer with those of
+ * other rows.
+ */
 export function freePart({ bytes }: Row, { changes }: PagesPart): void {
   if (!(bytes instanceof Uint8Array) || !isPacked(bytes)) return;
   freeBytes(changes);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { messageOf } from "../../platform/errors.ts";
 import { corrupt } from "../failure.ts";
-import type { DamagedRow } from "../port.ts";
+import type { DamagedRow } from "../job-store.ts";
 
 /** A value of a column. */
 export type Field = null | number | bigint | string | Uint8Array;

@@ -49,7 +49,10 @@ export const CHANGING = [
 ];
 export const SESSION_COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
 
-/** All of a session but what a database adds. Facts and settings that are larger than they can be are not fetched. */
+/**
+ * All of a session but what a database adds. Facts and settings that are larger than they can be
+ * are not fetched.
+ */
 export const SHOWN_SESSION = [...SESSION_COLUMNS, "sha256", "pid", "host"]
   .map((column) => (column === "facts" || column === "settings" ? capped(column, SESSION_BOUNDS.bytes) : column))
   .join(", ");

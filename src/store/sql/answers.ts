@@ -29,7 +29,9 @@ export function* keepJobAnswers(answers: readonly NewAnswer[]): Plan<void> {
   for (const answer of answers) yield* insert(newAnswerRow(answer));
 }
 
-/** False if the job has an answer to this call, or another call of the run has taken the same one. */
+/**
+ * False if the job has an answer to this call, or another call of the run has taken the same one.
+ */
 function* insert(row: AnswerRow): Plan<boolean> {
   const values: Part[] = [...answerFields(row), row.sha256, packed(row.value)];
   const columns = raw([...ANSWER_COLUMNS, "sha256", "value"].join(", "));
@@ -112,7 +114,10 @@ export function* reusedAnswers(of: string): Plan<ReusedAnswers> {
   };
 }
 
-/** Runs of the same script or table, the newest first. Their specifications may be long, and are not read. */
+/**
+ * Runs of the same script or table, the newest first. Their specifications may be long, and are not
+ * read.
+ */
 export function* runsOfFiles(files: RunFiles, without: string | null): Plan<Pick<RunRow, "id" | "name">[]> {
   const rows = yield* all(sql`SELECT id, name FROM runs WHERE ${isOf(files, without)} ORDER BY id DESC LIMIT ${MOST}`);
   return rows.map((row) => ({ id: textColumn(row, "id"), name: textColumn(row, "name") }));

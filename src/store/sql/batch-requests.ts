@@ -85,7 +85,8 @@ function* drop(which: Statement): Plan<void> {
 }
 
 /**
- * Releases what requests hold. If they have left, it becomes doubtful: it counts in full, permanently.
+ * Releases what requests hold. If they have left, it becomes doubtful: it counts in full,
+ * permanently.
  */
 function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["state"][]): Plan<void> {
   const runs = yield* all(sql`SELECT DISTINCT run FROM batch_requests

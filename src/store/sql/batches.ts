@@ -20,18 +20,10 @@ import {
 } from "../rows/batch.ts";
 import { numberColumn, type Row, textColumn } from "../rows/row.ts";
 import { hasOpenRequests, lockJobs, wake } from "./batch-requests.ts";
-import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
+import type { Dialect } from "./dialect.ts";
+import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 
-/** The needs of changes of batches from their database. */
-export interface Handling {
-  /** The clock of the store, ms since the epoch. */
-  readonly now: Part;
-  /**
-   * Selects a row if this store has the lease of the account, with this fence. Nobody else takes it
-   * within the transaction.
-   */
-  holding(account: string, fence: number): Statement;
-}
+type Handling = Pick<Dialect, "now" | "holding">;
 
 /** Rows that are read or changed at once. */
 const PAGE = 500;

@@ -23,7 +23,10 @@ export function* readAnswer(key: string): Plan<Json> {
   return (row && answerOf(row)) ?? null;
 }
 
-/** Drops answers that are older than the rule allows, and texts that are too old. Returns how many they were. */
+/**
+ * Drops answers that are older than the rule allows, and texts that are too old. Returns how many
+ * they were.
+ */
 export function* dropOldAnswers({ namedMs, now }: Pick<GcRule, "namedMs" | "now">): Plan<number> {
   const answers = namedMs === null ? 0 : yield* run(sql`DELETE FROM cache WHERE at < ${now - namedMs}`);
   // Keys from `text:` up to the next character after the colon.

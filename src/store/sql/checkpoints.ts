@@ -4,7 +4,10 @@ import { type Checkpoint, decodeCheckpoint } from "../rows/checkpoint.ts";
 import { freePart, openPacking, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
 import { get, type Plan, pause, run, spelled, sql } from "./sql.ts";
 
-/** All columns of a checkpoint `c`. A server gives the number after the row is sealed, so the seal is not over it. */
+/**
+ * All columns of a checkpoint `c`. A server gives the number after the row is sealed, so the seal
+ * is not over it.
+ */
 export const CHECKPOINT = sql`c.*, ${spelled(sql`1`, sql`0`)} AS seals_number`;
 
 export function* hasCheckpoint(id: string): Plan<boolean> {
@@ -55,8 +58,8 @@ export function* pagesAreWhole(checkpoint: Checkpoint): Plan<boolean> {
 }
 
 /**
- * Hands over the parts of a checkpoint's pages, which are changes of memory of at most so many bytes. Only one is in memory at a
- * time. Returns false at the first that is missing or damaged.
+ * Hands over the parts of a checkpoint's pages, which are changes of memory of at most so many
+ * bytes. Only one is in memory at a time. Returns false at the first that is missing or damaged.
  */
 export function* readParts(checkpoint: Checkpoint, linearBytes: number, use: (part: PagesPart) => void): Plan<boolean> {
   let last = -1;
@@ -71,7 +74,11 @@ export function* readParts(checkpoint: Checkpoint, linearBytes: number, use: (pa
   return true;
 }
 
-/** Packs the pages of an image, with turns for other work between its parts. @throws RlmError `store_failed` */
+/**
+ * Packs the pages of an image, with turns for other work between its parts.
+ *
+ * @throws RlmError `store_failed`
+ */
 export function* packInTurns(pages: ImagePages, linearBytes: number): Plan<PackedPages> {
   const packing = openPacking(linearBytes);
   for (const part of pages) {

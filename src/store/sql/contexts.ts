@@ -9,8 +9,8 @@ import { anyColumn, isSealed, numberColumn, type Row, seal, textColumn } from ".
 import { all, get, oneOf, type Plan, packed, pause, raw, run, spelled, sql } from "./sql.ts";
 
 /**
- * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was
- * lost. Each of its parts is then read, and written again if it is damaged.
+ * Keeps a context, and those of its parts that are missing. A context that is there already is put
+ * again only after it was lost. Each of its parts is then read, and written again if it is damaged.
  */
 export function* insertContext({ key, parts, index }: StoredContext): Plan<void> {
   const again = yield* hasContext(key);
@@ -43,7 +43,9 @@ export function* readContext(key: string): Plan<StoredContext> {
   return { key, parts, index: head.index };
 }
 
-/** True if parts would take more memory than a context may: a row can name one of them many times. */
+/**
+ * True if parts would take more memory than a context may: a row can name one of them many times.
+ */
 export function* areTooLarge(parts: readonly string[]): Plan<boolean> {
   const rows = yield* all(sql`SELECT hash, bytes FROM parts WHERE hash ${oneOf(parts)}`);
   // A negative length takes nothing off the others.
@@ -64,7 +66,10 @@ function* headOf(key: string): Plan<ContextHead> {
   return head;
 }
 
-/** Bytes lie in shared memory, so that the machine's thread has them without a copy. null if the part is missing or damaged. */
+/**
+ * Bytes lie in shared memory, so that the machine's thread has them without a copy. null if the
+ * part is missing or damaged.
+ */
 export function* readPart(hash: string): Plan<Uint8Array | null> {
   const row = yield* get(sql`SELECT bytes FROM parts WHERE hash = ${hash}`);
   const length = row ? numberColumn(row, "bytes") : -1;
@@ -85,7 +90,10 @@ export function* readPart(hash: string): Plan<Uint8Array | null> {
   return hashed.digest("hex") === hash ? bytes : null;
 }
 
-/** Drops the contexts that no session uses and no job names, and their parts. Returns how many contexts they were. */
+/**
+ * Drops the contexts that no session uses and no job names, and their parts. Returns how many
+ * contexts they were.
+ */
 export function* dropContexts(): Plan<number> {
   const dropped = yield* run(sql`DELETE FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
     AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
@@ -130,7 +138,10 @@ function* deletePart(hash: string): Plan<void> {
 
 const places = raw(String(PLACES));
 
-/** In a file the place of a chunk is the number of its part and its own: rows in the order of their keys need no index. */
+/**
+ * In a file the place of a chunk is the number of its part and its own: rows in the order of their
+ * keys need no index.
+ */
 const chunksOf = (hash: string) =>
   spelled(
     sql`place >= (SELECT n FROM parts WHERE hash = ${hash}) * ${places}
@@ -190,7 +201,10 @@ export function* unnotedUses(session: string, records: unknown): Plan<readonly s
 const HASH = /\b[0-9a-f]{64}\b/g;
 const HASH_UNITS = 64;
 
-/** All in texts and names of JSON that may be the key of a context. The contexts of the store tell which are. */
+/**
+ * All in texts and names of JSON that may be the key of a context. The contexts of the store tell
+ * which are.
+ */
 export function hashesIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value === "string") {
     if (value.length >= HASH_UNITS) for (const [hash] of value.matchAll(HASH)) found.add(hash);

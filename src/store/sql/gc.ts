@@ -1,4 +1,5 @@
-import type { Collected, Discarding, GcRule } from "../port.ts";
+import type { Discarding } from "../job-store.ts";
+import type { Collected, GcRule } from "../port.ts";
 import { keepMs } from "../rows/jobs.ts";
 import { PLACES } from "../rows/pages.ts";
 import { numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
@@ -7,7 +8,8 @@ import { dropAnswersOf } from "./answers.ts";
 import { dropOver, giveUp, refuseSession } from "./batch-requests.ts";
 import { dropOldAnswers } from "./cache.ts";
 import { dropContexts } from "./contexts.ts";
-import { familyOf, type Leasing } from "./sessions.ts";
+import type { Dialect } from "./dialect.ts";
+import { familyOf } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
 /** A session that the rule lets go. */
@@ -18,7 +20,10 @@ export interface Past extends Pick<Session, "id" | "name"> {
 
 const PAGE = 500;
 
-/** Sessions but children that the rule lets go, the one changed last first. One that has requests out stays. A damaged session stays: only `remove` drops it. */
+/**
+ * Sessions but children that the rule lets go, the one changed last first. One that has requests
+ * out stays. A damaged session stays: only `remove` drops it.
+ */
 export function* pastSessions(rule: GcRule): Plan<Past[]> {
   const past: Past[] = [];
   const kept = new Map<string, number>();
@@ -64,7 +69,10 @@ function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<strin
   return rule.now - ended_at > ms;
 }
 
-/** Drops a session and its children; returns their ids. Checkpoints that only they need go with {@link dropUnreached}. */
+/**
+ * Drops a session and its children; returns their ids. Checkpoints that only they need go with
+ * {@link dropUnreached}.
+ */
 export function* deleteFamily(id: string, own: Dropping): Plan<readonly string[]> {
   const family = yield* familyOf(id);
   yield* giveUp(family);
@@ -77,10 +85,11 @@ export function* deleteFamily(id: string, own: Dropping): Plan<readonly string[]
   return family;
 }
 
-type Dropping = Pick<Leasing, "dropLeases">;
+type Dropping = Pick<Dialect, "dropLeases">;
 
 /**
- * Drops a session and its children, with what only they need; returns their ids. The caller has its lease.
+ * Drops a session and its children, with what only they need; returns their ids. The caller has its
+ * lease.
  * @throws RlmError `session_busy` if requests of it are out, unless they are discarded
  */
 export function* removeSession(id: string, { discard = false }: Discarding, own: Dropping): Plan<readonly string[]> {
@@ -90,8 +99,11 @@ export function* removeSession(id: string, { discard = false }: Discarding, own:
   return family;
 }
 
-/** Drops the checkpoints of a session and of its children: it stands at its beginning then, with its journal. A damaged one keeps them. */
-export function* dropImages(id: string, own: { dropUnneeded(checkpoint: string): Plan<void> }): Plan<void> {
+/**
+ * Drops the checkpoints of a session and of its children: it stands at its beginning then, with its
+ * journal. A damaged one keeps them.
+ */
+export function* dropImages(id: string, own: Pick<Dialect, "dropUnneeded">): Plan<void> {
   for (const one of yield* familyOf(id)) {
     const row = yield* get(sql`SELECT * FROM sessions WHERE id = ${one}`);
     const session = row ? wholeSession(row) : null;
@@ -107,8 +119,8 @@ export function* dropImages(id: string, own: { dropUnneeded(checkpoint: string):
 }
 
 /**
- * Drops what nothing reaches, and answers that are too old. A session that is open somewhere may be about to name a context or a
- * baseline: then these stay.
+ * Drops what nothing reaches, and answers that are too old. A session that is open somewhere may be
+ * about to name a context or a baseline: then these stay.
  */
 export function* sweep(rule: GcRule, anyOpen: boolean): Plan<Pick<Collected, "checkpoints" | "contexts" | "cached">> {
   const checkpoints = yield* dropUnreached();
@@ -120,7 +132,10 @@ export function* sweep(rule: GcRule, anyOpen: boolean): Plan<Pick<Collected, "ch
   return { checkpoints, contexts, cached: yield* dropOldAnswers(rule) };
 }
 
-/** Drops checkpoints that no session reaches and that no reached one is based on. Returns how many they were. */
+/**
+ * Drops checkpoints that no session reaches and that no reached one is based on. Returns how many
+ * they were.
+ */
 function* dropUnreached(): Plan<number> {
   return yield* dropBut(sql`session IS NOT NULL`);
 }

@@ -5,9 +5,13 @@ import { jsonIn, RECORDS } from "../rows/forms.ts";
 import { anyColumn, isSealed, type Row, seal } from "../rows/row.ts";
 import type { Session } from "../rows/session.ts";
 import { readSession } from "./sessions.ts";
-import { all, type Plan, packed, pause, run, sql } from "./sql.ts";
+import { all, type Packed, type Plan, packed, pause, run, sql } from "./sql.ts";
 
-/** The records of a session. @throws RlmError `store_corrupt` naming one that is missing or damaged */
+/**
+ * The records of a session.
+ *
+ * @throws RlmError `store_corrupt` naming one that is missing or damaged
+ */
 export function* readJournal(id: string, from: number): Plan<JournalRow[]> {
   return yield* readRecords(yield* readSession(id), from);
 }
@@ -48,8 +52,25 @@ export function* readableRecords({ id, last_seq }: Session, from: number) {
 /** Records that are read between two turns of other work. */
 const RECORDS_OF_A_TURN = 8;
 
-/** Records of a session as they are written, and the bytes that they take. @param from the seq of the first one */
-export function packedRecords(session: string, from: number, records: readonly StoredRecord[]) {
+/** A row of the journal as it is written. */
+interface WrittenRecord {
+  readonly session: string;
+  readonly seq: number;
+  readonly kind: string;
+  readonly content: Packed;
+  readonly sha256: Uint8Array;
+}
+
+/**
+ * Records of a session as they are written, and the bytes that they take.
+ *
+ * @param from the seq of the first one
+ */
+export function packedRecords(
+  session: string,
+  from: number,
+  records: readonly StoredRecord[],
+): { readonly written: readonly WrittenRecord[]; readonly bytes: number } {
   const written = records.map((record, index) => {
     const seq = from + index;
     const kind = record.record;
@@ -59,7 +80,7 @@ export function packedRecords(session: string, from: number, records: readonly S
   return { written, bytes: written.reduce((sum, { content }) => sum + Buffer.byteLength(content.packed), 0) };
 }
 
-export function* insertRecords(written: ReturnType<typeof packedRecords>["written"]): Plan<void> {
+export function* insertRecords(written: readonly WrittenRecord[]): Plan<void> {
   for (const { session, seq, kind, content, sha256 } of written) {
     yield* run(sql`INSERT INTO journal (session, seq, kind, content, sha256)
       VALUES (${session}, ${seq}, ${kind}, ${content}, ${sha256})`);

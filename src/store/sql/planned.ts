@@ -6,6 +6,7 @@ import * as batches from "./batches.ts";
 import { keepText, readAnswer } from "./cache.ts";
 import { hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
+import type { Dialect } from "./dialect.ts";
 import { readJournal } from "./journal.ts";
 import { checkpointsOf, fork, readable } from "./reach.ts";
 import {
@@ -25,18 +26,12 @@ import {
   removeRun,
   setLimits,
 } from "./runs.ts";
-import { damagedSessions, findSession, type Leasing, listSessions, shownSession } from "./sessions.ts";
+import { damagedSessions, findSession, listSessions, shownSession } from "./sessions.ts";
 import type { Plan } from "./sql.ts";
-import { begin, type Changing, changeRun, countLapses, finish, putBack, replaceJobs, wakeHeld } from "./tries.ts";
-import { type Verifying, verifyPage } from "./verify.ts";
+import { begin, changeRun, countLapses, finish, putBack, replaceJobs, wakeHeld } from "./tries.ts";
+import { verifyPage } from "./verify.ts";
 
 // Methods of the store that are one plan each: the port says what they promise.
-
-/** A database's side of plans: what each kind of database does in its own way. */
-export interface Dialect extends Changing, Leasing, Verifying, batches.Handling {
-  /** The number of processes that hold sessions of jobs of the run. */
-  workers(run: string): Plan<number>;
-}
 
 /** A database that performs plans. */
 interface Performing {
@@ -48,7 +43,10 @@ interface Performing {
   changes<T>(plan: (own: Dialect) => Plan<T>): Promise<T>;
 }
 
-/** Methods that take leases or need them, or that a server does in one statement: each database has its own. */
+/**
+ * Methods that take leases or need them, or that a server does in one statement: each database has
+ * its own.
+ */
 type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "batches.lease" | "batches.release";
 type OfHolders = "commit" | "thin" | "putBaseline" | "jobs.reserve" | "jobs.give" | "jobs.slot" | "jobs.hush";
 

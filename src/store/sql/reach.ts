@@ -8,7 +8,10 @@ import { insertRecords, packedRecords, readableRecords, readRecords, wholeRecord
 import { insertSession, readSession } from "./sessions.ts";
 import { all, get, oneOf, type Plan, run, spelled, sql } from "./sql.ts";
 
-/** Those that the session reaches and that are whole, the ids of the others, and a line for each mistake in what is reached. */
+/**
+ * Those that the session reaches and that are whole, the ids of the others, and a line for each
+ * mistake in what is reached.
+ */
 function* readableCheckpoints(session: Session) {
   const { id, checkpoints: count } = session;
   const rows = yield* all(sql`SELECT ${CHECKPOINT} FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
@@ -27,8 +30,9 @@ function* readableCheckpoints(session: Session) {
 }
 
 /**
- * Those that a session neither made nor shares with the one it is a fork of. What it shares is not newer than where it began,
- * and its journal has the record that was kept with it. If that one is damaged, it is named elsewhere.
+ * Those that a session neither made nor shares with the one it is a fork of. What it shares is not
+ * newer than where it began, and its journal has the record that was kept with it. If that one is
+ * damaged, it is named elsewhere.
  */
 function* strangersAmong(reached: readonly Checkpoint[], { id, forked_from }: Session): Plan<readonly Checkpoint[]> {
   const others = reached.filter(({ session }) => session !== id);
@@ -44,7 +48,11 @@ function* strangersAmong(reached: readonly Checkpoint[], { id, forked_from }: Se
   });
 }
 
-/** Those that the session reaches, the oldest first. @throws RlmError `store_corrupt`, `checkpoint_lost` */
+/**
+ * Those that the session reaches, the oldest first.
+ *
+ * @throws RlmError `store_corrupt`, `checkpoint_lost`
+ */
 export function* reachedBy(session: Session): Plan<Checkpoint[]> {
   const { checkpoints, unfit, damaged } = yield* readableCheckpoints(session);
   const [wrong] = unfit;
@@ -54,7 +62,11 @@ export function* reachedBy(session: Session): Plan<Checkpoint[]> {
   return checkpoints;
 }
 
-/** Those that a session reaches, the oldest first. @throws RlmError `session_not_found`, `store_corrupt`, `checkpoint_lost` */
+/**
+ * Those that a session reaches, the oldest first.
+ *
+ * @throws RlmError `session_not_found`, `store_corrupt`, `checkpoint_lost`
+ */
 export function* checkpointsOf(session: string): Plan<CheckpointRow[]> {
   return (yield* reachedBy(yield* readSession(session))).map(shown);
 }

@@ -4,6 +4,8 @@ import { corrupt } from "../failure.ts";
 import type {
   AddedJob,
   Asked,
+  DamagedRow,
+  Discarding,
   JobKey,
   JobOfRun,
   JobPage,
@@ -17,8 +19,6 @@ import type {
   RunPage,
   RunRow,
 } from "../job-store.ts";
-
-import type { DamagedRow, Discarding } from "../port.ts";
 import {
   amountColumns,
   countsIn,
@@ -39,10 +39,10 @@ import {
   WHOLE_JOB,
 } from "../rows/jobs.ts";
 import { damagedAmong, numberColumn, textColumn } from "../rows/row.ts";
-
 import { refuseRun } from "./batch-requests.ts";
+import type { Dialect } from "./dialect.ts";
 import { deleteFamily } from "./gc.ts";
-import { BUSY, type Leasing } from "./sessions.ts";
+import { BUSY } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 
 const SHOWN = raw(`SELECT ${SHOWN_RUN} FROM runs`);
@@ -80,7 +80,10 @@ export function* readRun(id: string): Plan<RunRow> {
   throw runNotFound(id);
 }
 
-/** @throws RlmError `store_corrupt` if the run holds amounts, but no request does: nobody would give them back */
+/**
+ * @throws RlmError `store_corrupt` if the run holds amounts, but no request does: nobody would give
+ * them back
+ */
 export function* checkHeld(id: string): Plan<void> {
   const row =
     yield* get(sql`SELECT name FROM runs WHERE id = ${id} AND (held_usd > 0 OR held_tokens > 0 OR held_calls > 0)
@@ -114,7 +117,11 @@ export function* setLimits(id: string, limits: RunLimits): Plan<void> {
   if ((yield* run(sql`UPDATE runs SET ${set} WHERE id = ${id}`)) === 0) throw runNotFound(id);
 }
 
-/** Adds jobs behind those that the run has. Two submitters of one run take turns. @param now the clock of the store */
+/**
+ * Adds jobs behind those that the run has. Two submitters of one run take turns.
+ *
+ * @param now the clock of the store
+ */
 export function* addJobs(of: string, jobs: readonly NewJob[], now: Part): Plan<AddedJob[]> {
   const row = yield* get(sql`${SHOWN} WHERE id = ${of} ${spelled(sql``, sql`FOR UPDATE`)}`);
   if (!row) throw runNotFound(of);
@@ -156,9 +163,10 @@ export function* knownJobs(of: string, jobs: readonly Asked[]): Plan<(KnownJob |
 
 /**
  * Drops a run, whose row may be damaged, with its jobs and their sessions.
- * @throws RlmError `run_not_found`, `session_busy` if a job of it is being tried or, unless that is discarded, waits for a batch
+ * @throws RlmError `run_not_found`, `session_busy` if a job of it is being tried or, unless that is
+ * discarded, waits for a batch
  */
-export function* removeRun(id: string, { discard = false }: Discarding = {}, own: Leasing): Plan<void> {
+export function* removeRun(id: string, { discard = false }: Discarding = {}, own: Dialect): Plan<void> {
   const row = yield* get(sql`SELECT name FROM runs WHERE id = ${id}`);
   if (!row) throw runNotFound(id);
   const name = textColumn(row, "name");
@@ -179,7 +187,10 @@ const LOWEST_RANK = -2_000_000_000;
 /** Steps of rank from one job of a run to the next, at a share of 1. */
 const STEP = 8;
 
-/** The rank of job number `n` of a run: runs that are open together advance in proportion to their shares. */
+/**
+ * The rank of job number `n` of a run: runs that are open together advance in proportion to their
+ * shares.
+ */
 function rankOf(first: number, n: number, share: number): number {
   return first + Math.ceil((STEP * n) / share);
 }

@@ -1,6 +1,7 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
-import type { DamagedRow, NewSession, SessionPage, SessionRow } from "../port.ts";
+import type { DamagedRow } from "../job-store.ts";
+import type { NewSession, SessionPage, SessionRow } from "../port.ts";
 import { damagedAmong, numberColumn, type Row, seal, textColumn, textColumnOrNull } from "../rows/row.ts";
 import {
   blank,
@@ -12,6 +13,7 @@ import {
   SHOWN_SESSION,
 } from "../rows/session.ts";
 import { addUses, hashesIn } from "./contexts.ts";
+import type { Dialect } from "./dialect.ts";
 import { all, get, list, oneOf, type Plan, raw, run, type Spelled, type Statement, spelled, sql } from "./sql.ts";
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
@@ -58,15 +60,7 @@ export function* labelOf(id: string): Plan<Pick<SessionRow, "id" | "name" | "hol
   throw notFound(id);
 }
 
-/** The side of a database in plans that look at leases. */
-export interface Leasing {
-  /** True if a process has the session of this row, which has its id and {@link BUSY}. */
-  busy(session: Row): boolean;
-  /** Drops leases of sessions that are dropped. Those of a store in a folder are not rows. */
-  dropLeases?(sessions: readonly string[]): Plan<void>;
-}
-
-type Looking = Pick<Leasing, "busy">;
+type Looking = Pick<Dialect, "busy">;
 
 /** The session that a person means; null if none fits, or more than one. */
 export function* findSession(nameOrId: string, own: Looking): Plan<SessionRow | null> {
@@ -95,7 +89,10 @@ export function* familyOf(id: string): Plan<string[]> {
   return rows.map((row) => textColumn(row, "id"));
 }
 
-/** For a file. A child's name begins with the id of its parent and a dot; the character after the dot is the slash. The plus keeps SQLite from indexing all sessions by their origin. */
+/**
+ * For a file. A child's name begins with the id of its parent and a dot; the character after the
+ * dot is the slash. The plus keeps SQLite from indexing all sessions by their origin.
+ */
 const familyFrom = (id: Statement) => sql`WITH RECURSIVE family (id) AS (SELECT ${id} UNION SELECT c.id FROM family f
   JOIN sessions c ON c.name > f.id || '.' AND c.name < f.id || '/' AND +c.origin = 'child')`;
 
@@ -112,7 +109,10 @@ const bytesOf = (these: Statement, partsOfContexts: Statement) => sql`
   + coalesce((SELECT sum(bytes) FROM parts WHERE hash IN (${partsOfContexts}
     WHERE contexts.hash IN (SELECT hash FROM uses WHERE session ${these}))), 0)`;
 
-/** Bytes of a session and its children. An array lets a server find their rows by index. The list of a damaged context may be no JSON. */
+/**
+ * Bytes of a session and its children. An array lets a server find their rows by index. The list of
+ * a damaged context may be no JSON.
+ */
 const BYTES = spelled(
   sql`(${familyFrom(sql`s.id`)} SELECT ${bytesOf(
     sql`IN (SELECT id FROM family)`,

@@ -8,7 +8,10 @@ export interface Statement {
   readonly parts: readonly Part[];
 }
 
-/** The part between two pieces: a value, another statement, or something that the dialects write differently. */
+/**
+ * The part between two pieces: a value, another statement, or something that the dialects write
+ * differently.
+ */
 export type Part = Value | Statement | Spelled | Packed | OneOf;
 
 export type Value = null | number | string | Uint8Array;
@@ -32,7 +35,10 @@ export function sql(pieces: TemplateStringsArray, ...parts: Part[]): Statement {
 
 /** Text without values, such as names of tables and columns. */
 export const raw = (text: string): Statement => ({ pieces: [text], parts: [] });
-/** Words that each database spells in its own way. A function that needs two of them is written once for each database. */
+/**
+ * Words that each database spells in its own way. A function that needs two of them is written once
+ * for each database.
+ */
 export const spelled = (sqlite: Statement, postgres: Statement): Spelled => ({ sqlite, postgres });
 /** A text that is compressed if it is long. */
 export const packed = (content: string): Packed => ({ packed: packText(content) });
@@ -47,7 +53,7 @@ export const list = (parts: readonly Part[]): Statement => ({
 });
 
 /** Spells statements for one database, whose client takes values of type `V`. */
-interface Dialect<V> {
+interface Spelling<V> {
   readonly name: keyof Spelled;
   /** The place of the value with this number, counted from 1. */
   place(n: number): string;
@@ -56,7 +62,7 @@ interface Dialect<V> {
   packed(content: Packed["packed"]): V;
 }
 
-export const SQLITE: Dialect<Value> = {
+export const SQLITE: Spelling<Value> = {
   name: "sqlite",
   place: () => "?",
   oneOf: (place) => `IN (SELECT value FROM json_each(${place}))`,
@@ -64,7 +70,7 @@ export const SQLITE: Dialect<Value> = {
   packed: (content) => content,
 };
 
-export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
+export const POSTGRES: Spelling<Value | OneOf["oneOf"]> = {
   name: "postgres",
   place: (n) => `$${n}`,
   oneOf: (place) => `= ANY(${place})`,
@@ -73,30 +79,30 @@ export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
 };
 
 /** A statement as the client of a database takes it. */
-export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>) {
+export function rendered<V>(statement: Statement, spelling: Spelling<Value | V>) {
   const values: (Value | V)[] = [];
-  return { text: write(statement, dialect, values), values };
+  return { text: write(statement, spelling, values), values };
 }
 
-function write<V>({ pieces, parts }: Statement, dialect: Dialect<Value | V>, values: (Value | V)[]): string {
+function write<V>({ pieces, parts }: Statement, spelling: Spelling<Value | V>, values: (Value | V)[]): string {
   let text = pieces[0] ?? "";
   parts.forEach((part, at) => {
-    text += put(part, dialect, values) + pieces[at + 1];
+    text += put(part, spelling, values) + pieces[at + 1];
   });
   return text;
 }
 
-function put<V>(part: Part, dialect: Dialect<Value | V>, values: (Value | V)[]): string {
-  if (part === null || typeof part !== "object" || part instanceof Uint8Array) return dialect.place(values.push(part));
-  if ("pieces" in part) return write(part, dialect, values);
-  if ("packed" in part) return dialect.place(values.push(dialect.packed(part.packed)));
-  if ("oneOf" in part) return dialect.oneOf(dialect.place(values.push(dialect.list(part.oneOf))));
-  return write(part[dialect.name], dialect, values);
+function put<V>(part: Part, spelling: Spelling<Value | V>, values: (Value | V)[]): string {
+  if (part === null || typeof part !== "object" || part instanceof Uint8Array) return spelling.place(values.push(part));
+  if ("pieces" in part) return write(part, spelling, values);
+  if ("packed" in part) return spelling.place(values.push(spelling.packed(part.packed)));
+  if ("oneOf" in part) return spelling.oneOf(spelling.place(values.push(spelling.list(part.oneOf))));
+  return write(part[spelling.name], spelling, values);
 }
 
 /**
- * Work with a database, statement by statement. `yield*` replaces `await`: SQLite answers at once, and PostgreSQL is
- * waited for. A call without `yield*` does nothing.
+ * Work with a database, statement by statement. `yield*` replaces `await`: SQLite answers at once,
+ * and PostgreSQL is waited for. A call without `yield*` does nothing.
  */
 export type Plan<T> = Generator<Asked, T, Answer>;
 
@@ -113,7 +119,10 @@ export type Answer =
 /** The answer to what is no statement. */
 export const NO_ROWS: Answer = { rows: [], changes: 0 };
 
-/** Stands in long work between statements: the thread does other work here, if that has waited for long. */
+/**
+ * Stands in long work between statements: the thread does other work here, if that has waited for
+ * long.
+ */
 export function* pause(): Plan<void> {
   yield { wants: "turn" };
 }
@@ -131,7 +140,10 @@ export function* run(statement: Statement): Plan<number> {
   return whole(yield { wants: "changes", statement }).changes;
 }
 
-/** @throws FailedStatement, here and not where plans are performed: its stack names the generators that asked */
+/**
+ * @throws FailedStatement, here and not where plans are performed: its stack names the generators
+ * that asked
+ */
 function whole(answer: Answer) {
   if ("rows" in answer) return answer;
   throw new FailedStatement(answer.text, answer.cause);

@@ -4,16 +4,17 @@ import type { PackedPages } from "../rows/pages.ts";
 import { numberColumn, type Row, seal } from "../rows/row.ts";
 import { fieldsOf } from "../rows/session.ts";
 import { CHECKPOINT, dropPages, insertPages, packInTurns, readParts } from "./checkpoints.ts";
+import type { Dialect } from "./dialect.ts";
 import { CHECKPOINT_BYTES, readSession } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, sql } from "./sql.ts";
-import type { Changing } from "./tries.ts";
 
 /**
- * Takes earlier ends from a session, but its head, whole images, which take much memory to join, and those that a fork began at.
- * One that another image is based on is joined with that one, so that all images stay as they are. Returns the ids that were
- * taken, and the bytes that the session takes more.
+ * Takes earlier ends from a session, but its head, whole images, which take much memory to join,
+ * and those that a fork began at. One that another image is based on is joined with that one, so
+ * that all images stay as they are. Returns the ids that were taken, and the bytes that the session
+ * takes more.
  */
-export function* thin(id: string, ids: readonly string[], own: Pick<Changing, "dropUnneeded">) {
+export function* thin(id: string, ids: readonly string[], own: Pick<Dialect, "dropUnneeded">) {
   const session = yield* readSession(id);
   // The newest first: the bases of one are behind it, and are joined with it.
   const rows = yield* all(sql`SELECT ${CHECKPOINT}, ${raw(CHECKPOINT_BYTES)} AS bytes FROM reach r
@@ -39,7 +40,10 @@ export function* thin(id: string, ids: readonly string[], own: Pick<Changing, "d
   return { gone: [...going.values()].map((one) => one.id), more };
 }
 
-/** Joins a checkpoint and its bases among `going` with the one that is based on it. Returns the bytes that this one takes more. */
+/**
+ * Joins a checkpoint and its bases among `going` with the one that is based on it. Returns the
+ * bytes that this one takes more.
+ */
 function* joined(last: Checkpoint, going: ReadonlyMap<string | null, Checkpoint>): Plan<number> {
   const [row] = yield* all(sql`SELECT ${CHECKPOINT} FROM checkpoints c WHERE base = ${last.id}`);
   const top = row && decodeCheckpoint(row);
@@ -84,7 +88,10 @@ function* sumOf(checkpoints: readonly Checkpoint[], linearBytes: number): Plan<P
 
 const PAGE_WORDS = PAGE_BYTES / 4;
 
-/** Writes a checkpoint with other pages on another base. Its chain is told longer than it is now, which does no harm. */
+/**
+ * Writes a checkpoint with other pages on another base. Its chain is told longer than it is now,
+ * which does no harm.
+ */
 function* rewrite({ seals_number }: Row, { n, ...checkpoint }: Checkpoint, pages: PackedPages): Plan<void> {
   const { sealed } = fieldsOfCheckpoint({ ...checkpoint, extras: Object(checkpoint.extras) }, pages);
   yield* run(sql`UPDATE checkpoints SET base = ${checkpoint.base}, pages = ${pages.count}, stored_bytes = ${pages.bytes},

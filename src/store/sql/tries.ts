@@ -5,25 +5,17 @@ import { heldBy, sumOfAsked, triedOf } from "../rows/jobs.ts";
 import { numberColumn, type Row, textColumn } from "../rows/row.ts";
 import { giveBackAnswers } from "./answers.ts";
 import { giveUp, hasOpenRequests } from "./batch-requests.ts";
+import type { Dialect } from "./dialect.ts";
 import { dropImages } from "./gc.ts";
 import { readRun } from "./runs.ts";
-import { BUSY, type Leasing } from "./sessions.ts";
+import { BUSY } from "./sessions.ts";
 import { all, get, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
-/** The side of a database in changes of jobs. */
-export interface Changing {
-  /** The clock of the store, ms since the epoch. */
-  readonly now: Part;
-  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful; those of requests by batch do only if it has ended. */
-  doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean>;
-  /** Drops a checkpoint that no session reaches, and the bases that only it needed. */
-  dropUnneeded(checkpoint: string): Plan<void>;
-  /** Seals a job that has become final. A server does so by itself. */
-  seal?(job: JobKey): Plan<void>;
-}
-
-/** A try takes the job; what earlier tries held becomes doubtful. false: the job is final, or parked until it is resumed. */
-export function* begin(job: JobKey, taking: Try, { now, doubting }: Changing): Plan<boolean> {
+/**
+ * A try takes the job; what earlier tries held becomes doubtful. false: the job is final, or parked
+ * until it is resumed.
+ */
+export function* begin(job: JobKey, taking: Try, { now, doubting }: Dialect): Plan<boolean> {
   const { ticket, fence, engine, lapses, answers } = taking;
   return yield* doubting(
     sql`UPDATE jobs SET state = CASE state WHEN 'cancelling' THEN state ELSE 'running' END, why = NULL, run_at = NULL,
@@ -37,7 +29,7 @@ export function* begin(job: JobKey, taking: Try, { now, doubting }: Changing): P
 }
 
 /** false: another try has taken the job, or it is final. */
-export function* finish(job: JobKey, fence: number, outcome: Outcome, own: Changing): Plan<boolean> {
+export function* finish(job: JobKey, fence: number, outcome: Outcome, own: Dialect): Plan<boolean> {
   const result = outcome.result === null ? null : packed(outcome.result);
   const isFinished = yield* own.doubting(
     sql`UPDATE jobs SET state = ${outcome.state}, why = NULL, result = ${result},
@@ -54,12 +46,14 @@ export function* finish(job: JobKey, fence: number, outcome: Outcome, own: Chang
 }
 
 /**
- * The try gives the job back. One that is being cancelled stays so. One that would wait for requests by batch, all of which are answered by
- * now, waits for a try. false: another try has taken it.
+ * The try gives the job back. One that is being cancelled stays so. One that would wait for
+ * requests by batch, all of which are answered by now, waits for a try. false: another try has
+ * taken it.
  */
-export function* putBack(job: JobKey, fence: number, back: Back, { now }: Changing): Plan<boolean> {
+export function* putBack(job: JobKey, fence: number, back: Back, { now }: Dialect): Plan<boolean> {
   const isDelivery = back.why === DELIVERY;
-  // Who answers requests by batch locks the job too: then the statement below sees what was answered.
+  // Who answers requests by batch locks the job too: then the statement below sees what was
+  // answered.
   if (isDelivery)
     yield* get(sql`SELECT n FROM jobs WHERE run = ${job.run} AND n = ${job.n} ${spelled(sql``, sql`FOR UPDATE`)}`);
   const told = back.told === undefined ? sql`told` : sql`${packed(JSON.stringify(back.told))}`;
@@ -81,8 +75,10 @@ const underFence = (job: JobKey, fence: number) => sql`WHERE run = ${job.run} AN
 const notNewer = (fence: number) =>
   spelled(sql``, sql`AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = jobs.session AND s.fence > ${fence})`);
 
-/** Counts a lapse of each job that runs although nobody has its session. Returns how many they are. */
-export function* countLapses(id: string, { now, busy }: Pick<Changing, "now"> & Pick<Leasing, "busy">): Plan<number> {
+/**
+ * Counts a lapse of each job that runs although nobody has its session. Returns how many they are.
+ */
+export function* countLapses(id: string, { now, busy }: Dialect): Plan<number> {
   const running = yield* all(sql`SELECT j.n, j.session AS id, ${BUSY} AS busy
     FROM jobs j LEFT JOIN sessions s ON s.id = j.session WHERE j.run = ${id} AND j.state IN ('running', 'cancelling')`);
   const lapsed = running.filter((row) => !busy(row)).map((row) => numberColumn(row, "n"));
@@ -91,7 +87,7 @@ export function* countLapses(id: string, { now, busy }: Pick<Changing, "now"> & 
 }
 
 /** Returns the jobs that are being tried now. @throws RlmError `run_not_found` */
-export function* changeRun(id: string, change: Change, own: Changing): Plan<readonly Tried[]> {
+export function* changeRun(id: string, change: Change, own: Dialect): Plan<readonly Tried[]> {
   yield* readRun(id);
   switch (change.to) {
     case "cancel":
@@ -111,7 +107,7 @@ export function* changeRun(id: string, change: Change, own: Changing): Plan<read
   }
 }
 
-function* cancel(id: string, ids: readonly string[] | null, { now, seal }: Changing): Plan<readonly Tried[]> {
+function* cancel(id: string, ids: readonly string[] | null, { now, seal }: Dialect): Plan<readonly Tried[]> {
   const cancelled = yield* all(sql`UPDATE jobs
     SET state = 'cancelled', why = NULL, run_at = NULL, ended_at = ${now}, changed_at = ${now}
     WHERE ${chosen(id, ids)} AND state IN ('waiting', 'parked') RETURNING n, session`);
@@ -124,8 +120,11 @@ function* cancel(id: string, ids: readonly string[] | null, { now, seal }: Chang
 
 type Retry = Extract<Change, { to: "retry" }>;
 
-/** Gives each job an attempt of its own: a fresh session, and counts from 0. With `fresh` also those that were begun and wait. */
-function* retry(id: string, { ids, states, fresh, model }: Retry, { now }: Changing): Plan<void> {
+/**
+ * Gives each job an attempt of its own: a fresh session, and counts from 0. With `fresh` also those
+ * that were begun and wait.
+ */
+function* retry(id: string, { ids, states, fresh, model }: Retry, { now }: Dialect): Plan<void> {
   const other = model === undefined ? sql`` : sql`, model = ${model}`;
   const begun = fresh ? sql`OR (state IN ('waiting', 'parked') AND begun_at IS NOT NULL)` : sql``;
   const again =
@@ -143,7 +142,7 @@ function* retry(id: string, { ids, states, fresh, model }: Retry, { now }: Chang
 export function* replaceJobs(
   id: string,
   { jobs, model }: { readonly jobs: readonly NewJob[]; readonly model: string | null },
-  { now }: Changing,
+  { now }: Dialect,
 ): Plan<number> {
   const free = sql`run = ${id} AND state NOT IN ('running', 'cancelling')`;
   const before =
@@ -174,7 +173,8 @@ const HELD = sql`state = 'parked' AND why = 'held'`;
 const MOST = 1000;
 
 /**
- * Lets jobs that wait for held money wait for a try: as many as may have room by now, and those whose own answers are there.
+ * Lets jobs that wait for held money wait for a try: as many as may have room by now, and those
+ * whose own answers are there.
  * @param now the clock of the store
  */
 export function* wakeHeld(queue: string, now: Part): Plan<void> {

@@ -11,19 +11,13 @@ import { hasOpenRequests } from "./batch-requests.ts";
 import { answerOf } from "./cache.ts";
 import { CHECKPOINT, pagesAreWhole } from "./checkpoints.ts";
 import { areTooLarge, missedUses, readHead, readPart, unnotedUses } from "./contexts.ts";
+import type { Dialect } from "./dialect.ts";
 import { readableRecords } from "./journal.ts";
 import { reachedBy } from "./reach.ts";
-import { BUSY, holderIn, type Leasing } from "./sessions.ts";
+import { BUSY, holderIn } from "./sessions.ts";
 import { all, get, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
 
-/** The side of a database in `verify`. */
-export interface Verifying extends Pick<Leasing, "busy"> {
-  /** Findings of the database's own check. A server checks its files by itself. */
-  file?(): Plan<readonly string[]>;
-  /** The finding that an error is. Throws it if it is none. */
-  messageOf(error: unknown): string;
-}
-
+type Verifying = Pick<Dialect, "busy" | "file" | "messageOf">;
 type Findings = Plan<readonly string[]>;
 
 /** A part whose rows are checked page by page. */
@@ -75,7 +69,10 @@ const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
   },
 };
 
-/** Checks a page of a part. If the database itself is damaged, each part may be unreadable in its own way: it ends with that line. */
+/**
+ * Checks a page of a part. If the database itself is damaged, each part may be unreadable in its
+ * own way: it ends with that line.
+ */
 export function* verifyPage(part: VerifyPart, after: string | null, own: Verifying): Plan<VerifiedPage> {
   const findings: string[] = [];
   try {

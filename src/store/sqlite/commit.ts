@@ -20,7 +20,8 @@ import { settle } from "./jobs.ts";
 /**
  * Keeps a step, all of it or nothing. Returns the bytes that the session takes more.
  *
- * @param known rows after the last commits to sessions that no other process can have written to since
+ * @param known rows after the last commits to sessions that no other process can have written to
+ * since
  */
 export async function commit(database: Database, id: string, step: Step, known: Map<string, Session>): Promise<number> {
   const { checkpoint } = step;
@@ -61,7 +62,11 @@ function* updateSession(session: Session): Plan<void> {
   if (written === 0) throw notFound(session.id);
 }
 
-/** Writes a checkpoint and its pages. Returns the bytes that they take. @throws RlmError `checkpoint_lost` */
+/**
+ * Writes a checkpoint and its pages. Returns the bytes that they take.
+ *
+ * @throws RlmError `checkpoint_lost`
+ */
 export function* insertCheckpoint(writing: Writing, pages: PackedPages): Plan<number> {
   const { base, session } = writing;
   if (base !== null && !(yield* hasCheckpoint(base))) throw checkpointLost(writing.id, `its base ${base} is missing`);
@@ -78,7 +83,10 @@ export function* insertCheckpoint(writing: Writing, pages: PackedPages): Plan<nu
   return pages.bytes + Buffer.byteLength(packedMeta) + Buffer.byteLength(beside);
 }
 
-/** Takes checkpoints from the session, and drops those that nothing else needs. Returns how many were taken, and their bytes. */
+/**
+ * Takes checkpoints from the session, and drops those that nothing else needs. Returns how many
+ * were taken, and their bytes.
+ */
 function* letGo(session: string, ids: readonly string[]): Plan<{ count: number; bytes: number }> {
   const gone = { count: 0, bytes: 0 };
   for (const id of ids) {

@@ -4,9 +4,15 @@ import { isBusy } from "../failure.ts";
 import { type Answer, type Asked, NO_ROWS, type Plan, rendered, SQLITE, type Value } from "../sql/sql.ts";
 import type { Log } from "./log.ts";
 
-/** A connection that keeps its statements, and whose transactions end whatever happens. One caller at a time uses it. */
+/**
+ * A connection that keeps its statements, and whose transactions end whatever happens. One caller
+ * at a time uses it.
+ */
 export interface Database {
-  /** Begins a turn of the thread that the store has for itself. A plan that takes longer lets the thread do other work. */
+  /**
+   * Begins a turn of the thread that the store has for itself. A plan that takes longer lets the
+   * thread do other work.
+   */
   beginTurn(): void;
   /** Lets the thread do other work if the turn has been long. */
   endLongTurn(): Promise<void>;
@@ -14,20 +20,24 @@ export interface Database {
   /** Everything that `work` reads is of one moment. */
   read<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Keeps what `work` writes: it is on disk when this resolves, or `together` around it. If that rejects, it is gone, and
-   * `undone` is called.
+   * Keeps what `work` writes: it is on disk when this resolves, or `together` around it. If that
+   * rejects, it is gone, and `undone` is called.
    */
   write<T>(work: () => Promise<T>, undone?: () => void): Promise<T>;
   /** Undoes all that `work` writes once it has ended. */
   tryOut<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If this rejects, none is kept.
+   * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If
+   * this rejects, none is kept.
    * @param work learns from `isWriting` if something is written that is not on disk
    */
   together(work: (isWriting: () => boolean) => Promise<void>): Promise<void>;
   /** Carries out a statement without an answer. While another process writes, it is asked again. */
   exec(sql: string): Promise<void>;
-  /** Moves all pages of the log into the database, as far as no reader needs them, and cuts the log off. */
+  /**
+   * Moves all pages of the log into the database, as far as no reader needs them, and cuts the log
+   * off.
+   */
   emptyLog(): Promise<void>;
   close(): Promise<void>;
 }
@@ -147,7 +157,10 @@ function openTransactions(
   };
 }
 
-/** The longest time for which a plan holds the thread, ms, unless one statement takes longer. A screen is drawn every 16 ms. */
+/**
+ * The longest time for which a plan holds the thread, ms, unless one statement takes longer. A
+ * screen is drawn every 16 ms.
+ */
 const TURN_MS = 8;
 
 /** The store's turn in its thread. */
@@ -249,7 +262,10 @@ const BUSY_MS = 10_000;
 /** The longest time between two attempts, ms. */
 const MOST_PAUSE_MS = 50;
 
-/** Repeats work while another process holds the lock that it needs. SQLite itself would wait without a turn for anybody. */
+/**
+ * Repeats work while another process holds the lock that it needs. SQLite itself would wait without
+ * a turn for anybody.
+ */
 async function patiently<T>(work: () => T): Promise<T> {
   const until = performance.now() + BUSY_MS;
   for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS)) {
@@ -273,7 +289,10 @@ async function answeredPatiently(ask: () => Answer): Promise<Answer> {
   return answer;
 }
 
-/** SQLite itself ends the transaction after some errors (disk full, I/O). The error that led here is the one to tell. */
+/**
+ * SQLite itself ends the transaction after some errors (disk full, I/O). The error that led here is
+ * the one to tell.
+ */
 function rollBack(connection: DatabaseSync, how: string): void {
   try {
     if (connection.isTransaction) connection.exec(how);

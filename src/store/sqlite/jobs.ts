@@ -8,7 +8,8 @@ import { atMost, checkHeld, readRun } from "../sql/runs.ts";
 import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
 
 /**
- * Jobs that wait for their time, or out of memory for their provider, and begun ones that nobody holds, by rank.
+ * Jobs that wait for their time, or out of memory for their provider, and begun ones that nobody
+ * holds, by rank.
  * @param isBusy true if a process has the session
  */
 export function* dueJobs(page: DuePage, now: number, isBusy: (session: string) => boolean): Plan<DueJob[]> {
@@ -66,7 +67,10 @@ export function* releaseHold(hold: Omit<Hold, "amount">, spent: Amount): Plan<vo
   yield* addSums(hold.run, { held: minus(spent, heldBy(row)) });
 }
 
-/** The record of a call is kept in the same transaction: its holds go, and run and job get what it spent. */
+/**
+ * The record of a call is kept in the same transaction: its holds go, and run and job get what it
+ * spent.
+ */
 export function* settle({ run, n, call, spent }: Settled): Plan<void> {
   const free = yield* take(sql`run = ${run} AND n = ${n} AND call = ${call}`);
   yield* addSums(run, { held: minus(NOTHING, free), spent });
@@ -81,8 +85,8 @@ const holdOf = ({ run, n, call, attempt }: Pick<Hold, "run" | "n" | "call" | "at
   sql`run = ${run} AND n = ${n} AND call = ${call} AND attempt = ${attempt}`;
 
 /**
- * It is unknown what requests took whose holds an earlier try left. They count in full, permanently. Unless the job has ended, holds
- * by batch stay: the next try takes them over.
+ * It is unknown what requests took whose holds an earlier try left. They count in full,
+ * permanently. Unless the job has ended, holds by batch stay: the next try takes them over.
  */
 export function* markDoubtful({ run, n }: JobKey, isOver: boolean): Plan<void> {
   const left = yield* take(sql`run = ${run} AND n = ${n} ${isOver ? sql`` : sql`AND attempt >= 0`}`);
@@ -104,7 +108,10 @@ function* addSums(run: string, sums: { readonly [Of in "held" | "spent" | "doubt
   }
 }
 
-/** Takes the next instants of a rate, unless they are too far; returns how long to wait for the first of them, ms. */
+/**
+ * Takes the next instants of a rate, unless they are too far; returns how long to wait for the
+ * first of them, ms.
+ */
 export function* takeRateSlot({ key, perMinute }: Rate, cost: number, now: number): Plan<number> {
   const from = Math.max((yield* tatOf(key)) ?? now, now);
   const wait = from - now;

@@ -5,14 +5,27 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { isBusy } from "../failure.ts";
 import { checkSessionId } from "../rows/session.ts";
 
-export type Leases = ReturnType<typeof openLeases>;
+/** Leases of sessions, and of accounts of providers, that this store has or looks at. */
+export interface Leases extends Disposable {
+  /** Takes the session's lease. false: another store has it, or this one already had it. */
+  take(session: string): boolean;
+  drop(session: string): void;
+  /** True if this store has it. */
+  holds(session: string): boolean;
+  /** True if anybody has it. */
+  busy(session: string): boolean;
+  /** Drops the lease of a session that was removed, with its lock file. */
+  forget(session: string): void;
+}
 
 /**
- * Leases as exclusive SQLite locks on files of their own, which go with them: the kernel frees them with the process, however it
- * ends, and then the file stays until the next one has had the lease. The file of a lock is never opened by other means, since closing it would free the locks of this process.
+ * Leases as exclusive SQLite locks on files of their own, which go with them: the kernel frees them
+ * with the process, however it ends, and then the file stays until the next one has had the lease.
+ * The file of a lock is never opened by other means, since closing it would free the locks of this
+ * process.
  * @param folder null: no other process sees the store, and there are no files
  */
-export function openLeases(folder: string | null) {
+export function openLeases(folder: string | null): Leases {
   const locks = folder === null ? null : openFileLocks();
   const held = new Map<string, Lock>();
   function fileOf(session: string): string {
@@ -25,8 +38,7 @@ export function openLeases(folder: string | null) {
     held.delete(session);
   }
   return {
-    /** Takes the session's lease. false: another store has it, or this one already had it. */
-    take(session: string): boolean {
+    take(session) {
       if (held.has(session)) return false;
       const lock = locks ? locks.take(fileOf(session), LOOK_MS) : { remove() {} };
       if (lock === null) return false;
@@ -34,14 +46,9 @@ export function openLeases(folder: string | null) {
       return true;
     },
     drop,
-    /** True if this store has it. */
-    holds: (session: string) => held.has(session),
-    /** True if anybody has it. */
-    busy: (session: string) => held.has(session) || (locks !== null && isLocked(fileOf(session))),
-    /** The names of those that this store has. */
-    held: () => [...held.keys()],
-    /** Drops the lease of a session that was removed, with its lock file. */
-    forget(session: string): void {
+    holds: (session) => held.has(session),
+    busy: (session) => held.has(session) || (locks !== null && isLocked(fileOf(session))),
+    forget(session) {
       if (held.has(session)) drop(session);
       else if (locks) rmSync(fileOf(session), { force: true });
     },
@@ -63,7 +70,10 @@ export function alone<T>(path: string, work: () => T): T {
   return work();
 }
 
-/** A process that asks whether a lock is held shares it for an instant; that must not look like a holder. */
+/**
+ * A process that asks whether a lock is held shares it for an instant; that must not look like a
+ * holder.
+ */
 const LOOK_MS = 100;
 const ALONE_MS = 10_000;
 
@@ -79,8 +89,9 @@ interface Connection {
 }
 
 /**
- * SQLite attaches at most ten files to a connection. A connection for each file takes 155 KB, a file attached with pages of
- * 4096 bytes 100 KB, one with pages of 512 bytes 19 KB. No page is ever written.
+ * SQLite attaches at most ten files to a connection. A connection for each file takes 155 KB, a
+ * file attached with pages of 4096 bytes 100 KB, one with pages of 512 bytes 19 KB. No page is ever
+ * written.
  */
 const FILES_OF_A_CONNECTION = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"];
 
@@ -102,7 +113,10 @@ export function openFileLocks() {
     connection.database.close();
   }
 
-  /** `gone`: the file was removed while its lock was waited for, and others lock a new one of its name. */
+  /**
+   * `gone`: the file was removed while its lock was waited for, and others lock a new one of its
+   * name.
+   */
   function takeOnce(path: string, waitMs: number): Lock | "busy" | "gone" {
     createPrivately(path);
     const before = identityOf(path);
@@ -151,15 +165,18 @@ export function openFileLocks() {
   };
 }
 
-/** Attaches the file and locks it until it is detached. false: another process has the lock, and nothing is attached. */
+/**
+ * Attaches the file and locks it until it is detached. false: another process has the lock, and
+ * nothing is attached.
+ */
 function lockFile(database: DatabaseSync, name: string, path: string, waitMs: number): boolean {
   database.exec(`PRAGMA busy_timeout = ${waitMs}`);
   let isAttached = false;
   try {
     database.prepare(`ATTACH ? AS ${name}`).run(path);
     isAttached = true;
-    // Without a journal file: there is nothing to roll back, and a killed holder leaves nothing behind. In this locking mode
-    // the lock stays when the transaction has ended.
+    // Without a journal file: there is nothing to roll back, and a killed holder leaves nothing
+    // behind. In this locking mode the lock stays when the transaction has ended.
     database.exec(`
       PRAGMA ${name}.page_size = 512; PRAGMA ${name}.journal_mode = MEMORY; PRAGMA ${name}.locking_mode = EXCLUSIVE;
       BEGIN EXCLUSIVE; ROLLBACK
@@ -204,7 +221,10 @@ function openedToRead(path: string): DatabaseSync | null {
   }
 }
 
-/** Makes an empty file that only its owner reads, whatever the umask; leaves one that is there untouched, unopened. */
+/**
+ * Makes an empty file that only its owner reads, whatever the umask; leaves one that is there
+ * untouched, unopened.
+ */
 export function createPrivately(path: string): void {
   try {
     writeFileSync(path, "", { flag: "wx", mode: 0o600 });

@@ -4,20 +4,31 @@ import { Worker } from "node:worker_threads";
 import { entryUrl } from "../../entries.ts";
 import type { Row } from "../rows/row.ts";
 
-/** The write-ahead log of a database. Other threads wait for the disk, and the caller's thread never does. */
+/**
+ * The write-ahead log of a database. Other threads wait for the disk, and the caller's thread never
+ * does.
+ */
 export interface Log {
   /** Resolves once every commit so far is on disk. */
   flush(): Promise<void>;
-  /** Throws what `flush` has rejected with: the contents of the disk are unknown, so nothing more is written. */
+  /**
+   * Throws what `flush` has rejected with: the contents of the disk are unknown, so nothing more is
+   * written.
+   */
   check(): void;
-  /** The log has so many bytes more. If it is long, its pages begin to be moved into the database. */
+  /**
+   * The log has so many bytes more. If it is long, its pages begin to be moved into the database.
+   */
   grown(bytes: number): void;
   /** Moves its pages into the database if there are many. */
   empty(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Bytes of the log after which its pages are moved into the database: readers look through the log first. */
+/**
+ * Bytes of the log after which its pages are moved into the database: readers look through the log
+ * first.
+ */
 export const LOG_BYTES = 16 * 2 ** 20;
 /** Fewer are moved faster than a thread starts. */
 const FEW_BYTES = 2 ** 20;

@@ -28,8 +28,8 @@ export const LOCKS_FOLDER = "locks";
 
 /**
  * Opens the database of a store. Makes or migrates it if that is needed.
- * @throws RlmError `store_too_new` for one of a later version, `store_failed` for one of another program; both are
- * left as they are
+ * @throws RlmError `store_too_new` for one of a later version, `store_failed` for one of another
+ * program; both are left as they are
  */
 export function openDatabase(folder: string | null): Database {
   if (folder === null) {
@@ -68,8 +68,8 @@ function openToRead(folder: string, path: string): Database {
 }
 
 /**
- * SQLite reads a log beside a database only if it can write the index of the log, or finds one. Without a log nothing changes
- * there; one that a process has left is read in a copy.
+ * SQLite reads a log beside a database only if it can write the index of the log, or finds one.
+ * Without a log nothing changes there; one that a process has left is read in a copy.
  */
 function connectionToRead(path: string): DatabaseSync {
   try {
@@ -121,7 +121,10 @@ function checkSchema(connection: DatabaseSync, path: string): void {
   });
 }
 
-/** Entries of a schema, each as JSON. Statistics and the like, which SQLite adds by itself, are left out. */
+/**
+ * Entries of a schema, each as JSON. Statistics and the like, which SQLite adds by itself, are left
+ * out.
+ */
 function schemaOf(connection: DatabaseSync): ReadonlySet<string> {
   const rows = connection.prepare(SCHEMA).all();
   return new Set(rows.map((row) => JSON.stringify(row)));
@@ -130,7 +133,11 @@ function schemaOf(connection: DatabaseSync): ReadonlySet<string> {
 const SCHEMA = `SELECT name, type, tbl_name, sql FROM sqlite_schema
   WHERE type NOT IN ('table', 'index') OR name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`;
 
-/** Whoever can write to the folder can put another database into it. @throws RlmError `store_failed`, `store_corrupt` */
+/**
+ * Whoever can write to the folder can put another database into it.
+ *
+ * @throws RlmError `store_failed`, `store_corrupt`
+ */
 function checkOwn(folder: string, path: string): void {
   const OTHERS_WRITE = 0o002;
   if (process.platform !== "win32" && (statSync(folder).mode & OTHERS_WRITE) !== 0) {
@@ -154,12 +161,20 @@ function openConnection(path: string): DatabaseSync {
 }
 
 const BUSY_MS = 10_000;
-/** The first counts only before anything is written. A copy that SQLite has made of a database (`VACUUM INTO`) has no log. */
+/**
+ * The first counts only before anything is written. A copy that SQLite has made of a database
+ * (`VACUUM INTO`) has no log.
+ */
 const KIND = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL";
-/** `Log` waits until a commit is on disk, and empties the log before SQLite would do so within a commit. */
+/**
+ * `Log` waits until a commit is on disk, and empties the log before SQLite would do so within a
+ * commit.
+ */
 const WITH_LOG = `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${(4 * LOG_BYTES) / 4096}`;
 
-/** Version of the database; looked up without a write, since what is not ours must stay as it is. */
+/**
+ * Version of the database; looked up without a write, since what is not ours must stay as it is.
+ */
 function versionOf(path: string): number {
   if (!existsSync(path)) return 0;
   using connection = new DatabaseSync(path, { readOnly: true });

@@ -5,7 +5,10 @@ import { openSqliteStore } from "./store.ts";
 
 /** A request that waits until those before it are carried out. */
 interface Request {
-  /** True for one that reads or changes rows alone: those that wait at the same time are kept with one sync. */
+  /**
+   * True for one that reads or changes rows alone: those that wait at the same time are kept with
+   * one sync.
+   */
   readonly isShort: boolean;
   /** Carries it out. @returns what tells its caller, once what it has written or seen is on disk */
   perform(): Promise<() => void>;
@@ -13,7 +16,8 @@ interface Request {
 }
 
 /**
- * Serves the store in a folder; null: in memory. It works in the caller's thread, one request after the other.
+ * Serves the store in a folder; null: in memory. It works in the caller's thread, one request after
+ * the other.
  * @throws RlmError as `openSqliteStore`
  */
 export function serveFile(folder: string | null): Serving {

@@ -5,8 +5,8 @@ export const APPLICATION_ID = 0x42656c79;
 export const FIRST_VERSION = 10;
 
 /**
- * Statements that turn a store of one version into one of the next. The first make {@link FIRST_VERSION} of an empty file.
- * Append only: what was released is out there.
+ * Statements that turn a store of one version into one of the next. The first make {@link
+ * FIRST_VERSION} of an empty file. Append only: what was released is out there.
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -15,8 +15,9 @@ import { sealOfJob } from "../rows/jobs.ts";
 import { numberColumn, type Row, textColumn } from "../rows/row.ts";
 import type { Session } from "../rows/session.ts";
 import { hasCheckpoint, packInTurns } from "../sql/checkpoints.ts";
+import type { Dialect } from "../sql/dialect.ts";
 import { deleteFamily, pastSessions, removeSession, sweep } from "../sql/gc.ts";
-import { type Dialect, planned } from "../sql/planned.ts";
+import { planned } from "../sql/planned.ts";
 import { createSession, type Holder, labelOf, noteHolder, readSession, shownSession } from "../sql/sessions.ts";
 import { all, run as change, get, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
 import { thin } from "../sql/thin.ts";
@@ -29,7 +30,9 @@ import { type Leases, openLeases } from "./leases.ts";
 import { pragmaApart } from "./log.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 
-/** A store in a file or in memory. One method at a time may be at work: `serveFile` sees to that. */
+/**
+ * A store in a file or in memory. One method at a time may be at work: `serveFile` sees to that.
+ */
 interface SqliteStore {
   readonly methods: Methods;
   readonly database: Database;
@@ -100,7 +103,10 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
   };
 }
 
-/** A file's side of plans, at an instant. The lease of an account is a lock, as that of a session is: its fence is 0. */
+/**
+ * A file's side of plans, at an instant. The lease of an account is a lock, as that of a session
+ * is: its fence is 0.
+ */
 function sqliteDialect(now: number, leases: Leases): Dialect {
   const busy: Dialect["busy"] = (session) => leases.busy(textColumn(session, "id"));
   return {
@@ -250,7 +256,10 @@ export async function gc(database: Database, leases: Leases, rule: GcRule): Prom
   return { ...dropped, bytes: before - (await database.perform(fileBytes())) };
 }
 
-/** Drops the sessions among `taken` that the rule still lets go, and what nothing reaches. Returns the bytes that become free. */
+/**
+ * Drops the sessions among `taken` that the rule still lets go, and what nothing reaches. Returns
+ * the bytes that become free.
+ */
 function* dropPast(
   rule: GcRule,
   leases: Leases,
