@@ -1,7 +1,7 @@
 import { type Json, type Wording, wordedEnvelope } from "../../runtime/index.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { jsonText } from "../platform/visible.ts";
-import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope, withWarnings } from "../tools/index.ts";
+import { beginning, bytesOf, fitted, MODEL_CURES, type Tool, type ToolEnvelope, withWarnings } from "../tools/index.ts";
 
 /** The part of an answer that a client shows its model. */
 export interface Shown {
@@ -106,10 +106,9 @@ export function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope 
 
 /** The words of the server: what a client's model can do, or can ask its user for. */
 const MCP: Wording = {
-  load: "load one with rlm_load",
+  ...MODEL_CURES,
   addRoot: "ask the user to add `--root DIR` to the arguments of this server",
   raiseMemory: "ask the user to add `--memory-mb N` to the arguments of this server",
-  raiseTime: "raise max_execution_ms in limits_override",
   resume: "call rlm_wait, which finishes it",
   discard: "give it up with rlm_wait and discard: true",
   listSessions: "rlm_status lists those of this folder",
@@ -118,8 +117,6 @@ const MCP: Wording = {
   fork: "ask the user to make a copy with `belay fork *`",
   removeSession: "ask the user to drop one with `belay rm *`",
   verify: "ask the user to run `belay doctor`",
-  moreSections: "let more sections be read with max_sections",
-  fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to add `--max-sub-calls N` to the arguments of this server",
   renewSession:
     "rlm_load with reset: true, or rlm_wait with another session, begins anew; the user can raise `--max-session-budgets N` among the arguments of this server",
@@ -129,7 +126,6 @@ const MCP: Wording = {
   moreBudget:
     "ask the user for a larger budget: `--max-sub-calls N` and its like among the arguments of this server; each call has the whole of it",
   raiseDepth: "ask the user to add `--depth N` to the arguments of this server",
-  giveFunction: "ask the user to continue in the program that lends `*`",
   raiseSpace: "ask the user to add `--max-session-mb N` to the arguments of this server",
   beginAnew: "go over to a new session with rlm_wait and session: NAME, or load the context again with rlm_load",
   removeHelper: "remove it in a cell with helpers.remove(*)",
@@ -145,12 +141,6 @@ const MCP: Wording = {
   login: "ask the user to run pi and /login",
   tellPrice: "ask the user to add `--price IN/OUT` to the arguments of this server",
   checkServer: "ask the user to check `--base-url`",
-  sendNow: 'pass delivery: "now"',
   resendDoubtful: "ask the user to run `belay resume SESSION --resend-doubtful`",
   giveUpCalls: "ask the user to give the calls up with `belay rm SESSION --discard`",
-  thenLoad: "then load `*` with rlm_load",
-  ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
-  correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
-  nameEncoding: 'name its encoding in rlm_load, such as encoding: "*"',
-  readLossily: "pass latin1 if it is unknown, which takes every byte",
 };

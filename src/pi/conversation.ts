@@ -1,5 +1,12 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
-import { type Context, growingHistory, historyContext, type ObjectSource, pauses } from "../context/index.ts";
+import {
+  type Context,
+  growingHistory,
+  type HistoryMessage,
+  historyContext,
+  type ObjectSource,
+  pauses,
+} from "../context/index.ts";
 import { withoutUndefined } from "../platform/json.ts";
 import { memoize } from "../platform/memoize.ts";
 import { storedContext } from "../session/index.ts";
@@ -55,11 +62,10 @@ export function openConversations(parts: ConversationParts): Conversations {
     });
 
   const contextOf = growingHistory();
-  const historyOf = (all: ReturnType<typeof messages>) =>
-    contextOf(
-      all.map(({ said }) => said),
-      pauses(),
-    );
+  const historyOf = (all: readonly { readonly said: HistoryMessage }[]) => {
+    const texts = all.map(({ said }) => said);
+    return contextOf(texts, pauses());
+  };
 
   const at = (tool_call_id: string, isAgain = false): Conversation => ({
     async objects() {

@@ -54,7 +54,7 @@ interface Providers {
   /** `sub_model`, if the user has chosen it. */
   readonly own: string | undefined;
   /** `sub_model`, if only the project's file names it. */
-  readonly others: ReturnType<typeof subModelOfProject>;
+  readonly others: { readonly model: string; readonly file: string; readonly userFile: string } | null;
 }
 
 /**
@@ -84,7 +84,7 @@ const CONFIRM_MS = 120_000;
 /** @throws RlmError `declined`, `cancelled` */
 async function confirmed(
   ui: PiContext["ui"],
-  { title, message }: ReturnType<typeof textOf>,
+  { title, message }: Question,
   signal: AbortSignal,
   clock: Clock,
 ): Promise<void> {
@@ -106,8 +106,13 @@ async function confirmed(
 
 const NAMES_SHOWN = 8;
 
-/** The question to the user. */
-function textOf({ objects, instructions }: Reading, estimate: ReadingEstimate, model: string | null) {
+/** A question to the user. */
+interface Question {
+  readonly title: string;
+  readonly message: string;
+}
+
+function textOf({ objects, instructions }: Reading, estimate: ReadingEstimate, model: string | null): Question {
   const { calls, input_tokens, output_tokens, cost_usd } = estimate;
   const tokens = `${compact(input_tokens)} tokens in, ${compact(output_tokens)} out`;
   const cost = cost_usd === null ? "no price" : dollars(cost_usd);

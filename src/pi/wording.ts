@@ -1,11 +1,11 @@
 import { type ExecLimits, type Wording, worded } from "../../runtime/index.ts";
 import { partsOfWarning, type WarningCures, warningSentence } from "../session/index.ts";
+import { MODEL_CURES } from "../tools/index.ts";
 
 export const PI: Wording = {
-  load: "load one with rlm_load",
+  ...MODEL_CURES,
   addRoot: "ask the user to add the folder to roots in belay.json",
   raiseMemory: "ask the user to raise memory_mb in belay.json",
-  raiseTime: "raise max_execution_ms in limits_override",
   resume: "start Pi on this session again, which finishes it",
   discard: "go back to an earlier state with /rlm checkpoints",
   listSessions: "/rlm sessions lists those there are",
@@ -14,8 +14,6 @@ export const PI: Wording = {
   fork: "pick an earlier state with /rlm checkpoints",
   removeSession: "ask the user to drop one with `npx belay-rlm rm *`",
   verify: "ask the user to run `npx belay-rlm doctor`",
-  moreSections: "let more sections be read with max_sections",
-  fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to raise max_sub_calls in belay.json",
   renewSession: "load the context again with rlm_load, which begins the session's budget anew",
   raiseTokens: "ask the user to raise `max_tokens: *` in belay.json",
@@ -23,7 +21,6 @@ export const PI: Wording = {
   anotherRun: "ask the user to begin another run",
   moreBudget: "ask the user to raise max_sub_calls, max_tokens, max_time_ms or max_cost_usd in belay.json",
   raiseDepth: "ask the user to raise max_depth in belay.json",
-  giveFunction: "ask the user to continue in the program that lends `*`",
   raiseSpace: "ask the user to raise max_session_mb in belay.json",
   beginAnew: "load the context again with rlm_load",
   removeHelper: "remove it with rlm_helpers_remove",
@@ -37,14 +34,8 @@ export const PI: Wording = {
   login: "run /login",
   tellPrice: "give it a cost in Pi's models.json",
   checkServer: "check the address in Pi's models.json",
-  sendNow: 'pass delivery: "now"',
   resendDoubtful: "ask the user to finish the session with the command",
   giveUpCalls: "ask the user to give the calls up with the command",
-  thenLoad: "then load `*` with rlm_load",
-  ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
-  correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
-  nameEncoding: 'name its encoding in rlm_load, such as encoding: "*"',
-  readLossily: "pass latin1 if it is unknown, which takes every byte",
 };
 
 /** A suggestion in the words of Pi: what its model or its user can do. */

@@ -19,7 +19,7 @@ import { rlm_exec } from "./rlm_exec.ts";
 import { placedArguments, rlm_load_append, rlm_load_unless_loaded } from "./rlm_load.ts";
 import { rlm_query } from "./rlm_query.ts";
 import { rlm_status } from "./session-host.ts";
-import { shortened, unfinishedOf } from "./session-report.ts";
+import { MODEL_CURES, shortened, unfinishedOf } from "./session-report.ts";
 
 export type { ToolParameter, ToolParameters } from "./define.ts";
 
@@ -159,4 +159,4 @@ function toolsOf(session: Session): readonly Tool[] {
 }
 
 /** The cures that a model can use itself; the others are for the program that runs it. */
-const WORDING = { load: "load one with rlm_load", thenLoad: "then load `*` with rlm_load" };
+const WORDING = { load: MODEL_CURES.load, thenLoad: MODEL_CURES.thenLoad };

@@ -3,6 +3,21 @@ import { amount } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
 import type { LoadResult, Session } from "../session/index.ts";
 
+/** The cures that a model of any host can use itself, in the words of the tools. */
+export const MODEL_CURES = {
+  load: "load one with rlm_load",
+  raiseTime: "raise max_execution_ms in limits_override",
+  moreSections: "let more sections be read with max_sections",
+  fewerSections: "ask again with a smaller max_sections",
+  giveFunction: "ask the user to continue in the program that lends `*`",
+  sendNow: 'pass delivery: "now"',
+  thenLoad: "then load `*` with rlm_load",
+  ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
+  correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
+  nameEncoding: 'name its encoding in rlm_load, such as encoding: "*"',
+  readLossily: "pass latin1 if it is unknown, which takes every byte",
+};
+
 /** An exec of a session that is unfinished, and the calls that finish it; null: there is none. */
 export function unfinishedOf(session: Session): { readonly exec_id: string; readonly suggestion: string } | null {
   const unfinished = session.unfinished();

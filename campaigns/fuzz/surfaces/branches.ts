@@ -51,7 +51,7 @@ function fileOf(): string[] {
       type: "custom",
       id: "c2",
       customType: "rlm_complete",
-      data: { ...ids, success: true, error_code: null, checkpoint: "c", context_hash: null },
+      data: { ...ids, success: true, error_code: null, checkpoint: "c", context_hash: null, context_key: null },
     },
     { type: "compaction", id: "c3", summary: "so far", firstKeptEntryId: "e9", tokensBefore: 100, details: {} },
   );

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { contextKeyIn } from "../../session/index.ts";
 import { type BranchEntry, callsOf, isEmptyFailure, isStopped, openCalls } from "../externalize/message.ts";
 import { messageOn } from "./messages.ts";
 
@@ -25,8 +24,8 @@ const CompleteSchema = v.object({
   /** The session's head after it. */
   checkpoint: v.nullable(text),
   context_hash: v.nullable(text),
-  /** The key under which the store has the context; entries of earlier builds have none, and the hash is the key. */
-  context_key: v.optional(v.nullable(text)),
+  /** The key under which the store has the context. */
+  context_key: v.nullable(text),
 });
 
 export type StartEntry = Readonly<v.InferOutput<typeof StartSchema>>;
@@ -116,7 +115,7 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   });
   const last = [...completed.values()].at(-1);
   return {
-    head: last ? { session: last.session, checkpoint: last.checkpoint, context: contextKeyIn(last) } : null,
+    head: last ? { session: last.session, checkpoint: last.checkpoint, context: last.context_key } : null,
     completed: new Set(completed.keys()),
     starts,
     unanswered,

@@ -1,5 +1,5 @@
 import type { Epoch } from "../events.ts";
-import { nextMessages, readOutside } from "./branch.ts";
+import { nextMessages, type Outside, readOutside } from "./branch.ts";
 import type { BranchState } from "./branch-state.ts";
 import { type CompactionWish, lastCompaction, type PiAnswer } from "./compaction.ts";
 import type { EpochEntry } from "./entries.ts";
@@ -84,7 +84,8 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
   }
 
   /** Everything is sent as it was said: `/rlm off` holds, and it fits. */
-  const isRaw = ({ outside, raw }: ReturnType<typeof next>) => outside.entries.isOff && raw < room();
+  const isRaw = ({ outside, raw }: { readonly outside: Outside; readonly raw: number }) =>
+    outside.entries.isOff && raw < room();
 
   function sentOnceOff(): Switched {
     const { objects, raw, outside } = next();

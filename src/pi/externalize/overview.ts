@@ -11,7 +11,7 @@ import { describedObject, ownText, plain } from "./stub.ts";
 export interface Overview {
   readonly objects: SaidObject[];
   readonly epochs: readonly PastEpoch[];
-  readonly compactions: { by: "belay" | "pi"; before: number | null; at: number | null }[];
+  readonly compactions: readonly PastCompaction[];
   readonly isOff: boolean;
 }
 
@@ -20,7 +20,12 @@ export interface PastEpoch extends Pick<EpochEntry, "epoch" | "cause" | "before"
   readonly at: number | null;
 }
 
-export type PastCompaction = ReturnType<typeof compactionsOn>[number];
+export interface PastCompaction {
+  readonly by: "belay" | "pi";
+  /** Tokens before it; `null` if Pi has not kept them. */
+  readonly before: number | null;
+  readonly at: number | null;
+}
 
 /** A text of the conversation. */
 export interface SaidObject {
@@ -85,11 +90,11 @@ function epochsOn(branch: readonly BranchEntry[], { epochs }: OutsideEntries): r
   return [...all.values()];
 }
 
-function compactionsOn(branch: readonly BranchEntry[]) {
+function compactionsOn(branch: readonly BranchEntry[]): readonly PastCompaction[] {
   return branch
     .filter(({ type }) => type === "compaction")
     .map((entry) => ({
-      by: isOurs(entry) ? ("belay" as const) : ("pi" as const),
+      by: isOurs(entry) ? "belay" : "pi",
       before: typeof entry.tokensBefore === "number" ? entry.tokensBefore : null,
       at: timeOf(entry),
     }));

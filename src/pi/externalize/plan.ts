@@ -96,10 +96,20 @@ function shownTokens(fate: Fate, parts: PlanParts): number {
 // What can go out together, and what has to stay.
 
 /** A message and the results of its calls: all of them go out together. */
-type Group = ReturnType<typeof groupsOf>[number];
+interface Group {
+  readonly members: readonly Fate[];
+  /** The value of `through` that ends behind this group; `null` if no entry could name it. */
+  readonly through: string | null;
+  /** Estimated tokens that its stubs free. */
+  readonly freed: number;
+  /** Keys of texts in it that stay although they could go. */
+  readonly keep: readonly string[];
+  /** True if something in it stays as it is, whether it could go or not. */
+  readonly stays: boolean;
+}
 
 /** Groups that may go out, the oldest first. */
-function groupsOf(parts: PlanParts) {
+function groupsOf(parts: PlanParts): readonly Group[] {
   const { fates, outside } = parts;
   const isNamed = (key: string | null) => key !== null && outside.isAnswered(key);
   // A prompt that failed counts as answered: Pi keeps the failure on the branch, and may leave it out of the messages.
@@ -115,14 +125,10 @@ function groupsOf(parts: PlanParts) {
     const key = members[0]?.key ?? null;
     const freeable = members.map((fate) => ({ fate, freed: freedBy(fate, parts) })).filter(({ freed }) => freed > 0);
     return {
-      /** The value of `through` that ends behind this group; null if no entry could name it. */
       through: isNamed(key) ? key : null,
       members,
-      /** Estimated tokens that its stubs free. */
       freed: freeable.reduce((sum, { fate, freed }) => sum + (stays.has(fate) ? 0 : freed), 0),
-      /** Keys of texts in it that stay although they could go. */
       keep: freeable.flatMap(({ fate }) => (stays.has(fate) && fate.key !== null ? [fate.key] : [])),
-      /** Something in it stays as it is, whether it could go or not. */
       stays: members.some((fate) => stays.has(fate)),
     };
   });

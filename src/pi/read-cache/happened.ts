@@ -96,8 +96,14 @@ function withoutResults(open: OpenCall[], file: string, { cwd, served }: BranchR
   });
 }
 
-/** Every answer of the branch since the newest compaction, with the bytes that were sent. */
-export function answersOn(branch: readonly BranchEntry[]) {
+/** An answer to a read, and the bytes that were sent of it. */
+export interface ReadAnswer {
+  readonly meta: Meta;
+  readonly sentBytes: number;
+}
+
+/** Every answer of the branch since the newest compaction. */
+export function answersOn(branch: readonly BranchEntry[]): ReadAnswer[] {
   const start = branch.findLastIndex(({ type }) => type === "compaction") + 1;
   return branch.slice(start).flatMap((entry) => {
     const message = messageOf(entry);

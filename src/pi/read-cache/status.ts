@@ -3,7 +3,7 @@ import { compact } from "../../platform/figures.ts";
 import { oneLine } from "../view/texts.ts";
 import type { Served } from "./decide.ts";
 import type { ReadContext, ReadFollower } from "./follow.ts";
-import { answersOn, type BranchReading, happenedTo, knownOf } from "./happened.ts";
+import { answersOn, type BranchReading, happenedTo, knownOf, type ReadAnswer } from "./happened.ts";
 import { FULL, type Meta } from "./meta.ts";
 
 const SHOWN_FILES = 10;
@@ -64,7 +64,7 @@ export function statusLine(
 }
 
 /** Tokens by which answers were shorter than Pi's. */
-function savedTokens(answers: ReturnType<typeof answersOn>): number {
+function savedTokens(answers: readonly ReadAnswer[]): number {
   return Math.round(answers.reduce((sum, { meta, sentBytes }) => sum + meta.bytes - sentBytes, 0) / BYTES_A_TOKEN);
 }
 

@@ -1,7 +1,16 @@
 import { messageOf } from "../../platform/errors.ts";
 import { sha256 } from "./file.ts";
 
-export type Texts = ReturnType<typeof openTexts>;
+/** Whole files as the model knows them, by hash: diffs begin there. Nothing of it is waited for but a read. */
+export interface Texts {
+  keep(hash: string, text: string): void;
+  /** `null` if the text is lost or damaged. */
+  read(hash: string): Promise<string | null>;
+  /** Resolves when the store has what was kept so far. */
+  settled(): Promise<void>;
+  /** The store's last failure, in its words; `null` if it works. */
+  problem(): string | null;
+}
 
 /** A store that keeps texts over the end of a process. Both methods may reject. */
 interface TextStore {
@@ -15,8 +24,7 @@ const IN_MEMORY = 64;
 /** Texts that wait for the store, at the most: one that does not answer must not fill the memory. */
 const WAITING = 64;
 
-/** Whole files as the model knows them, by hash: diffs begin there. Nothing of it is waited for but a read. */
-export function openTexts(store: TextStore) {
+export function openTexts(store: TextStore): Texts {
   const memory = new Map<string, string>();
   const waiting = new Set<Promise<void>>();
   const stored = new Set<string>();
@@ -39,15 +47,14 @@ export function openTexts(store: TextStore) {
   }
 
   return {
-    keep(hash: string, text: string): void {
+    keep(hash, text) {
       remember(hash, text);
       if (stored.has(hash) || waiting.size >= WAITING) return;
       stored.add(hash);
       const work = put(hash, text).finally(() => waiting.delete(work));
       waiting.add(work);
     },
-    /** null if it is lost or damaged. */
-    async read(hash: string): Promise<string | null> {
+    async read(hash) {
       const known = memory.get(hash);
       if (known !== undefined) return known;
       try {
@@ -60,9 +67,7 @@ export function openTexts(store: TextStore) {
         return null;
       }
     },
-    /** Resolves when the store has what was kept so far. */
     settled: async () => void (await Promise.all(waiting)),
-    /** The store's last failure, in its words; null if it works. */
     problem: () => problem,
   };
 }

@@ -11,8 +11,10 @@ import {
   EMPTY_ACCOUNT,
   envelope,
   follow,
+  type JournalRecord,
   leftOfQuestion,
   queryEnvelope,
+  type RemainingBudget,
   readEndExtras,
   readLoadInput,
   readRecord,
@@ -23,10 +25,29 @@ import type { Store } from "../../store/index.ts";
 import { askAnswer, type RecordedCall, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 
 /** An exec as the store has it. */
-export type RecordedExec = NonNullable<Awaited<ReturnType<typeof recordedExec>>>;
+export interface RecordedExec {
+  readonly session: string;
+  /** `null` if it has begun and not ended. */
+  readonly complete: Complete | null;
+  /** The session's head after it, and before it. */
+  readonly checkpoint: string | null;
+  readonly parent: string | null;
+  /** The key of the context before it. */
+  readonly contextBefore: string | null;
+  /** Those of its turns and cells are among them, if it is an ask. */
+  readonly records: readonly JournalRecord[];
+  /** `null` if it is not an ask. */
+  readonly ask: (typeof EMPTY_ACCOUNT)["ask"];
+  readonly budget: RemainingBudget;
+}
 
 /** The records of an exec; null if the store has none. @throws RlmError of the store */
-export async function recordedExec(store: Store, session: string, exec_id: string, limits: BudgetLimits) {
+export async function recordedExec(
+  store: Store,
+  session: string,
+  exec_id: string,
+  limits: BudgetLimits,
+): Promise<RecordedExec | null> {
   if ((await store.find(session)) === null) return null;
   const all = (await store.journal(session)).map(({ record }) => readRecord(record));
   const first = all.findIndex((record) => record.exec_id === exec_id);
@@ -41,16 +62,11 @@ export async function recordedExec(store: Store, session: string, exec_id: strin
   const after = all.slice(first, last + 1).reduce(follow, before);
   return {
     session,
-    /** null: it has begun and not ended. */
     complete: ends.find((end) => end.exec_id === exec_id) ?? null,
-    /** The session's head after it, and before it. */
     checkpoint: after.checkpoint,
     parent: before.checkpoint,
-    /** The key of the context before it. */
     contextBefore: before.context_key,
-    /** Those of its turns and cells are among them, if it is an ask. */
     records,
-    /** null if it is not an ask. */
     ask: after.ask?.start.exec_id === exec_id ? after.ask : null,
     budget: leftOfQuestion(limits, after),
   };

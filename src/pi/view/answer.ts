@@ -5,7 +5,14 @@ import { isRecord, parseJson, withoutUndefined } from "../../platform/json.ts";
 import { oneLine } from "./texts.ts";
 
 /** The end of a call as a row of the conversation shows it. Read from Pi's details, which another version may have written. */
-export type Answer = NonNullable<ReturnType<typeof readAnswer>>;
+export interface Answer {
+  readonly envelope: Envelope;
+  readonly calls: Calls;
+  /** Wall time, ms; `null` if it is not known. */
+  readonly elapsed_ms: number | null;
+  /** True if the call was interrupted, and finished later. */
+  readonly recovered: boolean;
+}
 
 export type Envelope = Readonly<v.InferOutput<typeof EnvelopeSchema>>;
 export type Calls = Readonly<v.InferOutput<typeof CallsSchema>>;
@@ -17,7 +24,7 @@ export interface ShownResult {
 }
 
 /** null if it is not one of our answers, for example Pi's own words for a call that it refused. */
-export function readAnswer({ content, details }: ShownResult) {
+export function readAnswer({ content, details }: ShownResult): Answer | null {
   const stored = v.parse(DetailsSchema, isRecord(details) ? details : {});
   // The text has more of it: details are kept small.
   const envelope = envelopeIn(textOf({ content })) ?? withText(stored.envelope, content);
@@ -25,9 +32,7 @@ export function readAnswer({ content, details }: ShownResult) {
   return {
     envelope,
     calls: stored.calls,
-    /** Wall time, ms; null if it is not known. */
     elapsed_ms: envelope.execution_time_ms ?? stored.elapsed_ms,
-    /** The call was interrupted, and finished later. */
     recovered: stored.recovered || (envelope.resumed ?? 0) > 0,
   };
 }

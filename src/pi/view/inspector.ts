@@ -20,7 +20,7 @@ export function openInspector(title: string, items: readonly Item[], paint: Pain
   const truncate = fromHost("pi-tui", "truncateToWidth");
   const list = openItemList(items, paint);
   let isTyping = false;
-  let page: ReturnType<typeof openItemPage> = null;
+  let page: ItemPage | null = null;
 
   const room = () => Math.max(FEWEST_ROWS, place.rows() - FRAME_ROWS);
 
@@ -106,8 +106,16 @@ function printable(data: string): string {
 /** More of a text is not laid out: a terminal is not a pager. */
 const PAGE_UNITS = 200_000;
 
-/** The whole of an item, which is scrolled; null if there is no more to say of the item than its line does. */
-function openItemPage(item: Item | undefined) {
+/** The whole of an item, which is scrolled. */
+interface ItemPage {
+  scrollBy(lines: number): void;
+  lines(width: number, rows: number): readonly string[];
+  /** `line 3 of 40`. */
+  place(): string;
+}
+
+/** `null` if there is no more to say of the item than its line does. */
+function openItemPage(item: Item | undefined): ItemPage | null {
   const whole = item?.whole?.();
   if (whole === undefined) return null;
   const rest = whole.length - PAGE_UNITS;
@@ -116,15 +124,14 @@ function openItemPage(item: Item | undefined) {
   let top = 0;
   let laid: { readonly width: number; readonly lines: readonly string[] } | null = null;
   return {
-    scrollBy(lines: number): void {
+    scrollBy(lines) {
       top = Math.max(0, top + lines);
     },
-    lines(width: number, rows: number): readonly string[] {
+    lines(width, rows) {
       if (laid?.width !== width) laid = { width, lines: linesOf(text, width) };
       top = Math.max(0, Math.min(top, laid.lines.length - rows));
       return laid.lines.slice(top, top + rows);
     },
-    /** `line 3`. */
     place: () =>
       `line ${(top + 1).toLocaleString("en-US")}${laid ? ` of ${laid.lines.length.toLocaleString("en-US")}` : ""}`,
   };

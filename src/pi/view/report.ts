@@ -27,11 +27,15 @@ export interface BranchReport {
   readonly sessions: readonly SessionReport[];
 }
 
-/**
- * A session of Belay that execs of the branch ran in, and those of its execs with what belongs to them. If the store does not
- * tell, `session` is null, and `problem` says why.
- */
-type SessionReport = Awaited<ReturnType<typeof sessionsOf>>[number];
+/** A session of Belay that execs of the branch ran in. */
+interface SessionReport {
+  readonly id: string;
+  /** `null` if the store does not tell; `problem` says why. */
+  readonly session: SessionDescription | null;
+  /** The execs that began on the branch, with turns and cells of asks. */
+  readonly execs: readonly ExecDescription[];
+  readonly problem: string | null;
+}
 
 /** The number of children that are described, those of the newest execs first. */
 const CHILDREN = 200;
@@ -40,7 +44,7 @@ const CHILDREN = 200;
 export async function sessionsOf(
   { starts }: Pick<BranchView, "starts">,
   open: () => Promise<{ readonly store: Store }>,
-) {
+): Promise<readonly SessionReport[]> {
   const bySession = Map.groupBy(starts, ({ session }) => session);
   return Promise.all(
     [...bySession].map(async ([id, begun]) => {

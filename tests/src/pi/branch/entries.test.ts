@@ -9,6 +9,7 @@ const start = (tool_call_id: string, exec_id: string, kind = "cell") =>
 const complete = (exec_id: string, checkpoint: string | null) =>
   custom("rlm_complete", {
     ...{ session: "S", exec_id, kind: "cell", success: true, error_code: null, checkpoint, context_hash: "c" },
+    context_key: "c",
     later: 1,
   });
 const message = (said: object): BranchEntry => ({ type: "message", message: said });
