@@ -12,7 +12,7 @@ const LayersSchema = v.object({
 });
 
 /** What `layers.json` says: who may import whom, and which packages. */
-export type Layers = v.InferOutput<typeof LayersSchema>;
+type Layers = v.InferOutput<typeof LayersSchema>;
 
 export const readLayers = (): Layers =>
   v.parse(LayersSchema, JSON.parse(readFileSync(join(ROOT, "layers.json"), "utf8")));

@@ -1,5 +1,5 @@
 /** A script that is started by its name. */
-export interface NamedScript {
+interface NamedScript {
   readonly about: string;
   /** Runs it with the arguments of the process that follow its name. */
   start(): Promise<unknown>;

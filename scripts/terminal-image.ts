@@ -7,7 +7,7 @@ import { ROOT } from "./process.ts";
 import { terminalPage } from "./terminal-page.ts";
 
 /** Columns and rows of a terminal. */
-export interface TerminalSize {
+interface TerminalSize {
   readonly columns: number;
   readonly rows: number;
 }

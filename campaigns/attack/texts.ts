@@ -13,7 +13,7 @@ import { readValue } from "../../src/models/replies/value-in-text.ts";
 import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform/redact.ts";
 import { inLine } from "../../src/platform/visible.ts";
 import { readJson } from "../../src/platform/written-json.ts";
-import { csvLine } from "../../src/runs/result-table.ts";
+import { csvLine } from "../../src/runs/results.ts";
 import { endOfFirstCell, literalAnswer, proseIn, reading } from "../../src/session/ask/reply.ts";
 import { openLines } from "../../src/session/machine/passages.ts";
 import { withoutPasswords } from "../../src/store/store-place.ts";

@@ -8,7 +8,7 @@ import { answerTo, type PlannedCall, resultsIn } from "./model.ts";
 import type { Agent } from "./table.ts";
 
 /** The place in which an agent is driven. */
-export interface Place {
+interface Place {
   /** A folder of its own. */
   readonly folder: string;
   /** The agent's program, with what stands before its arguments. */
@@ -20,7 +20,7 @@ export interface Place {
 }
 
 /** The way that an agent took. */
-export interface Driven {
+interface Driven {
   readonly seconds: number;
   /** True if the run whose server was killed had the answer of its call nevertheless. */
   readonly wentOn: boolean;

@@ -45,7 +45,7 @@ function defaultFolder(): string {
 }
 
 /** How a server is started. */
-export interface Served {
+interface Served {
   /** The path of a GGUF file. */
   readonly model: string;
   /** Tokens of all slots together. */

@@ -23,7 +23,7 @@ export function belay({ folder, server }: Place, args: readonly string[]): Promi
 }
 
 /** A command that runs. */
-export interface Running {
+interface Running {
   /** Sends it a signal, and resolves with its exit code when it is over; null if the signal ended it. */
   end(signal: "SIGINT" | "SIGKILL"): Promise<number | null>;
 }

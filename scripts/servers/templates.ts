@@ -5,7 +5,7 @@ import { ROOT, run } from "../process.ts";
 import { type RunningServer, written } from "./llama.ts";
 
 /** A request that was recorded, as far as a chat template renders it. */
-export interface RecordedRequest extends Pick<ChatBody, "messages" | "tools"> {
+interface RecordedRequest extends Pick<ChatBody, "messages" | "tools"> {
   /** The scene and the place of the request in it. */
   readonly name: string;
 }

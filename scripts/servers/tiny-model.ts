@@ -15,7 +15,7 @@ const TYPES = { uint32: 4, float32: 6, string: 8, array: 9 } as const;
 const SIZES: Readonly<Record<number, number>> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 
 /** What a model of random weights is made of. */
-export interface TinyModel {
+interface TinyModel {
   /** The path of a GGUF file whose tokenizer is kept. */
   readonly vocabulary: string;
   /** The chat template. */

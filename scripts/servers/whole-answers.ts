@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 
 /** A server on loopback that asks another for whole answers, whatever it is asked for. */
-export interface WholeAnswers extends AsyncDisposable {
+interface WholeAnswers extends AsyncDisposable {
   /** The base URL, with `/v1`. */
   readonly url: string;
 }

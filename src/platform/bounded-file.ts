@@ -14,7 +14,7 @@ import { RlmError } from "../../runtime/errors.ts";
 import { errorCode } from "./errors.ts";
 
 /** Bounds for reading a file that is not loaded as a context. */
-export interface FileBounds {
+interface FileBounds {
   readonly maxBytes: number;
   /** Follow a symlink at the path itself. */
   readonly followsLink: boolean;

@@ -1,5 +1,5 @@
 /** Something that is opened when it is first needed. */
-export interface Lazy<T> {
+interface Lazy<T> {
   /** @returns `undefined` if nothing has needed it yet, or if it could not be opened */
   begun(): Promise<T> | undefined;
   /** Opens it at the first call. After a failure the next call tries again. */

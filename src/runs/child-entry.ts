@@ -2,5 +2,5 @@ import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
 
 // The process in which a worker tries a job that may end it.
 silenceSqliteWarning();
-const { serveWorker } = await import("./child-side.ts");
+const { serveWorker } = await import("./child.ts");
 serveWorker();

@@ -27,7 +27,7 @@ export interface Dispatcher extends AsyncDisposable {
   nudge(tries: readonly { readonly ticket: Ticket; readonly id: string }[]): Promise<void>;
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   readonly concurrency: number;
   readonly signal: AbortSignal;
 }

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/index.ts";
 import { hasWaited, waitsFor } from "../provider-batches/index.ts";
 import { everyRun, type JobPage, type Jobs, type Store } from "../store/index.ts";
-import { refusalOfRun } from "./job-failures.ts";
+import { refusalOfRun } from "./failures.ts";
 import { isOfAnotherBuild } from "./process-parts.ts";
 import { jobsOf } from "./readable-jobs.ts";
 import { type CountedRun, type HeldJobs, heldJobs, isLeftToProviders, jobsIn, overIn } from "./run-state.ts";

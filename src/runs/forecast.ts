@@ -1,14 +1,13 @@
 import { isRecord } from "../platform/json.ts";
 import type { JobRow, RunLimits, Store } from "../store/index.ts";
 import type { WorkerSession } from "./api.ts";
+import { toldOf } from "./failures.ts";
 import type { AskedJobs } from "./inputs/read-jobs.ts";
 import type { Spool } from "./inputs/spool.ts";
-import { toldOf } from "./job-failures.ts";
-import { dryRuns, type Reusing, recordedFor, spread } from "./recorded.ts";
-import { finalJobs } from "./result-lines.ts";
+import { finalJobs } from "./results.ts";
 import type { StoreRuns } from "./runs.ts";
 import type { RunSpec } from "./spec.ts";
-import type { SubmittedRun } from "./submit.ts";
+import { dryRuns, type Reusing, recordedFor, type SubmittedRun, spread } from "./submit.ts";
 
 /** The likely cost of all inputs, by the first ones, which have really been run. */
 export interface Forecast {

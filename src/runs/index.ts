@@ -1,7 +1,18 @@
 export type * from "./api.ts";
-export { asksModel, checkModel } from "./check-model.ts";
 export { type ComparedCounts, type ComparedRuns, compareRuns } from "./compare-runs.ts";
 export type { Dispatcher } from "./dispatcher.ts";
+export {
+  type CountedReason,
+  jobWarnings,
+  openReasons,
+  openTopReason,
+  type Refusal,
+  refusalJson,
+  refusalOf,
+  refusalOfRun,
+  type TopReason,
+  toldOf,
+} from "./failures.ts";
 export { countedRun, followRun, leftToOtherBuild, openPoke, untilIdle } from "./follow.ts";
 export { type Forecast, forecastOf } from "./forecast.ts";
 export { openInProcess } from "./in-process.ts";
@@ -9,18 +20,6 @@ export { type Choice, choiceText, hasChoice } from "./inputs/chosen.ts";
 export { BadInput, type Input, jsonLines } from "./inputs/lines.ts";
 export { contextPath, type ReadJobs, readJobs, type SharedContext } from "./inputs/read-jobs.ts";
 export { openIds, type Spool, spool } from "./inputs/spool.ts";
-export {
-  jobWarnings,
-  openReasons,
-  openTopReason,
-  type Reason,
-  type Refusal,
-  refusalJson,
-  refusalOf,
-  refusalOfRun,
-  type TopReason,
-  toldOf,
-} from "./job-failures.ts";
 export {
   costsByDay,
   type DayCost,
@@ -31,8 +30,7 @@ export {
   lookAtRun,
   type RunLook,
 } from "./looks.ts";
-export { openPgBoss } from "./pg-boss/dispatcher.ts";
-export { queueFigures, type TicketCounts } from "./pg-boss/opening.ts";
+export { openPgBoss, queueFigures, type TicketCounts } from "./pg-boss.ts";
 export { isOfAnotherBuild } from "./process-parts.ts";
 export {
   type DamagedOfRun,
@@ -43,9 +41,7 @@ export {
   openReadableJobs,
   readableRuns,
 } from "./readable-jobs.ts";
-export { dryRuns, recordedFor, spread } from "./recorded.ts";
-export { type FinalJobs, finalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
-export { tableLines, tableRows } from "./result-table.ts";
+export { type FinalJobs, finalJobs, openResultLines, type ResultsAsked, tableLines, tableRows } from "./results.ts";
 export {
   type CountedRun,
   type HeldByAll,
@@ -63,6 +59,6 @@ export {
 } from "./run-state.ts";
 export { openDispatcher, runToEnd, startWorking, usualConcurrency } from "./run-to-end.ts";
 export { runsIn, type StoreRuns } from "./runs.ts";
-export { modelOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
-export { type RunAsked, type SubmittedRun, submit } from "./submit.ts";
+export { asksModel, checkModel, modelOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
+export { dryRuns, type RunAsked, recordedFor, type SubmittedRun, spread, submit } from "./submit.ts";
 export { work } from "./worker.ts";

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../runtime/index.ts";
 import { cutText } from "../platform/visible.ts";
 import type { Back, JobRow, Outcome } from "../store/index.ts";
-import type { Reason } from "./shared-failures.ts";
+import type { Reason } from "./failures.ts";
 import type { RunSpec } from "./spec.ts";
 import type { JobEnd, Suspended } from "./try-parts.ts";
 

@@ -13,7 +13,7 @@ import {
   type RunRow,
   type Store,
 } from "../store/index.ts";
-import { refusalOfRun, toldOf } from "./job-failures.ts";
+import { refusalOfRun, toldOf } from "./failures.ts";
 import { type DamagedOfRun, jobsOf, openReadableJobs, readableRuns } from "./readable-jobs.ts";
 import { type CountedRun, type HeldJobs, heldJobs } from "./run-state.ts";
 import { modelOfRun } from "./spec.ts";

@@ -17,19 +17,18 @@ import { isRunName } from "../session/session-name.ts";
 import { type Store, shareStore } from "../store/index.ts";
 import { isServer, placeOf } from "../store/store-place.ts";
 import type { WorkerSession } from "./api.ts";
-import { checkModel } from "./check-model.ts";
 import { countedRun } from "./follow.ts";
 import { BadInput, type Input, LINE_BYTES } from "./inputs/lines.ts";
 import { readInputs, type SharedContext } from "./inputs/read-jobs.ts";
 import { modelsBy } from "./job-session.ts";
-import { type JobResult, openResultLines, resultIn } from "./result-lines.ts";
+import { type JobResult, openResultLines, resultIn } from "./results.ts";
 import { type RunStatus, runJson } from "./run-state.ts";
 import { openDispatcher, runToEnd, usualConcurrency } from "./run-to-end.ts";
 import { runsIn, type StoreRuns } from "./runs.ts";
-import { newSpec, type RunSpec } from "./spec.ts";
+import { checkModel, newSpec, type RunSpec } from "./spec.ts";
 import { type RunAsked, type SubmitCures, type SubmittedRun, submit } from "./submit.ts";
 
-export type { JobResult } from "./result-lines.ts";
+export type { JobResult } from "./results.ts";
 export type { JobCounts, ReusedFigures, RunAmount, RunFigures, RunStatus, RunWord } from "./run-state.ts";
 
 /** Options of `openSession` that are this process's part in the sessions of jobs. */

@@ -2,10 +2,9 @@ import { imageFormat, imageProblem, RlmError, systemClock } from "../../runtime/
 import type { Models } from "../models/index.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import type { WorkerSession, WorkOptions } from "./api.ts";
-import { checkModel } from "./check-model.ts";
+import { openTroubles, reasonOf } from "./failures.ts";
 import { type JobSessionsParts, leaseJob, modelsBy, openHeldContexts } from "./job-session.ts";
-import { openTroubles, reasonOf } from "./shared-failures.ts";
-import type { RunSpec } from "./spec.ts";
+import { checkModel, type RunSpec } from "./spec.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /** Parts that every try of this process works with. */

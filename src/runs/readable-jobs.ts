@@ -8,7 +8,7 @@ import {
   readablePart,
   type Store,
 } from "../store/index.ts";
-import { refusalJson, refusalOf, toldOf } from "./job-failures.ts";
+import { refusalJson, refusalOf, toldOf } from "./failures.ts";
 
 /** States of jobs that have ended. */
 export const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];

@@ -4,7 +4,7 @@ import { failure, keyVariable, type Reservation, type SubCallError, tokensOf } f
 import { nanodollars, type RunPart, type Suspension, type SuspensionReason } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs, Rate } from "../store/index.ts";
 import type { WorkerSession } from "./api.ts";
-import type { Troubles } from "./shared-failures.ts";
+import type { Troubles } from "./failures.ts";
 import type { ProviderRate } from "./spec.ts";
 
 export interface MoneyParts {

@@ -1,7 +1,7 @@
 import type { ProviderWait } from "../provider-batches/index.ts";
 import { type HeldBack, roundedUp } from "../session/index.ts";
 import type { Amount, Counts, Jobs, ReusedAnswers, RunLimits, RunRow } from "../store/index.ts";
-import type { Reason, Refusal } from "./job-failures.ts";
+import type { CountedReason, Refusal } from "./failures.ts";
 
 /** A run, its counts, and the providers' batches that its jobs wait for. */
 export interface CountedRun {
@@ -21,7 +21,7 @@ export interface RunState
   readonly at: number;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
-  readonly reason?: Reason | null;
+  readonly reason?: CountedReason | null;
   /**
    * The instant at which the first parked job continues by itself; null or absent: it is not known.
    */

@@ -7,7 +7,7 @@ import type { WorkOptions } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { countedRun, type Following, followRun, openPoke } from "./follow.ts";
 import { openInProcess } from "./in-process.ts";
-import { openPgBoss } from "./pg-boss/dispatcher.ts";
+import { openPgBoss } from "./pg-boss.ts";
 import type { CountedRun } from "./run-state.ts";
 import { runsIn } from "./runs.ts";
 import { work } from "./worker.ts";

@@ -12,8 +12,7 @@ import {
 import type { Asked, Change, DueJob, Jobs, KnownJob, NewJob, RunRow, Store } from "../store/index.ts";
 import type { Submission, Submitted, WorkerSession } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { modelsBy, openHeldContexts } from "./job-session.ts";
-import { jobOptions, onlyThese } from "./session-options.ts";
+import { jobOptions, modelsBy, onlyThese, openHeldContexts } from "./job-session.ts";
 import { hashOfRun, type RunSpec } from "./spec.ts";
 
 /** The runs of a store. Reading is done with `store.jobs`. */

@@ -2,7 +2,7 @@ import type { ErrorCode, Json } from "../../runtime/index.ts";
 import type { SuspensionReason } from "../session/index.ts";
 import type { JobOfRun, Jobs, Try } from "../store/index.ts";
 import type { WorkProgress } from "./api.ts";
-import type { Reason, Troubles } from "./shared-failures.ts";
+import type { Reason, Troubles } from "./failures.ts";
 import type { RunSpec } from "./spec.ts";
 
 /**

@@ -11,7 +11,7 @@ export { SETTINGS } from "./table.ts";
 export type SettingOptions = ValuesAt<"option">;
 
 /** The fields of a run that settings fill. */
-export type RunFields = ValuesAt<"run">;
+type RunFields = ValuesAt<"run">;
 
 /** The options of a session that settings fill. A setting without an option is left out. */
 export const optionsOf = (settings: Settings): SettingOptions => placed("option", settings);

@@ -3,7 +3,7 @@ import { LIMITS } from "../../runtime/index.ts";
 import { numberIn, ROWS, rowsOf, wholeNumber } from "./table.ts";
 
 /** A setting that only Pi has, declared once. The default is that of the row, or none. */
-export interface PiSetting {
+interface PiSetting {
   /** The values that it takes. Its messages begin with "must be". */
   readonly schema: v.GenericSchema;
   readonly default?: string | number | boolean;
@@ -148,7 +148,7 @@ const PI_SETTINGS = {
 } as const satisfies { readonly [key: string]: PiSetting };
 
 type Rows = typeof PI_SETTINGS;
-export type PiKey = keyof Rows;
+type PiKey = keyof Rows;
 
 /** The settings that only Pi has, in order. */
 export const PI_ROWS: readonly (readonly [PiKey, PiSetting])[] = rowsOf(PI_SETTINGS);

@@ -13,7 +13,7 @@ export type PiSettings = Readonly<
 >;
 
 /** Places in which Pi's configuration is looked for. The project's file is `.pi/belay.json`; `userFile` is below all. */
-export interface PiConfigPlaces extends ConfigPlaces {
+interface PiConfigPlaces extends ConfigPlaces {
   /** Pi's folder; the user's file is `belay.json` there. */
   readonly agentDir: string;
 }
@@ -108,7 +108,7 @@ function loweredOwn(users: PiKeys, projects: PiKeys, { projectFile, userFile }: 
 }
 
 /** A model of sub-calls that only the project's file names. */
-export interface ProjectModel {
+interface ProjectModel {
   readonly model: string;
   readonly file: string;
   /** The file in which the user can choose another one. */
@@ -173,7 +173,7 @@ function partOf(given: Readonly<Record<string, unknown>>, path: string): Parts {
 }
 
 /** A setting in force in Pi, as it is shown. */
-export interface PiOrigin {
+interface PiOrigin {
   readonly key: string;
   readonly value: string;
   /** The path of a file, or the name of a variable; null: it is the default. */

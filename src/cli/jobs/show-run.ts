@@ -3,6 +3,7 @@ import { nullIf } from "../../platform/errors.ts";
 import { age, ago, amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import {
+  type CountedReason,
   followRun,
   type JobLook,
   jobJson,
@@ -12,7 +13,6 @@ import {
   openPoke,
   openReasons,
   openTopReason,
-  type Reason,
   type RunLook,
   refusalOf,
   runJson,
@@ -137,7 +137,11 @@ async function inputOf(jobs: Pick<Jobs, "input">, job: JobRow): Promise<string> 
  * The beginning of one JSON object, whose jobs are written as they are read: a run may have a
  * million. Answers why some failed.
  */
-async function printJobs({ terminal: { stdout } }: JobsAsked, run: object, jobs: Listed): Promise<readonly Reason[]> {
+async function printJobs(
+  { terminal: { stdout } }: JobsAsked,
+  run: object,
+  jobs: Listed,
+): Promise<readonly CountedReason[]> {
   const reasons = openReasons();
   stdout.writeRaw(`${jsonText({ run }).slice(0, -1)},"jobs":[`);
   let separator = "";

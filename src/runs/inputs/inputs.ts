@@ -17,11 +17,8 @@ import { firstBytes, isHandedOver, openFile } from "../../platform/bounded-file.
 import { errorCode } from "../../platform/errors.ts";
 import { savedAs, shellWord } from "../../platform/shell-word.ts";
 import { statsOf } from "../../platform/stats.ts";
-import { csvRows } from "./csv.ts";
-import { documentRows, kindOfDocument, type TabularKind } from "./document-rows.ts";
-import { jsonItems } from "./json-items.ts";
-import { BadInput, type Input, jsonLines, LINE_BYTES, type TableDecoding } from "./lines.ts";
-import { rowInputs, type TableShape } from "./table-rows.ts";
+import { BadInput, type Input, jsonItems, jsonLines, LINE_BYTES, type TableDecoding } from "./lines.ts";
+import { csvRows, documentRows, kindOfDocument, rowInputs, type TableShape, type TabularKind } from "./tables.ts";
 
 /** The way in which a table of jobs is read. */
 interface TableReading {

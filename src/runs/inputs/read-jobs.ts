@@ -21,7 +21,7 @@ import { type Choice, choiceText } from "./chosen.ts";
 import { type Inputs, inputsOf } from "./inputs.ts";
 import { BadInput, type Input, tableDecoding } from "./lines.ts";
 import { openIds, type Spool, spool } from "./spool.ts";
-import type { TableShape } from "./table-rows.ts";
+import type { TableShape } from "./tables.ts";
 
 /** The inputs of a run, and the way in which they are read. */
 interface InputsAsked {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DeadLetter, Dispatcher, Ticket, Tried, Verdict } from "../../../src/runs/dispatcher.ts";
 import { openInProcess } from "../../../src/runs/in-process.ts";
-import { openPgBoss } from "../../../src/runs/pg-boss/dispatcher.ts";
-import { queueFigures } from "../../../src/runs/pg-boss/opening.ts";
+import { openPgBoss, queueFigures } from "../../../src/runs/pg-boss.ts";
 import { tryJob } from "../../../src/runs/try.ts";
 import { giveUpJob } from "../../../src/runs/worker.ts";
 import { DONE, jobScene } from "../../support/jobs/scene.ts";

@@ -1,7 +1,7 @@
 import { PgBoss } from "pg-boss";
 import { describe, expect, test } from "vitest";
 import type { Ticket, Tried, Verdict } from "../../../src/runs/dispatcher.ts";
-import { openPgBoss } from "../../../src/runs/pg-boss/dispatcher.ts";
+import { openPgBoss } from "../../../src/runs/pg-boss.ts";
 import { readServerUrl } from "../../../src/store/store-place.ts";
 import { startProxy } from "../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Models } from "../../../src/models/index.ts";
-import { jobOptions, onlyThese } from "../../../src/runs/session-options.ts";
+import { jobOptions, onlyThese } from "../../../src/runs/job-session.ts";
 import { newSpec } from "../../../src/runs/spec.ts";
 
 const SCRIPT = { script: { name: "s.js", source: "1" }, model: "p/m", context: "none" } as const;

@@ -1,5 +1,5 @@
 // The process that tries one job, which ends itself once a second call is out: as if the job had ended it.
-import { serveWorker } from "../../../src/runs/child-side.ts";
+import { serveWorker } from "../../../src/runs/child.ts";
 
 const send = process.send?.bind(process);
 process.send = (message: unknown, ...rest: never[]) => {

@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
 import type { Tried } from "../../../src/runs/dispatcher.ts";
-import { openTroubles } from "../../../src/runs/shared-failures.ts";
+import { openTroubles } from "../../../src/runs/failures.ts";
 import { newSpec } from "../../../src/runs/spec.ts";
 import type { JobEnd, JobSession, TryParts } from "../../../src/runs/try-parts.ts";
 import type { JobOfRun, JobRow, RunRow } from "../../../src/store/index.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openResultFile } from "../../../../src/cli/batch/results.ts";
-import { openResultLines, resultLine } from "../../../../src/runs/result-lines.ts";
+import { openResultLines, resultLine } from "../../../../src/runs/results.ts";
 import type { JobPage, JobRow, JobState } from "../../../../src/store/index.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith } from "../../../support/tree.ts";

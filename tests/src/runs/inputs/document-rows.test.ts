@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { inputsOf } from "../../../../src/runs/inputs/inputs.ts";
 import { tableDecoding } from "../../../../src/runs/inputs/lines.ts";
-import type { TableShape } from "../../../../src/runs/inputs/table-rows.ts";
+import type { TableShape } from "../../../../src/runs/inputs/tables.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 import { scene } from "../../cli/batch/scene.ts";

@@ -5,11 +5,11 @@ import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import type { Json } from "../../../../src/index.ts";
-import { csvRows } from "../../../../src/runs/inputs/csv.ts";
 import { inputsOf } from "../../../../src/runs/inputs/inputs.ts";
 import { type Input, jsonLines, type LineDecoding, tableDecoding } from "../../../../src/runs/inputs/lines.ts";
 import { contextPath } from "../../../../src/runs/inputs/read-jobs.ts";
-import type { TableShape } from "../../../../src/runs/inputs/table-rows.ts";
+import type { TableShape } from "../../../../src/runs/inputs/tables.ts";
+import { csvRows } from "../../../../src/runs/inputs/tables.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 

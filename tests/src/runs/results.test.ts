@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { csvLine, tableLines } from "../../../src/runs/result-table.ts";
+import { csvLine, tableLines } from "../../../src/runs/results.ts";
 import type { JobPage, JobRow } from "../../../src/store/index.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { collected } from "../../support/collected.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { checkModel } from "../../../src/runs/check-model.ts";
+import { openTroubles } from "../../../src/runs/failures.ts";
 import type { WorkProgress } from "../../../src/runs/index.ts";
-import { openTroubles } from "../../../src/runs/shared-failures.ts";
+import { checkModel } from "../../../src/runs/spec.ts";
 import { runScene } from "../../support/jobs/run.ts";
 
 const REFUSED = { status: 401, body: '{"error":{"message":"wrong key"}}' };
