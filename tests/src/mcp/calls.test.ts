@@ -498,11 +498,11 @@ test("progress has a token, counts up and says what goes on; without a token the
 test("projects with equal files each name their own, though they have one store", async () => {
   const first = project();
   const second = { ...project(), home: first.home };
-  for (const of of [first, second]) await (await loaded({}, of)).close();
-  for (const of of [first, second]) {
-    const { call } = await openPair(of);
-    expect(await call("rlm_status")).toMatchObject({ context: { sources: [of.folder] } });
-    const paths = { result_json: ["a.txt", "more/b.txt"].map((name) => join(of.folder, name)) };
+  for (const place of [first, second]) await (await loaded({}, place)).close();
+  for (const place of [first, second]) {
+    const { call } = await openPair(place);
+    expect(await call("rlm_status")).toMatchObject({ context: { sources: [place.folder] } });
+    const paths = { result_json: ["a.txt", "more/b.txt"].map((name) => join(place.folder, name)) };
     expect(await call("rlm_exec", { code: "list_docs().map(({ path }) => path)" })).toMatchObject(paths);
   }
 });

@@ -645,7 +645,7 @@ test("no statement on requests reads a table from end to end, or all requests of
   for (const k of [0, 1, 2]) await database.perform(keepRequest(requestFor("S", { run: "R", k }), 1));
   await database.perform(groupsOf(own));
   const id = (await database.perform(closeBatch(OF, 0, ALL, own)))?.id ?? "";
-  for (const of of [{ run: "R" }, { root: "S" }]) await database.perform(waitsOf(of));
+  for (const asked of [{ run: "R" }, { root: "S" }]) await database.perform(waitsOf(asked));
   await database.perform(openBatches(own));
   await database.perform(requestsOf(id, 0));
   await database.perform(answerRequests(id, 0, [answerOf(0), answerOf(1, { again: true })], own));

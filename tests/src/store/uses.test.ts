@@ -19,7 +19,7 @@ async function sample(store: Store): Promise<void> {
   for (const [at, { key: hash }] of [A, B].entries()) {
     await store.commit("S1", {
       checkpoint: checkpointOf(`K${at}`, { pages: pagesOf([at], 1), kind: "end" }),
-      records: [recordOf("E1", at, { context_hash: hash })],
+      records: [recordOf("E1", at, { context_key: hash })],
     });
   }
   await store.fork("S1", "K0", sessionOf("S2"));
@@ -53,7 +53,7 @@ test.for(EDITED)("$kind: gc keeps the contexts that sessions use, and reads no t
   expect(await findingsIn(store)).toEqual([expect.stringContaining(`session S2: its journal names contexts`)]);
   // The next commit that names it mends this.
   await store.lease("S2");
-  await store.commit("S2", { records: [recordOf("E2", 3, { context_hash: A.key })] });
+  await store.commit("S2", { records: [recordOf("E2", 3, { context_key: A.key })] });
   await store.release("S2");
   expect(await findingsIn(store)).toEqual([]);
 

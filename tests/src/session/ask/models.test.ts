@@ -16,9 +16,9 @@ test("models that the opener does not name are foreign, and so are those that an
   const [author, victim] = [person(store), person(store)];
   const signed = opened(author).sign(ASKED);
   expect(opened(author).foreign(ASKED, signed)).toBeNull();
-  for (const of of [signed, null, "x", { ...ASKED }]) {
-    expect(opened(victim).foreign(ASKED, of)).toBe("openai/dear");
-    expect(opened(null).foreign(ASKED, of)).toBe("openai/dear");
+  for (const given of [signed, null, "x", { ...ASKED }]) {
+    expect(opened(victim).foreign(ASKED, given)).toBe("openai/dear");
+    expect(opened(null).foreign(ASKED, given)).toBe("openai/dear");
   }
   expect(opened(victim, { model: "openai/dear" }).foreign(ASKED, signed)).toBe("openai/small");
 });
