@@ -8,7 +8,11 @@ import { COMPILED, QUICK } from "./tests/support/command.ts";
 const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/load/walk.test.ts"];
 
 /** Tests that replace a module or look at the heap: a file before theirs may have loaded it, or left something there. */
-const ALONE = ["tests/src/cli/doctor{,.postgres}.test.ts", "tests/e2e/soak.test.ts"];
+const ALONE = [
+  "tests/src/cli/doctor{,.postgres}.test.ts",
+  "tests/src/context/find/engine.test.ts",
+  "tests/e2e/soak.test.ts",
+];
 
 /** Tests that need a PostgreSQL server share one, which the first of them has started. */
 const POSTGRES = "./tests/support/postgres/setup.ts";
@@ -77,7 +81,7 @@ export default defineConfig({
         test: {
           name: "units",
           include: ["tests/**/*.test.ts"],
-          exclude: PROCESSES,
+          exclude: [...PROCESSES, ...ALONE],
           globalSetup: ["./tests/support/bundle.ts", POSTGRES],
           // Ten seconds of a core.
           testTimeout: 10_000 * SHARING,
