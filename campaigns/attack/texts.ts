@@ -93,9 +93,9 @@ export const READERS: readonly TextReader[] = [
     read: (given) => {
       const texts = [`~~~${given}\``, given, `<tool_call>${given}`, `rlm_exec(code="${given}`, `FINAL(${given})`];
       return texts.map((text) => {
-        const reply = { text, toolUses: [], stop: "end" as const, raw: null };
+        const reply = { text, toolUses: [] };
         const read = reading(reply, { protocol: "tools", hasCalled: false, shown: [given] });
-        return [read, literalAnswer(read), proseIn(reply), endOfFirstCell(text)];
+        return [read, literalAnswer(read), proseIn({ ...reply, read }), endOfFirstCell(text)];
       });
     },
   },

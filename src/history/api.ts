@@ -170,7 +170,7 @@ export interface CallDescription {
   readonly mended: readonly string[];
   /** When the call was recorded. */
   readonly asked_at: number;
-  /** When its first request left; null: none did, or the record is of an earlier build. */
+  /** When its first request left; null: none did. */
   readonly sent_at: number | null;
   /** When its answer was recorded; null while the call is pending. */
   readonly ended_at: number | null;

@@ -29,7 +29,7 @@ export type * from "./port.ts";
 export type { Patience } from "./replies/away.ts";
 export { refusalKind } from "./replies/refusal-kinds.ts";
 export { readLiteral, textCalls } from "./replies/text-calls.ts";
-export { type GivenUse, toolUses } from "./replies/tool-use.ts";
+export { toolUses } from "./replies/tool-use.ts";
 export { isQuoted } from "./sent-messages.ts";
 export { isLocalServer } from "./server-window.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";

@@ -47,8 +47,7 @@ export function askEnvelope(facts: AskFacts): AskEnvelope {
     ...fields,
     answer: value,
     answered_by,
-    // Builds before converted documents recorded no places of theirs.
-    citations: citations.map((one) => ({ place: null, ...one })),
+    citations,
     warnings: [...fields.warnings, ...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])],
   };
 }
@@ -93,9 +92,8 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
 function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
   const rounds = roundsOf(ask);
   const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
-  const ofExecs = ask.execs.reduce((times, { resumes }) => times + resumes.length, 0);
   const inText = rounds.reduce(
-    (sum, { outcome, cells }) => sum + (outcome.ok && outcome.reply.read?.isInText ? cells.length : 0),
+    (sum, { outcome, cells }) => sum + (outcome.ok && outcome.reply.read.isInText ? cells.length : 0),
     0,
   );
   const hasElided = rounds.some(({ elide }) => elide.length > 0);
@@ -117,8 +115,7 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     budget,
     coverage: context && coverageIn(context, ask),
     skipped: context && toldSkips(context.skipped, SKIPS_IN_ANSWERS),
-    // An earlier build recorded the resumes of turns and cells alone.
-    resumed: Math.max(ask.resumes.length, ofExecs),
+    resumed: ask.resumes.length,
     replayed_turns: replayedIn(ask),
     ...(trajectory ? { trajectory: trajectoryOf(ask) } : {}),
   };

@@ -4,7 +4,7 @@ import type { Protocol } from "./api.ts";
 import { elided, halved, saidIn } from "./messages.ts";
 import * as notes from "./prompt.ts";
 import type { AddedMessage, AskSettings, FailedTurn, Round, TurnInput } from "./records.ts";
-import { type AskedCell, type Doubt, literalAnswer, type Reply, readReply } from "./reply.ts";
+import { type AskedCell, type Doubt, literalAnswer, type Reply } from "./reply.ts";
 
 /** An ask as its records tell it, with what its driver knows at this moment. */
 export interface AskView {
@@ -80,7 +80,7 @@ export function next(ask: AskView): Next {
   const last = ask.rounds.at(-1);
   if (!last) return turnWith(ask, [user(ask.question)]);
   if (!last.outcome.ok) return afterFailure(ask, last.outcome);
-  const reply = readReply(last.outcome.reply);
+  const reply = last.outcome.reply.read;
   if (last.closing) return closed(ask, reply);
   const full = last.cells.at(-1)?.full ?? null;
   if (full !== null) return { kind: "end", ok: false, code: "store_full", message: full };
@@ -98,7 +98,7 @@ interface Candidate extends GivenAnswer {
 export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null {
   const last = rounds.at(-1);
   if (!last?.outcome.ok) return null;
-  const reply = readReply(last.outcome.reply);
+  const reply = last.outcome.reply.read;
   const given = last.closing ? literalAnswer(reply) : last.cells.at(-1)?.answer;
   if (given && reply.cells.length > 0) return { ...given, isText: false };
   // A call is never a text: in the closing turn it says nothing, and before it runs.
@@ -302,7 +302,7 @@ const noAnswer = (message: string): Next => ({ kind: "end", ok: false, code: "no
 /** The kind of a reply without a cell: a text, or why it may not be the answer; null if it had one, or if it failed. */
 function textAlone({ outcome }: Round): "plain" | Doubt["kind"] | null {
   if (!outcome.ok) return null;
-  const { cells, doubt } = readReply(outcome.reply);
+  const { cells, doubt } = outcome.reply.read;
   if (cells.length > 0) return null;
   return doubt?.kind ?? "plain";
 }
@@ -339,7 +339,7 @@ function successesOf(round: Round): readonly boolean[] {
   const { outcome, cells } = round;
   if (!outcome.ok) return [];
   const ran = cells.map(({ success }) => success);
-  const reply = readReply(outcome.reply);
+  const reply = outcome.reply.read;
   const isUnrunnable = reply.cells[cells.length]?.asked.ok === false && !ran.includes(false);
   const isNotRun = ["block", "call"].includes(textAlone(round) ?? "");
   return isUnrunnable || isNotRun ? [...ran, false] : ran;

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
-import { type BudgetLimit, type GivenUse, toolUses } from "../../models/index.ts";
-import { isRecord } from "../../platform/json.ts";
+import type { BudgetLimit } from "../../models/index.ts";
 import { memoize } from "../../platform/memoize.ts";
 import type { AskRecords, SessionState } from "../journal/account.ts";
 import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
@@ -26,7 +25,7 @@ export const AskSettings = v.object({
   /** Output tokens of a turn, thinking included. */
   turn_tokens: v.number(),
   /** The level of thinking of its turns, and of calls of its cells that name none. */
-  thinking: v.optional(v.picklist(THINKING), "off"),
+  thinking: v.picklist(THINKING),
   /** 0 for an ask of a caller; a child is one deeper than its parent. */
   depth: v.number(),
   /** The depth that children may have. */
@@ -122,14 +121,16 @@ const ReadSchema = v.object({
 
 const ReplySchema = v.object({
   text: v.string(),
-  // Earlier builds recorded what servers had sent, in any form.
-  toolUses: v.pipe(
-    v.array(v.custom<GivenUse>(isRecord)),
-    v.transform((uses) => toolUses(uses, [])),
+  toolUses: v.array(
+    v.object({
+      ...use.entries,
+      arguments: v.record(v.string(), json),
+      problem: v.exactOptional(v.string()),
+    }),
   ),
   stop: v.picklist(["end", "tools", "length"]),
   raw: v.unknown(),
-  read: v.optional(ReadSchema),
+  read: ReadSchema,
 });
 
 /** The session's newest ask. */

@@ -41,13 +41,7 @@ export interface AskedCell {
 }
 
 /** A reply with the reading that its record has. */
-export type RecordedReply = ModelTurn & { readonly read?: Reply | undefined };
-
-/** The reading of a reply. Earlier builds recorded none: they took the first block of JavaScript for a cell. */
-export function readReply({ text, toolUses, read }: Pick<RecordedReply, "text" | "toolUses" | "read">): Reply {
-  if (read) return read;
-  return toolUses.length > 0 ? ofCells(text, toolUses.map(cellOfUse)) : byBlocks(text, true);
-}
+export type RecordedReply = ModelTurn & { readonly read: Reply };
 
 /** Facts that a reply is read by. */
 export interface ReadBy {
@@ -59,7 +53,10 @@ export interface ReadBy {
 }
 
 /** Reads a reply when it comes: by its native calls, else by calls in its text, by its blocks, or by its words. */
-export function reading({ text, toolUses }: ModelTurn, { protocol, hasCalled, shown }: ReadBy): Reply {
+export function reading(
+  { text, toolUses }: Pick<ModelTurn, "text" | "toolUses">,
+  { protocol, hasCalled, shown }: ReadBy,
+): Reply {
   if (toolUses.length > 0) return ofCells(text, toolUses.map(cellOfUse));
   const called = byCalls(text.trim(), shown);
   if (called) return called;
@@ -150,7 +147,7 @@ export function endOfFirstCell(text: string): number | null {
 
 /** The text of a reply beside its cells: without the block or the calls that are run. */
 export function proseIn({ text, toolUses, read }: Pick<RecordedReply, "text" | "toolUses" | "read">): string {
-  if (read?.isInText) return read.text;
+  if (read.isInText) return read.text;
   const own = toolUses.length > 0 ? undefined : blocksIn(text).find(isCell);
   return own ? `${text.slice(0, own.start).trimEnd()}\n${text.slice(own.end).trimStart()}`.trim() : text;
 }

@@ -5,7 +5,7 @@ import { type Context, excerptOf, isAll, type LoadOptions, load, type Range } fr
 
 /**
  * The source of a child's context, as the journal has it, under the older word `slice`. It can be read again: the store has what it
- * is of by key; of builds without keys by hash.
+ * is of by its key.
  */
 export type ExcerptInput = Readonly<v.InferOutput<typeof Input>>;
 

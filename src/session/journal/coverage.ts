@@ -41,7 +41,7 @@ export interface ToldCoverage extends Omit<Coverage, "ranges"> {
 }
 
 export function toldCoverage(coverage: Coverage | null | undefined): ToldCoverage | null {
-  // Records of earlier builds have no ranges.
+  // Another user may have written the store.
   if (!coverage?.ranges) return null;
   const { ranges, ...others } = coverage;
   return {

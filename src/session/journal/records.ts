@@ -246,18 +246,17 @@ export interface Complete {
   readonly helpers_hash: string | null;
   /** Hash of the context's P after the exec. */
   readonly context_hash: string | null;
-  /** The key under which the store has that context. Absent in earlier records: the hash is the key. */
+  /** The key under which the store has that context. Absent: the hash is the key. */
   readonly context_key?: string | null;
   /**
-   * The ranges of the context that a cell looked at; absent without a context, for kinds that run no cell, and in earlier
-   * records.
+   * The ranges of the context that a cell looked at; absent without a context, and for kinds that run no cell.
    */
   readonly coverage?: Coverage;
   /** The answer of an ask; absent for other kinds, and for an ask that failed. */
   readonly answer?: Json;
   /** The limits that an ask met. Absent: it met none. */
   readonly limits_met?: readonly AskLimit[];
-  /** The cause of an ask's cancellation, such as the time of its call; absent if there was none, and in earlier records. */
+  /** The cause of an ask's cancellation, such as the time of its call; absent if there was none. */
   readonly ended_by?: EndedBy;
   readonly at: number;
 }

@@ -39,7 +39,7 @@ function line(characters: number) {
 
 const KeptSchema = v.object({ remarks: v.object(REMARKS) });
 
-/** The remarks in a row. A row with a damaged one, and that of an earlier build, have none. */
+/** The remarks in a row. A row with a damaged one has none. */
 export function remarksOf({ settings }: Pick<SessionRow, "settings">): SessionRemarks {
   const read = v.safeParse(KeptSchema, settings);
   const { label } = read.success ? read.output.remarks : {};

@@ -8,7 +8,13 @@ const user = (text: string): AddedMessage => ({ role: "user", text });
 const tool = (id: string, text: string): AddedMessage => ({
   ...{ role: "tool", use: { id, name: "rlm_exec" }, text, isError: false },
 });
-const reply = (text: string) => ({ text, toolUses: [], stop: "end" as const, raw: null });
+const reply = (text: string) => ({
+  text,
+  toolUses: [],
+  stop: "end" as const,
+  raw: null,
+  read: { text, cells: [], doubt: null },
+});
 
 function round(turn: number, messages: readonly AddedMessage[], ok: boolean): Round {
   const outcome = ok ? { ok, reply: reply(`reply ${turn}`) } : { ok, code: "timeout", message: "" };

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolUse } from "../../../../src/models/index.ts";
 import { type AskView, candidate, type Next, next, TOO_LONG, TOOLS_REFUSED } from "../../../../src/session/ask/next.ts";
 import type { AddedMessage, AskSettings, RanCell, Round } from "../../../../src/session/ask/records.ts";
+import { type RecordedReply, reading } from "../../../../src/session/ask/reply.ts";
 
 const SETTINGS: AskSettings = {
   ...{ model: "m/root", sub_model: "m/sub", protocol: "auto", max_turns: 20, turn_tokens: 16_000, thinking: "off" },
@@ -27,16 +28,20 @@ const ran = (source: string, more: Partial<RanCell> = {}): RanCell => ({
 const answering = (source: string, value: RanCell["observation"]) => ran(source, { answer: { value, cite: null } });
 const failing = (source: string) => ran(source, { success: false, observation: "[error js_error]" });
 
+function replyOf(text: string, toolUses: readonly ToolUse[]): RecordedReply {
+  const turn = { text, toolUses, stop: toolUses.length > 0 ? "tools" : "end", raw: null } as const;
+  return { ...turn, read: reading(turn, { protocol: "fence", hasCalled: false, shown: [] }) };
+}
+
 function round(
   text: string,
   toolUses: readonly ToolUse[],
   cells: readonly RanCell[],
   more: Partial<Round> = {},
 ): Round {
-  const stop = toolUses.length > 0 ? "tools" : "end";
   return {
     ...{ turn: 1, closing: false, protocol: "tools", messages: [], elide: [] },
-    ...{ outcome: { ok: true, reply: { text, toolUses, stop, raw: null } }, cells },
+    ...{ outcome: { ok: true, reply: replyOf(text, toolUses) }, cells },
     ...more,
   };
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { roundsOf } from "../../../../src/session/ask/records.ts";
-import { endOfFirstCell, proseIn, type ReadBy, reading, readReply } from "../../../../src/session/ask/reply.ts";
+import { endOfFirstCell, proseIn, type ReadBy, reading } from "../../../../src/session/ask/reply.ts";
 
-const fence = (text: string) => readReply({ text, toolUses: [] });
+const FENCED: ReadBy = { protocol: "fence", hasCalled: false, shown: [] };
+const fence = (text: string) => reading({ text, toolUses: [] }, FENCED);
+const prose = (text: string) => proseIn({ text, toolUses: [], read: fence(text) });
 const sourceOf = (text: string) => {
   const [cell] = fence(text).cells;
   return cell?.asked.ok ? cell.asked.source : null;
@@ -32,12 +33,12 @@ test("a block in another language is named", () => {
 
 test("tool calls go before blocks in the text", () => {
   const toolUses = [{ id: "1", name: "rlm_exec", arguments: { code: "x" } }];
-  expect(readReply({ text: "```js\ny\n```", toolUses }).cells).toMatchObject([{ asked: { source: "x" } }]);
+  expect(reading({ text: "```js\ny\n```", toolUses }, FENCED).cells).toMatchObject([{ asked: { source: "x" } }]);
 });
 
 test.each([[{ code: 5 }], [{}], [{ code: " " }]])("a call with %j asks for no cell and says why", (given) => {
   const toolUses = [{ id: "1", name: "rlm_exec", arguments: given }];
-  expect(readReply({ text: "", toolUses }).cells).toMatchObject([{ asked: { ok: false } }]);
+  expect(reading({ text: "", toolUses }, FENCED).cells).toMatchObject([{ asked: { ok: false } }]);
 });
 
 test("a reply is cut behind its first cell, if there is more", () => {
@@ -50,34 +51,17 @@ test("a reply is cut behind its first cell, if there is more", () => {
 });
 
 test("what a person reads of a reply is its text without the block that is run", () => {
-  expect(proseIn({ text: "Look:\n```js\n1\n```\nThen:\n```text\nx\n```", toolUses: [] })).toBe(
-    "Look:\nThen:\n```text\nx\n```",
-  );
-  expect(proseIn({ text: "```js\n1\n```", toolUses: [] })).toBe("");
+  expect(prose("Look:\n```js\n1\n```\nThen:\n```text\nx\n```")).toBe("Look:\nThen:\n```text\nx\n```");
+  expect(prose("```js\n1\n```")).toBe("");
   const beside = { text: "Like\n```js\n1\n```", toolUses: [{ id: "1", name: "rlm_exec", arguments: { code: "x" } }] };
-  expect(proseIn(beside)).toBe(beside.text);
-});
-
-test("odd calls that an earlier build recorded as they were sent can be read", () => {
-  const input = { turn: 1, closing: false, protocol: "tools", messages: [], elide: [] };
-  const uses = [
-    { id: 7, name: "rlm_exec", arguments: null },
-    { name: null, arguments: "x" },
-  ];
-  const value = { text: "", toolUses: uses, stop: "tools", raw: null };
-  const turn = { start: { kind: "turn", input }, results: [{ success: true, value }], complete: null };
-  const [round] = roundsOf(Object({ execs: [turn] }));
-  expect(round?.outcome).toMatchObject({
-    ok: true,
-    reply: { toolUses: [{ id: "7", arguments: {}, problem: expect.stringContaining("null") }, { name: "unnamed" }] },
-  });
+  expect(proseIn({ ...beside, read: reading(beside, FENCED) })).toBe(beside.text);
 });
 
 describe("a reply when it comes", () => {
   const CALL = '<tool_call>{"name":"rlm_exec","arguments":{"code":"answer(\'x\')"}}</tool_call>';
   const by = { protocol: "tools", hasCalled: false, shown: [] } as const;
   const read = (text: string, more: Partial<ReadBy> = {}) =>
-    reading({ text, toolUses: [], stop: "end", raw: null }, { ...by, ...more });
+    reading({ text, toolUses: [] }, { ...by, ...more });
 
   test("a call in its text is a cell, and what stands before it is prose", () => {
     const reply = read(`I look.\n${CALL}`);
@@ -114,9 +98,5 @@ describe("a reply when it comes", () => {
     ["count is 2 (see above)", { doubt: null }],
   ])("%j is read by its words", (text, expected) => {
     expect(read(text)).toMatchObject(expected);
-  });
-
-  test("an earlier build's reading stays: its record has none, and a block was a cell", () => {
-    expect(readReply({ text: CALL, toolUses: [] })).toMatchObject({ cells: [], doubt: null });
   });
 });
