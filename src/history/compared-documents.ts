@@ -28,7 +28,7 @@ export interface ComparedDocuments {
 }
 
 /** Ids of changed and new documents whose text a prompt holds. */
-export type Named = (prompt: string) => readonly string[];
+type Named = (prompt: string) => readonly string[];
 
 /** Documents that were compared. */
 export interface DocumentsFound {

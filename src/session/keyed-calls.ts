@@ -15,7 +15,7 @@ import type { SessionParts } from "./parts.ts";
  * Calls of tools by the keys that their hosts give them. A key is kept in the commit of the exec's `rlm_start`: a kill before it leaves
  * a call that nobody has made, and a kill after it leaves an exec that the same key finds.
  */
-export interface KeyedCalls {
+interface KeyedCalls {
   /** The newest exec of this key; null: none of the keys that the session remembers. */
   find(key: string): KeyedExec | null;
   /** The answer of an exec; null: it is not over, or was cancelled, so that the call is to be made. */
@@ -24,7 +24,7 @@ export interface KeyedCalls {
   next(key: CallKey | null): void;
 }
 
-export interface KeyedAnswer extends RecordedAnswer {
+interface KeyedAnswer extends RecordedAnswer {
   /** Facts of the context after it; null: it has none, or the store has not kept it. */
   readonly stats: LoadResult["stats"] | null;
 }

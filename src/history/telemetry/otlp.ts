@@ -56,7 +56,7 @@ function inOtlp(value: Value): object | null {
 export const fraction = (value: number) => (Number.isFinite(value) ? { doubleValue: value } : null);
 
 /** A request of OTLP as a line of JSON. */
-export interface SpanLine {
+interface SpanLine {
   readonly text: string;
   /** Spans in it. */
   readonly spans: number;

@@ -17,7 +17,7 @@ import { type AskInput, askIn, type Round, readTurn, roundsOf } from "./records.
 import type { TurnRequest } from "./turn.ts";
 
 /** The next step of an ask, with the output tokens that a turn may take, thinking included. */
-export type Step = Exclude<Next, { kind: "turn" }> | TurnStep;
+type Step = Exclude<Next, { kind: "turn" }> | TurnStep;
 type TurnStep = Extract<Next, { kind: "turn" }> & { readonly maxTokens: number };
 
 /**

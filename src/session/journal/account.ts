@@ -77,7 +77,7 @@ export function oldEnds({ ends }: Pick<Account, "ends">): readonly string[] {
   return ends.length + 1 === ENDS_KEPT + EVERY ? ends.slice(0, EVERY - 1) : [];
 }
 
-export interface CellSource {
+interface CellSource {
   readonly number: number;
   readonly source: string;
   /** The file that it is from. */

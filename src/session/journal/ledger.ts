@@ -25,7 +25,7 @@ export interface RemainingBudget {
 }
 
 /** The total spending of a session. */
-export type SessionSpent = Pick<Ledger, "sub_calls" | "tokens" | "cost_usd" | "time_ms">;
+type SessionSpent = Pick<Ledger, "sub_calls" | "tokens" | "cost_usd" | "time_ms">;
 
 /** The name of the call that a turn makes: the request to the root model of an ask. */
 export const ROOT_CALL = "root";

@@ -53,7 +53,7 @@ export interface CallKey {
 }
 
 /** A question of a person, with a budget of its own. Execs in a row that name the same one share its budget. */
-export interface QuestionRecord {
+interface QuestionRecord {
   readonly id: string;
   /** Limits of its caller for it alone. They only lower those of the session. */
   readonly budget?: Partial<BudgetLimits>;
@@ -126,7 +126,7 @@ export interface ToolCall {
  * A call of a function with the effects `once` has begun: its argument fits, the program has approved it, and it has a place.
  * Written before the function runs. A call without it has not run, and the process that resumes makes it.
  */
-export interface FunctionRun {
+interface FunctionRun {
   readonly record: "rlm_run";
   readonly exec_id: string;
   readonly call_id: string;

@@ -27,7 +27,7 @@ export interface CallKeys {
   readonly model: string;
 }
 
-export interface FoundAnswer {
+interface FoundAnswer {
   readonly value: Json;
   /** The model that gave it; empty if unknown. */
   readonly model: string;
@@ -37,13 +37,13 @@ export interface FoundAnswer {
   readonly reused?: ReusedRecord;
 }
 
-export interface Asking {
+interface Asking {
   readonly models: Models;
   readonly baseUrl: string | undefined;
 }
 
 /** The job that a session is of. */
-export interface CachedJob {
+interface CachedJob {
   readonly job: JobKey;
   /** Depth that children of its calls may have. */
   readonly maxDepth: number;

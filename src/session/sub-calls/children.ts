@@ -33,12 +33,12 @@ export const isForChild = (request: SubCallRequest): request is ChildRequest => 
 /** The session that makes the calls, and the way to open a child of it. */
 type SharedParts = "row" | "env" | "rules" | "state" | "places" | "space" | "patience" | "suspension";
 
-export interface ChildrenParts extends Pick<SessionParts, SharedParts> {
+interface ChildrenParts extends Pick<SessionParts, SharedParts> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
 
-export interface ChildOf {
+interface ChildOf {
   readonly callId: string;
   readonly request: ChildRequest;
   /** The conversation in which the call is made, if the process that gives the call up still has it. */
@@ -47,7 +47,7 @@ export interface ChildOf {
   readonly above: ParentCall;
 }
 
-export interface OpenChild {
+interface OpenChild {
   readonly session: Session;
   /** The places of a range of the child's P in the context that its call gave. */
   toCaller(range: Range): readonly Range[];

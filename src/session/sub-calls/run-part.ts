@@ -25,7 +25,7 @@ export interface RunPart {
   settles(call: string, spent: Settled["spent"]): Settled;
 }
 
-export interface RunCall {
+interface RunCall {
   /** Unique among the sessions of the job. */
   readonly id: string;
   /** 0 for a turn of a root model. */

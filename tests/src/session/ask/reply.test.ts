@@ -60,8 +60,7 @@ test("what a person reads of a reply is its text without the block that is run",
 describe("a reply when it comes", () => {
   const CALL = '<tool_call>{"name":"rlm_exec","arguments":{"code":"answer(\'x\')"}}</tool_call>';
   const by = { protocol: "tools", hasCalled: false, shown: [] } as const;
-  const read = (text: string, more: Partial<ReadBy> = {}) =>
-    reading({ text, toolUses: [] }, { ...by, ...more });
+  const read = (text: string, more: Partial<ReadBy> = {}) => reading({ text, toolUses: [] }, { ...by, ...more });
 
   test("a call in its text is a cell, and what stands before it is prose", () => {
     const reply = read(`I look.\n${CALL}`);
