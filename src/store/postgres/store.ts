@@ -26,8 +26,29 @@ import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
 import { checkServer } from "./look.ts";
 import { migrate } from "./schema.ts";
 
+/**
+ * Serves the store on a server. Several requests are out at once, but those of one session or run
+ * are carried out in order.
+ * @param lost is told the session of each lease that is lost
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
+export async function serveServer(url: string, lost: (session: string) => void): Promise<Serving> {
+  const store = await openPostgresStore(url, { pid: process.pid, host: hostname(), lost });
+  const turns = openTurns();
+  return {
+    methods: wrapEach(store.methods, (method) => (...args) => {
+      const [first]: readonly unknown[] = args;
+      return turns.take(typeof first === "string" ? first : null, () => method(...args));
+    }),
+    async close() {
+      await turns.over();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
 /** A store on a server. */
-export interface ServerStore extends AsyncDisposable {
+interface ServerStore extends AsyncDisposable {
   readonly methods: Methods;
 }
 
@@ -196,27 +217,6 @@ async function insertBaseline(tx: Sql, writing: Writing, pages: PackedPages): Pr
     ...[...before, packedBytes(packText(meta)), packedBytes(packText(extras)), ...after, seal(sealed)],
   );
   if (row) await tx.perform(insertPages(numberColumn(row, "n"), pages));
-}
-
-/**
- * Serves the store on a server. Several requests are out at once, but those of one session or run
- * are carried out in order.
- * @param lost is told the session of each lease that is lost
- * @throws RlmError `store_failed`, `store_too_new`
- */
-export async function serveServer(url: string, lost: (session: string) => void): Promise<Serving> {
-  const store = await openPostgresStore(url, { pid: process.pid, host: hostname(), lost });
-  const turns = openTurns();
-  return {
-    methods: wrapEach(store.methods, (method) => (...args) => {
-      const [first]: readonly unknown[] = args;
-      return turns.take(typeof first === "string" ? first : null, () => method(...args));
-    }),
-    async close() {
-      await turns.over();
-      await store[Symbol.asyncDispose]();
-    },
-  };
 }
 
 /** Work that is out: on one subject in turns, on none at once. */
