@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isLegacyRequest } from "@modelcontextprotocol/server";
-import { boundedBytes } from "../platform/bounded-json.ts";
+import { boundedBytes } from "../platform/bounded-reads.ts";
 import { errorName } from "../platform/errors.ts";
 import { parseJson } from "../platform/json.ts";
 import { bears, foreignHeader, listenOnLoopback } from "../platform/loopback.ts";

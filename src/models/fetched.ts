@@ -1,7 +1,6 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { readBoundedFile } from "../platform/bounded-file.ts";
-import { boundedJson } from "../platform/bounded-json.ts";
+import { boundedJson, readBoundedFile } from "../platform/bounded-reads.ts";
 import { homeFolder } from "../platform/home.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import { makeFolder } from "../platform/make-folder.ts";

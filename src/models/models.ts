@@ -1,5 +1,5 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
-import { boundedJson } from "../platform/bounded-json.ts";
+import { boundedJson } from "../platform/bounded-reads.ts";
 import { isRecord } from "../platform/json.ts";
 import { isLeftOutPart, leftOutParts } from "../platform/left-out.ts";
 import { fetchOut, nullUnlessOutbound } from "../platform/outbound.ts";

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { boundedJson } from "../platform/bounded-json.ts";
+import { boundedJson } from "../platform/bounded-reads.ts";
 import { isRecord } from "../platform/json.ts";
 import { fetchOut } from "../platform/outbound.ts";
 import { failure, unsent } from "./failure.ts";

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "./errors.ts";
-import { statsOf } from "./stats.ts";
+import { statsOf } from "./paths.ts";
 
 /**
  * Makes a folder for this user alone (0700), and those above it that are missing, one level at a time. Node's recursive

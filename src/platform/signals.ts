@@ -1,3 +1,5 @@
+import type { Clock } from "../../runtime/index.ts";
+
 /**
  * Like `AbortSignal.any`, for work that ends. Node keeps a signal of `any` that has a listener until one of its sources aborts.
  * It keeps all that the listener refers to, so a session that ended well would stay in memory.
@@ -112,4 +114,19 @@ export function settledWithin(
 /** Resolves when the work has ended or the signal aborts, whichever comes first. */
 export async function settledOrAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
   await Promise.race([work, ...(signal ? [aborted(signal)] : [])]);
+}
+
+/** Waits by the clock; an abort ends the wait. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const callOff = clock.after(ms, () => {
+      awake();
+      resolve();
+    });
+    const awake = whenAborted(signal, () => {
+      callOff();
+      resolve();
+    });
+  });
 }

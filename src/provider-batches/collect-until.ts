@@ -1,7 +1,6 @@
 import { type Clock, RlmError, remedy } from "../../runtime/index.ts";
 import type { Models } from "../models/index.ts";
-import { joinSignals } from "../platform/signals.ts";
-import { sleep } from "../platform/sleep.ts";
+import { joinSignals, sleep } from "../platform/signals.ts";
 import type { Store, Waiters, Waits } from "../store/index.ts";
 import { batchPace } from "./advance.ts";
 import { type CollectorParts, collect } from "./collector.ts";

@@ -1,6 +1,6 @@
 import { type Clock, RlmError, remedy } from "../../runtime/index.ts";
 import { type BatchAccount, keyVariable } from "../models/index.ts";
-import { sleep } from "../platform/sleep.ts";
+import { sleep } from "../platform/signals.ts";
 import type { BatchStore, Group, ProviderBatch } from "../store/index.ts";
 import { type Advancing, advance, HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./advance.ts";
 import type { BatchClient } from "./providers/provider.ts";

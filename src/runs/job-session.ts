@@ -2,7 +2,7 @@ import { type Clock, DEFAULT_JOB_MS, type Json, LIMITS, RlmError } from "../../r
 import type { Context } from "../context/index.ts";
 import { type Models, openModels } from "../models/index.ts";
 import { withoutUndefined } from "../platform/json.ts";
-import { sleep } from "../platform/sleep.ts";
+import { sleep } from "../platform/signals.ts";
 import {
   contextParts,
   type ExecEnvelope,

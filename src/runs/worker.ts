@@ -1,7 +1,6 @@
 import { RlmError, systemClock } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
-import { aborted, joinSignals } from "../platform/signals.ts";
-import { sleep } from "../platform/sleep.ts";
+import { aborted, joinSignals, sleep } from "../platform/signals.ts";
 import { collectUntil } from "../provider-batches/index.ts";
 import type { JobState } from "../store/index.ts";
 import { isServer } from "../store/store-place.ts";

@@ -1,5 +1,4 @@
-export { type ConfigPlaces, readConfig, settingsFromTexts } from "./config.ts";
-export { findProjectFile, readUserFile } from "./files.ts";
+export { type ConfigPlaces, findProjectFile, readConfig, readUserFile, settingsFromTexts } from "./config.ts";
 export { optionsOf, runFieldsOf } from "./options.ts";
 export { type PiOrigins, type PiSettings, piOrigins, readPiConfig, subModelOfProject } from "./pi.ts";
 export { PI_DEFAULTS } from "./pi-table.ts";

@@ -1,10 +1,19 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { isRecord, withoutUndefined } from "../platform/json.ts";
-import { type ConfigPlaces, readVariables } from "./config.ts";
-import { readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
+import {
+  type ConfigPlaces,
+  lesserOf,
+  limitsOfProject,
+  projectSettings,
+  readObject,
+  readProjectObject,
+  readUserFile,
+  readVariables,
+  type SettingsFiles,
+  userSettings,
+} from "./config.ts";
 import { KEYS_OF_PI, PI_DEFAULTS, PI_ROWS, type PiKeys, PiSchema } from "./pi-table.ts";
-import { lesserOf, limitsOfProject, projectSettings, type SettingsFiles } from "./project.ts";
 import { type AskedSettings, invalidConfig, KEYS, type Settings, unknownKey, variableOf } from "./settings.ts";
 
 /** Settings inside Pi: limits and roots as everywhere, and keys that only Pi has. */

@@ -1,7 +1,7 @@
 import { RlmError } from "../../runtime/errors.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { remedy } from "../../runtime/remedies.ts";
-import { rememberStoreFiles } from "../platform/own-files.ts";
+import { rememberStoreFiles } from "../platform/paths.ts";
 import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
 import { type BareLease, portOf, type Serving, wrapEach } from "./methods.ts";
 import type { Lease, Store } from "./port.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { LIMITS, RlmError } from "../../runtime/index.ts";
-import { canonicalJson } from "../platform/canonical-json.ts";
+import { canonicalJson } from "../platform/cell-json.ts";
 import { jsonOf } from "../platform/json.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
 import { NOTHING_RECORDED, type Tool, type ToolEnvelope } from "./define.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { firstBytes } from "../platform/bounded-file.ts";
+import { firstBytes } from "../platform/bounded-reads.ts";
 import { targetOf } from "../platform/result-file.ts";
 import type { PageSource } from "./page-source.ts";
 import type { Trace } from "./trace-file.ts";

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
-import { readConfig } from "../../src/settings/config.ts";
-import { USER_ONLY } from "../../src/settings/project.ts";
+import { readConfig, USER_ONLY } from "../../src/settings/config.ts";
 import { ROWS } from "../../src/settings/table.ts";
 import { folderWith } from "../support/tree.ts";
 

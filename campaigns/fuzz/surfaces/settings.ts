@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readConfig } from "../../../src/settings/config.ts";
-import { USER_ONLY } from "../../../src/settings/project.ts";
+import { readConfig, USER_ONLY } from "../../../src/settings/config.ts";
 import { isLimit, KEYS, usualLimit } from "../../../src/settings/settings.ts";
 import { below, distorted, mutated, type Random } from "../mutate.ts";
 import { type OpenSurface, unnamed } from "../surface.ts";

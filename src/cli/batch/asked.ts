@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { dirname, resolve } from "node:path";
-import { isHandedOver } from "../../platform/bounded-file.ts";
+import { isHandedOver } from "../../platform/bounded-reads.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { targetOf } from "../../platform/result-file.ts";

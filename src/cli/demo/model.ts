@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
-import { boundedJson } from "../../platform/bounded-json.ts";
+import { boundedJson } from "../../platform/bounded-reads.ts";
 import { isRecord } from "../../platform/json.ts";
 import { listenOnLoopback } from "../../platform/loopback.ts";
 

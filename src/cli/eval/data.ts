@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { openRoots } from "../../context/index.ts";
 import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
 import { LIMITS } from "../../index.ts";
-import { openFile } from "../../platform/bounded-file.ts";
+import { openFile } from "../../platform/bounded-reads.ts";
 import { isHeld } from "../../platform/cell-json.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { outputFailed } from "../../platform/result-file.ts";

@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { statsOf } from "../../platform/stats.ts";
+import { statsOf } from "../../platform/paths.ts";
 import { isRunName, type RUN_VERBS } from "../../session/session-name.ts";
 import { ROWS } from "../../settings/index.ts";
 import { INPUT_FLAGS, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";

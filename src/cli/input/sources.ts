@@ -12,12 +12,11 @@ import {
   tooLarge,
 } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
-import { firstBytes } from "../../platform/bounded-file.ts";
-import { boundedBytes } from "../../platform/bounded-json.ts";
+import { boundedBytes, firstBytes } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
+import { statsOf } from "../../platform/paths.ts";
 import { savedAs } from "../../platform/shell-word.ts";
-import { statsOf } from "../../platform/stats.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { INPUT_FLAGS } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";

@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { builtins, MACHINE_NAMES } from "../../../builtins/index.ts";
-import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { readBoundedFile } from "../../platform/bounded-reads.ts";
 import { folderProblem, homeFolder } from "../../platform/home.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import type { Control } from "./control.ts";

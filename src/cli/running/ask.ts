@@ -1,6 +1,6 @@
 import { unreadSentence } from "../../context/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
-import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { readBoundedFile } from "../../platform/bounded-reads.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { inLine } from "../../platform/visible.ts";

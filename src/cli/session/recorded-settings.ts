@@ -6,7 +6,7 @@ import { type Json, RlmError, type SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { displayName } from "../../platform/ids.ts";
 import { jsonOf, withoutUndefined } from "../../platform/json.ts";
-import { isWithin } from "../../platform/real-path.ts";
+import { isWithin } from "../../platform/paths.ts";
 import { inLine, jsonText, visible } from "../../platform/visible.ts";
 import { RecordedSchema, recordedOf, type Settings, usualLimit, variableOf } from "../../settings/index.ts";
 import type { Signer } from "../../settings/signed-settings.ts";

@@ -3,7 +3,7 @@ import { lossText } from "../../documents/conversions.ts";
 import type { Converted } from "../../documents/growing.ts";
 import { MOST_ORIGINAL_BYTES } from "../../documents/kinds.ts";
 import type { FileDocuments } from "../../documents/read.ts";
-import { boundedBytes } from "../../platform/bounded-json.ts";
+import { boundedBytes } from "../../platform/bounded-reads.ts";
 import type { SkippedFile } from "../skipped.ts";
 import {
   decodedChunks,

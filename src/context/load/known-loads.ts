@@ -1,7 +1,7 @@
 import { hash as digest } from "node:crypto";
 import { join } from "node:path";
 import * as v from "valibot";
-import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { readBoundedFile } from "../../platform/bounded-reads.ts";
 import { parseJson } from "../../platform/json.ts";
 import { keepFile } from "./kept-files.ts";
 

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
-import { isWithin } from "../../platform/real-path.ts";
+import { isWithin } from "../../platform/paths.ts";
 import { type Context, changesSkips, type Document, extendContext, type LoadedFile, unchangedIn } from "../context.ts";
 import { find } from "../find/find.ts";
 import { compileFind, escapePattern, type FindPattern } from "../find/pattern.ts";

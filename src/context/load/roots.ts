@@ -15,10 +15,9 @@ import { basename, dirname, join, resolve } from "node:path";
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import type { Reason } from "../../documents/growing.ts";
 import type { FileKind } from "../../documents/kinds.ts";
-import { kindOf, readAtMost } from "../../platform/bounded-file.ts";
+import { kindOf, readAtMost } from "../../platform/bounded-reads.ts";
 import { homeFolder, keyPath } from "../../platform/home.ts";
-import { isStoreFile } from "../../platform/own-files.ts";
-import { isWithin } from "../../platform/real-path.ts";
+import { isStoreFile, isWithin } from "../../platform/paths.ts";
 import { recent } from "../find/recent.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { type Dirent, type Stats, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
-import { kindOf } from "../../platform/bounded-file.ts";
-import { isWithin } from "../../platform/real-path.ts";
+import { kindOf } from "../../platform/bounded-reads.ts";
+import { isWithin } from "../../platform/paths.ts";
 import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import { isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";

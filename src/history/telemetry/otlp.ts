@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { boundedJson } from "../../platform/bounded-json.ts";
+import { boundedJson } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { fetchOut, OutboundError } from "../../platform/outbound.ts";
 import { redacted, redactedIn } from "../../platform/redact.ts";

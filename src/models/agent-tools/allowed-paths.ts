@@ -20,7 +20,7 @@ import {
   walk,
   withRuleFile,
 } from "../../context/index.ts";
-import { isWithin } from "../../platform/real-path.ts";
+import { isWithin } from "../../platform/paths.ts";
 import { typedPath } from "../../platform/typed-path.ts";
 
 /** Roots of the read-only tools. */

@@ -11,7 +11,7 @@ import {
   type Roots,
   readFolder,
 } from "../../context/index.ts";
-import { isWithin } from "../../platform/real-path.ts";
+import { isWithin } from "../../platform/paths.ts";
 import { pathNotFound, pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./allowed-paths.ts";
 import {
   count,

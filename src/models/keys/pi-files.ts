@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import * as v from "valibot";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { readBoundedFile } from "../../platform/bounded-reads.ts";
 import { userHome, withHome } from "../../platform/home.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { type Env, type FetchedList, readFetched, storeFile } from "../fetched.ts";

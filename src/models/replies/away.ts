@@ -1,7 +1,6 @@
 import type { Clock } from "../../../runtime/index.ts";
 import { UNCONNECTED } from "../../platform/outbound.ts";
-import { joinSignals } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
+import { joinSignals, sleep } from "../../platform/signals.ts";
 import { failure, unsent } from "../failure.ts";
 import type { SeenResponse } from "../pi-ai/response-watch.ts";
 import type { Model, ModelAnswer } from "../port.ts";

@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import { canonicalJson } from "../../platform/canonical-json.ts";
+import { canonicalJson } from "../../platform/cell-json.ts";
 import { parseJson } from "../../platform/json.ts";
 import { isJsonObject } from "../schema/compare.ts";
 import { fitted } from "../schema/fitted.ts";

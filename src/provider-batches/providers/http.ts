@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import type { BatchAccount } from "../../models/port.ts";
-import { boundedJson } from "../../platform/bounded-json.ts";
+import { boundedJson } from "../../platform/bounded-reads.ts";
 import { errorCode, messageOf } from "../../platform/errors.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { fetchOut, OutboundError } from "../../platform/outbound.ts";

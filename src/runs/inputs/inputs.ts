@@ -13,10 +13,10 @@ import {
   type WalkOptions,
   walk,
 } from "../../context/index.ts";
-import { firstBytes, isHandedOver, openFile } from "../../platform/bounded-file.ts";
+import { firstBytes, isHandedOver, openFile } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
+import { statsOf } from "../../platform/paths.ts";
 import { savedAs, shellWord } from "../../platform/shell-word.ts";
-import { statsOf } from "../../platform/stats.ts";
 import { BadInput, type Input, jsonItems, jsonLines, LINE_BYTES, type TableDecoding } from "./lines.ts";
 import { csvRows, documentRows, kindOfDocument, rowInputs, type TableShape, type TabularKind } from "./tables.ts";
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS } from "../../../runtime/index.ts";
 import { decodedChunks, shownEncoding } from "../../context/index.ts";
-import { canonicalJson } from "../../platform/canonical-json.ts";
+import { canonicalJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { amount } from "../../platform/figures.ts";
 import { shellWord } from "../../platform/shell-word.ts";

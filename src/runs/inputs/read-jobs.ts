@@ -10,8 +10,8 @@ import {
   type SkippedFile,
 } from "../../context/index.ts";
 import { amount } from "../../platform/figures.ts";
+import { statsOf } from "../../platform/paths.ts";
 import { savedAs } from "../../platform/shell-word.ts";
-import { statsOf } from "../../platform/stats.ts";
 import { fieldOf, isNumber } from "../../platform/written-json.ts";
 import type { LoadSource } from "../../session/index.ts";
 import type { Asked } from "../../store/index.ts";

@@ -3,10 +3,10 @@ import { extname } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import type { CsvError } from "csv-parse";
 import { HEAD_BYTES, kindOf, lossText, MOST_ORIGINAL_BYTES, tableOf } from "../../context/index.ts";
-import { firstBytes } from "../../platform/bounded-file.ts";
+import { firstBytes } from "../../platform/bounded-reads.ts";
 import { amount, thousands } from "../../platform/figures.ts";
+import { statsOf } from "../../platform/paths.ts";
 import { shellWord } from "../../platform/shell-word.ts";
-import { statsOf } from "../../platform/stats.ts";
 import type { WrittenJson } from "../../platform/written-json.ts";
 import { BadInput, type Input, LINE_BYTES, type LineDecoding, linesOf, placeOf, readValue } from "./lines.ts";
 

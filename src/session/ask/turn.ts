@@ -11,8 +11,7 @@ import {
   type Spent,
 } from "../../models/index.ts";
 import { jsonOf, withoutUndefined } from "../../platform/json.ts";
-import { joinSignals } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
+import { joinSignals, sleep } from "../../platform/signals.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import { openWork } from "../exec/run-exec.ts";
 import type { ExecAsked } from "../exec/work.ts";

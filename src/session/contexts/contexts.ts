@@ -14,8 +14,7 @@ import {
 } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { isRecord, jsonOf, withoutUndefined } from "../../platform/json.ts";
-import { isWithin } from "../../platform/real-path.ts";
-import { statsOf } from "../../platform/stats.ts";
+import { isWithin, statsOf } from "../../platform/paths.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";

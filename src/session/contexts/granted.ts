@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Json } from "../../../runtime/index.ts";
 import { canonical } from "../../context/index.ts";
 import { isRecord } from "../../platform/json.ts";
-import { isWithin } from "../../platform/real-path.ts";
+import { isWithin } from "../../platform/paths.ts";
 import type { Signer } from "../../settings/signed-settings.ts";
 import type { HostedOptions } from "../option-types.ts";
 

@@ -7,8 +7,7 @@ import type {
   PendingCall,
   Slice,
 } from "../../../runtime/index.ts";
-import { aborted, joinSignals } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
+import { aborted, joinSignals, sleep } from "../../platform/signals.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
 import { notRecorded, recordsDoNotFit } from "./work.ts";
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { firstly, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../platform/ids.ts";
+import { jsonOf } from "../../platform/json.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { shellWord, typedName } from "../../platform/shell-word.ts";
 import { type DamagedRow, everySession, readablePart, type SessionRow, type Store } from "../../store/index.ts";
@@ -187,7 +188,7 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
   // Only at the parent's head is its context certain to be the fork's: another one may have the
   // same text.
   const context = forked.head === parent.head ? factsIn(parent).context : await contextAt(store, copied);
-  const facts = JSON.parse(JSON.stringify(factsOf(ended.reduce(follow, copied), context)));
+  const facts = jsonOf(factsOf(ended.reduce(follow, copied), context));
   await store.lease(forked.id);
   await store.commit(forked.id, { records: ended.map((record) => ({ ...record })), facts });
   await store.release(forked.id);

@@ -22,8 +22,7 @@ import {
   type ToolOverrideEvent,
 } from "../../models/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { joinSignals } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
+import { joinSignals, sleep } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import { hasTooManyCalls, isFunctionCall, limitsNow } from "../journal/ledger.ts";

@@ -1,9 +1,7 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, LIMITS } from "../../../runtime/index.ts";
-
 import { failure, knownModel, type Models, type RequestBudget } from "../../models/index.ts";
-import { joinSignals } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
+import { joinSignals, sleep } from "../../platform/signals.ts";
 import { heldByBoth, openQueue } from "./budget.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { backgroundClock, type Clock } from "../../../runtime/index.ts";
 import type { Patience } from "../../models/index.ts";
-import { sleep } from "../../platform/sleep.ts";
+import { sleep } from "../../platform/signals.ts";
 import type { SessionEvent, Wait } from "../events.ts";
 
 /** The patience of a tree of sessions with the servers of their models. */

@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { canonicalJson } from "../../platform/canonical-json.ts";
+import { canonicalJson } from "../../platform/cell-json.ts";
 import { parseJson } from "../../platform/json.ts";
 import { readJson } from "../../platform/written-json.ts";
 import { corrupt, misuse } from "../failure.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalJson } from "../../../src/platform/canonical-json.ts";
-import { cellJson, isHeld } from "../../../src/platform/cell-json.ts";
+import { canonicalJson, cellJson, isHeld } from "../../../src/platform/cell-json.ts";
 import { mayPrintOtherwise, readJson, wholeNumber } from "../../../src/platform/written-json.ts";
 
 /** Numbers as JSON can have them, in all spellings. */

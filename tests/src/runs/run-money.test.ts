@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
-import { sleep } from "../../../src/platform/sleep.ts";
+import { sleep } from "../../../src/platform/signals.ts";
 import { type MoneyParts, openMoney, openRates } from "../../../src/runs/run-money.ts";
 import { openSuspension, type SuspensionReason } from "../../../src/session/index.ts";
 import type { Amount, Held, Rate } from "../../../src/store/index.ts";

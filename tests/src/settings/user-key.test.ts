@@ -2,7 +2,7 @@ import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { keyPath } from "../../../src/platform/home.ts";
-import { makeUserKey, readUserKey } from "../../../src/settings/user-key.ts";
+import { makeUserKey, readUserKey } from "../../../src/settings/signed-settings.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const HEX = "ab".repeat(32);

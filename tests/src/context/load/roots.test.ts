@@ -12,7 +12,7 @@ import {
   readFolder,
   withFile,
 } from "../../../../src/context/load/roots.ts";
-import { isWithin } from "../../../../src/platform/real-path.ts";
+import { isWithin } from "../../../../src/platform/paths.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 test("a root that is a symlink is resolved once; the files below are found under it", () => {

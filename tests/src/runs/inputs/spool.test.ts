@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hashLines } from "../../../../src/cli/batch/told-inputs.ts";
 import type { Json } from "../../../../src/index.ts";
-import { canonicalJson } from "../../../../src/platform/canonical-json.ts";
+import { canonicalJson } from "../../../../src/platform/cell-json.ts";
 import { openIds, spool } from "../../../../src/runs/inputs/spool.ts";
 import { runName } from "../../../../src/runs/spec.ts";
 import { nextName } from "../../../../src/session/session-name.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { sleep } from "../../../../src/platform/sleep.ts";
+import { sleep } from "../../../../src/platform/signals.ts";
 import { openStandingClock } from "../../../../src/session/sub-calls/patience.ts";
 
 /** A clock that stands where the test sets it, and sleepers that it wakes. */
