@@ -9,7 +9,6 @@ export {
   type Refusal,
   refusalJson,
   refusalOf,
-  refusalOfRun,
   type TopReason,
   toldOf,
 } from "./failures.ts";
@@ -47,7 +46,6 @@ export {
   type HeldByAll,
   type HeldJobs,
   heldByAll,
-  heldJobs,
   isLeftToProviders,
   jobsIn,
   limitIn,
