@@ -6,10 +6,10 @@ export const OLDEST_NODE = "22.19.0";
 
 /** The problem of this version of Node and its cure, or null. */
 export function nodeProblem(version: string): string | null {
-  const given = numbers(version);
+  const parts = numbers(version);
   const oldest = numbers(OLDEST_NODE);
-  const first = oldest.findIndex((part, index) => part !== given[index]);
-  if (first < 0 || (given[first] ?? 0) > (oldest[first] ?? 0)) return null;
+  const first = oldest.findIndex((part, index) => part !== parts[index]);
+  if (first < 0 || (parts[first] ?? 0) > (oldest[first] ?? 0)) return null;
   return `Node ${version} is too old: Belay needs ${OLDEST_NODE} or newer. Install one from https://nodejs.org, then run \`node --version\` to check which one is found first.`;
 }
 

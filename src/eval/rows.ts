@@ -190,10 +190,10 @@ function f1(answer: string, expected: readonly string[]): number | null {
     .replaceAll(/[[\]"'`*]/g, "")
     .split(/[,;\n]/)
     .map((part) => trimmed(part.replace(/^\s*-\s/, "")));
-  const given = new Set(parts.filter((part) => part !== "").map(unordered));
-  if ([...given].some((part) => /\s/.test(part))) return null;
-  const right = expected.filter((one) => given.has(one)).length;
-  return given.size + expected.length === 0 ? 1 : (2 * right) / (given.size + expected.length);
+  const items = new Set(parts.filter((part) => part !== "").map(unordered));
+  if ([...items].some((part) => /\s/.test(part))) return null;
+  const right = expected.filter((one) => items.has(one)).length;
+  return items.size + expected.length === 0 ? 1 : (2 * right) / (items.size + expected.length);
 }
 
 /** `a-b` of `B-a`: a pair has no order. */

@@ -202,10 +202,10 @@ function counted(random: Random, units: number): Made {
   const [town = "", ...others] = Array.from({ length: 12 }, () => name(3));
   const wanted = oneOf(LABELS, random);
   const most = Math.min(MOST_ASKED, Math.floor(amount * ASKED_SHARE));
-  const asked = new Set(numbersBelow(amount, most, random));
+  const places = new Set(numbersBelow(amount, most, random));
   const all = messages(amount, random, (at) => {
     const label = oneOf(LABELS, random);
-    return { town: asked.has(at) ? town : oneOf(others, random), label };
+    return { town: places.has(at) ? town : oneOf(others, random), label };
   });
   const expected = all.filter((message) => message.town === town && message.label === wanted).length;
   const question = `${ABOUT} How many messages from ${town} are of the kind ${wanted}? Answer with the number alone.`;
@@ -401,9 +401,9 @@ function oneOf<T>(items: readonly T[], random: Random): T {
 
 /** Gives different whole numbers below `below`, in random order. */
 function numbersBelow(below: number, amount: number, random: Random): number[] {
-  const found = new Set<number>();
-  while (found.size < Math.min(amount, below)) found.add(Math.floor(random() * below));
-  return [...found];
+  const numbers = new Set<number>();
+  while (numbers.size < Math.min(amount, below)) numbers.add(Math.floor(random() * below));
+  return [...numbers];
 }
 
 const ADJECTIVES = "amber bold calm dusty early faded golden hollow icy jolly keen late mossy narrow oaken pale".split(

@@ -114,7 +114,7 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
     return code;
   }
   const end = await workAndFollow({ ...ready, store, submitted, progress, dispatcher, offering });
-  const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
+  const elsewhere = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
   const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
   const forecast = first
     ? await forecastOf({ ...ready, submitted, runs, store, session: asked.session, signal: stop.signal })
@@ -122,7 +122,7 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   const isOver = stateOf(end.counted) === "over";
   const warned = isOver ? await warningLines(openReadableJobs(store.jobs, submitted.run).list) : NO_WARNINGS;
   const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
-  const among = { ...warned, left, reason, inputs: submitted.order.length, forecast };
+  const among = { ...warned, left: elsewhere, reason, inputs: submitted.order.length, forecast };
   const ended = endOf(ready, end, among);
   await report({ ...ended, asked, terminal, store, submitted, among });
   if (end.isLate) stop.leaving.leave(ended.code);

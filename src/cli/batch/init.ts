@@ -204,9 +204,9 @@ function costLines(count: number): string[] {
 }
 
 function question({ fields, hasContext }: Described): string {
-  const asked = (fields ?? []).filter(({ name }) => name !== "id").slice(0, MOST_ASKED);
+  const shownFields = (fields ?? []).filter(({ name }) => name !== "id").slice(0, MOST_ASKED);
   const whole = `\${typeof job === "string" ? job : JSON.stringify(job)}`;
-  const shown = fields === null ? [whole] : asked.map((field) => shownIn(field));
+  const shown = fields === null ? [whole] : shownFields.map((field) => shownIn(field));
   const text = hasContext ? ["", `\${P.slice(0, ${MOST_UNITS})}`] : [];
   return ["What is this: praise, a complaint, a question or something else?", "", ...shown, ...text].join("\n");
 }

@@ -44,8 +44,8 @@ export function modelsOfHost(): Priced[] {
 export function ratesIn(typed: readonly string[]): ProviderRate[] {
   return typed.flatMap((text) => {
     const [, provider = "", rates] = /^([^\s=]+)=(.+)$/s.exec(text) ?? [];
-    const found = rates?.split(",").map((rate) => rateIn(provider, rate)) ?? [null];
-    if (found.every((rate) => rate !== null)) return found;
+    const parsed = rates?.split(",").map((rate) => rateIn(provider, rate)) ?? [null];
+    if (parsed.every((rate) => rate !== null)) return parsed;
     const takes = "it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min";
     const problem = `--rate is ${text}: ${takes} or anthropic=60/min,100000tok/min`;
     throw new UsageError(problem, commandLine(["help", "batch"]));

@@ -79,10 +79,10 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
   const left = { done: 0, failed: 0, cancelled: 0, "given back": 0 };
 
   function text(): string {
-    const told = Object.entries(left).filter(([how, count]) => count > 0 || how === "done");
+    const counts = Object.entries(left).filter(([how, count]) => count > 0 || how === "done");
     const wait = waits.foremost();
     const first = wait ? [waitText(wait)] : [];
-    return [...first, `${running.size} running`, ...told.map(([how, count]) => `${count} ${how}`)].join(" · ");
+    return [...first, `${running.size} running`, ...counts.map(([how, count]) => `${count} ${how}`)].join(" · ");
   }
 
   return {

@@ -18,8 +18,8 @@ export function tellOfInputs(read: ReadJobs, choice: Choice, { stderr }: Termina
   for (const note of notes) stderr.line(note, "dim");
   const shown = leftOut.slice(0, LEFT_OUT_SHOWN);
   const more = leftOut.length - LEFT_OUT_SHOWN;
-  for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
-    stderr.line(`left out: ${left}`, "dim");
+  for (const line of more > 0 ? [...shown, `${more} more`] : shown) {
+    stderr.line(`left out: ${line}`, "dim");
   }
   if (hasChoice(choice)) stderr.line(chosenText(choice, spool), "dim");
   const texts = spool.asText.join(", ");

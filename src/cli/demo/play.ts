@@ -46,8 +46,8 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
       using temporary = temporaryFolder("belay-demo-");
       stop.leaving.after(async () => temporary[Symbol.dispose]());
       const stage = { folder: realpathSync(temporary.path), host, stop, output };
-      const found = await (ask ? playAsk(stage) : play(stage));
-      if (isJson) terminal.stdout.json({ success: true, ...found });
+      const findings = await (ask ? playAsk(stage) : play(stage));
+      if (isJson) terminal.stdout.json({ success: true, ...findings });
       return 0;
     } catch (error) {
       if (stop.signal.aborted) {

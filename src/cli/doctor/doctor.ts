@@ -82,12 +82,12 @@ function checkInstallation(place: string, host: Host, terminal: Terminal): (() =
     ["memory", "close other programs, or load smaller contexts", checkMemory],
   ];
   return checks.map(([name, cure, run]) => async () => {
-    const found = await run().catch((error: unknown) => ({
+    const result = await run().catch((error: unknown) => ({
       state: "failed" as const,
       detail: inLine(messageOf(error)),
       ...(error instanceof RlmError ? { cure: inFlags(error.suggestion) } : {}),
     }));
-    return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };
+    return { name, ...result, ...(result.state === "ok" || "cure" in result ? {} : { cure }) };
   });
 }
 

@@ -114,8 +114,8 @@ export async function checkSessions(place: string, host: Host, { stderr }: Termi
       return { state: "failed", detail: [`${amount(wrong.length, "finding")}`, ...wrong].join("\n") };
     const notes = found.map((line) => line.slice(INFO.length));
     const biggest = biggestOf(sessions);
-    const told = biggest.map(({ session, mb }) => `${inLine(session)} ${mb} MB`).join(", ");
-    const lines = [`${countOf(sessions)}${whole.facts()}`, ...(told === "" ? [] : [`biggest: ${told}`]), ...notes];
+    const names = biggest.map(({ session, mb }) => `${inLine(session)} ${mb} MB`).join(", ");
+    const lines = [`${countOf(sessions)}${whole.facts()}`, ...(names === "" ? [] : [`biggest: ${names}`]), ...notes];
     return { state: "ok", detail: lines.join("\n"), biggest };
   } finally {
     status.clear();
@@ -214,8 +214,8 @@ export async function checkServer(url: string): Promise<Found> {
   }
   const worries = WORRIES.filter(({ isMeant }) => isMeant(facts));
   if (worries.length === 0) return { state: "ok", detail };
-  const told = [detail, ...worries.map(({ what }) => what)].join("\n");
-  return { state: "warning", detail: told, cure: worries.map(({ cure }) => cure).join("; ") };
+  const details = [detail, ...worries.map(({ what }) => what)].join("\n");
+  return { state: "warning", detail: details, cure: worries.map(({ cure }) => cure).join("; ") };
 }
 
 const OLDEST_SERVER = 14;

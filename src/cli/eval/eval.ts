@@ -32,11 +32,11 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
     const script = ["eval", ...names].join("-");
     const inputs = names.join(", ") || "all suites";
-    const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs }, stop.signal);
+    const request = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs }, stop.signal);
     // The child that answers for the ask may have as many levels below it as an ask of the command
     // has.
-    const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? SETTINGS.max_depth.default) + 1);
-    const asked = { ...found, settings: { ...found.settings, max_depth } };
+    const max_depth = Math.min(LIMITS.maxDepth, (request.settings.max_depth ?? SETTINGS.max_depth.default) + 1);
+    const asked = { ...request, settings: { ...request.settings, max_depth } };
     const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
     const spec = specOf(asked, { name: "eval", source }, "each");
     // Without a model, or its key, texts would be made for nothing.

@@ -46,14 +46,14 @@ export function parseArguments(command: string, flags: readonly Flag[], args: re
     isGiven: ({ name }: Flag) => inOrder.some(({ option }) => option === name),
     get: <Value>(flag: Flag<Value>): Value => flag.type.read(textsOf(flag), wrong(flag.name)),
   };
-  const given = flags.filter(parsed.isGiven);
-  for (const { name, excludes = [], needs = [] } of given) {
-    const excluded = given.find((other) => excludes.includes(other.name));
+  const typed = flags.filter(parsed.isGiven);
+  for (const { name, excludes = [], needs = [] } of typed) {
+    const excluded = typed.find((other) => excludes.includes(other.name));
     if (excluded) throw new UsageError(`--${name} and --${excluded.name} exclude each other`, help);
-    const missing = flags.find((other) => needs.includes(other.name) && !given.includes(other));
+    const missing = flags.find((other) => needs.includes(other.name) && !typed.includes(other));
     if (missing) throw new UsageError(`--${name} needs ${typedForm(missing)}`, help);
   }
-  for (const flag of given) parsed.get(flag);
+  for (const flag of typed) parsed.get(flag);
   return parsed;
 }
 
@@ -62,8 +62,8 @@ export type Given<Group> = { readonly [name in keyof Group]?: Exclude<Values<Gro
 
 export function givenIn<Group extends Readonly<Record<string, Flag>>>(args: Arguments, group: Group): Given<Group>;
 export function givenIn(args: Arguments, group: Readonly<Record<string, Flag>>): object {
-  const given = Object.entries(group).filter(([, flag]) => args.isGiven(flag));
-  return Object.fromEntries(given.map(([name, flag]) => [name, args.get(flag)]));
+  const typed = Object.entries(group).filter(([, flag]) => args.isGiven(flag));
+  return Object.fromEntries(typed.map(([name, flag]) => [name, args.get(flag)]));
 }
 
 type Values<Group> = { readonly [name in keyof Group]: Group[name] extends Flag<infer Value> ? Value : never };

@@ -100,8 +100,8 @@ const ENDINGS: Readonly<Record<string, Format>> = { ".jsonl": "jsonl", ".ndjson"
  */
 export function formatOf(typed: string, named: Format | undefined, command: string): Format {
   if (named !== undefined) return named;
-  const found = typed === "-" ? "jsonl" : ENDINGS[extname(typed).toLowerCase()];
-  if (found) return found;
+  const ofEnding = typed === "-" ? "jsonl" : ENDINGS[extname(typed).toLowerCase()];
+  if (ofEnding) return ofEnding;
   // A device or a pipe has no ending.
   const target = statsOf(typed);
   if (target && !target.isFile() && !target.isDirectory()) return "jsonl";

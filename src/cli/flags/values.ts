@@ -33,8 +33,8 @@ export function settingsIn(args: Arguments, help: string, flags: readonly Flag[]
     return typeof value === "string" ? value : undefined;
   };
   const read = () => settingsFromTexts(textOf, (key) => `--${flagOf(key, flags)?.name}`);
-  const asked = orUsage(read, help, ({ message }) => message);
-  return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
+  const settings = orUsage(read, help, ({ message }) => message);
+  return roots.length > 0 ? { ...settings, roots: [...roots] } : settings;
 }
 
 /**
@@ -85,6 +85,6 @@ export function storePlace(args: Pick<Arguments, "get">): string {
  * @throws UsageError for a name that a session cannot have
  */
 export function checkName(from: string, name: string, tryThis: string): void {
-  const told = ({ message, suggestion }: RlmError) => `${from}: ${message}. ${suggestion.replace(/\.$/, "")}`;
-  orUsage(() => checkSessionName(name), tryThis, told);
+  const sentence = ({ message, suggestion }: RlmError) => `${from}: ${message}. ${suggestion.replace(/\.$/, "")}`;
+  orUsage(() => checkSessionName(name), tryThis, sentence);
 }

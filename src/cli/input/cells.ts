@@ -128,13 +128,13 @@ const SHOWN = 3;
  * read.
  */
 function isScript(path: string): boolean {
-  const found = statsOf(path);
+  const stats = statsOf(path);
   // A pipe, such as that of <(command), can be read only once.
-  if (!found?.isFile()) return true;
+  if (!stats?.isFile()) return true;
   const extension = extname(path).toLowerCase();
   if (JAVASCRIPT.includes(extension)) return true;
   const isTypeScript = TYPESCRIPT.includes(extension);
-  if (found.size > LIMITS.sourceBytes || (extension !== "" && !isTypeScript)) return false;
+  if (stats.size > LIMITS.sourceBytes || (extension !== "" && !isTypeScript)) return false;
   const text = readFileSync(path, "utf8");
   return isTypeScript ? !/^(?:import|export)\b/m.test(text) : isJavaScript(text);
 }

@@ -103,9 +103,9 @@ export async function contextNow(
 ): Promise<ContextNow> {
   const dir = indexFolder(process.env);
   const known = dir === undefined ? undefined : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
-  const found = known && store && (await loadKnown(sources, (path) => ({ ...options(path), known })));
-  const kept = found && store && (await coveredContext(store, found.key));
-  if (kept) return { hash: found.hash, skipped: kept.skipped };
+  const load = known && store && (await loadKnown(sources, (path) => ({ ...options(path), known })));
+  const covered = load && store && (await coveredContext(store, load.key));
+  if (covered) return { hash: load.hash, skipped: covered.skipped };
   const all = sources.map(({ path, source }) => ({
     source,
     options: { ...options(path), ...withoutUndefined({ known }) },

@@ -31,8 +31,8 @@ import { commandLine, quoted, UsageError } from "../flags/usage.ts";
 export function checkPaths(paths: readonly string[]): void {
   for (const path of paths) {
     if (path === "-") continue;
-    const found = reached(path);
-    if (found.isFile() || found.isDirectory()) continue;
+    const stats = reached(path);
+    if (stats.isFile() || stats.isDirectory()) continue;
     throw new RlmError("invalid_argument", `${path} is neither a file nor a folder`, {
       suggestion: "What a command prints is loaded from stdin: COMMAND | belay exec -c - -e 'stats()'",
     });
@@ -231,13 +231,13 @@ function address(url: string, suggestion: string): RlmError {
 const LISTED_MATCHES = 20;
 
 function pattern(path: string, flags: Typed): RlmError {
-  const found = matchesOf(path);
-  const some = found.slice(0, LISTED_MATCHES);
+  const matches = matchesOf(path);
+  const some = matches.slice(0, LISTED_MATCHES);
   const message = `${path} does not exist; patterns are not expanded after -c`;
   if (some.length === 0) {
     return new RlmError("path_not_found", message, { suggestion: "Check its spelling, or name a folder." });
   }
-  const left = found.length > some.length ? ` (and ${found.length - some.length} more: -c takes a folder too)` : "";
+  const left = matches.length > some.length ? ` (and ${matches.length - some.length} more: -c takes a folder too)` : "";
   const suggestion = `Type: ${lineWith(path, some, flags)}${left}`;
   return new RlmError("path_not_found", message, { suggestion });
 }

@@ -59,9 +59,9 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
   );
   await store.jobs.remove(found?.id ?? typed, { discard: asked.own.discard === true });
   await cancelBatches(store, terminal);
-  const told = inLine(found?.name ?? `the damaged run ${typed}`);
+  const label = inLine(found?.name ?? `the damaged run ${typed}`);
   if (json) printJson(asked, { removed: found?.name ?? typed });
-  else terminal.stdout.write(`removed ${told} with the sessions of its jobs\n`);
+  else terminal.stdout.write(`removed ${label} with the sessions of its jobs\n`);
   return 0;
 }
 

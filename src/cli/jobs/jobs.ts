@@ -85,9 +85,9 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   if (results.problem) throw results.problem;
   const counts = await readable.counts();
   const { failed, cancelled } = counts;
-  const told = { run: run.name, results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
-  const code = showFound(asked, readable.damaged(), told, () => tellRest(counts, terminal.stderr));
-  return code === 0 && told.results < told.jobs ? 3 : code;
+  const summary = { run: run.name, results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
+  const code = showFound(asked, readable.damaged(), summary, () => tellRest(counts, terminal.stderr));
+  return code === 0 && summary.results < summary.jobs ? 3 : code;
 }
 
 /** Tells how many jobs have no result, and why. */

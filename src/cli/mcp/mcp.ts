@@ -76,9 +76,9 @@ function chosenToken(note: (line: string) => void): ServerToken {
 
 function keptToken(note: (line: string) => void): string {
   const path = keyPath(process.env, "mcp-token");
-  const kept = makeUserKey(path);
-  if ("key" in kept) return kept.key.toString("hex");
-  note(`${path} ${kept.problem}, so the token holds for this start alone; ${TOKEN_VARIABLE} can have one`);
+  const userKey = makeUserKey(path);
+  if ("key" in userKey) return userKey.key.toString("hex");
+  note(`${path} ${userKey.problem}, so the token holds for this start alone; ${TOKEN_VARIABLE} can have one`);
   return newToken();
 }
 
@@ -140,8 +140,8 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
 type KeptField = "folder" | "client";
 
 function keptBy({ origin, settings }: SessionRow, field: KeptField): string | null {
-  const kept: unknown = Reflect.get(Object(settings), field);
-  return origin === "mcp" && typeof kept === "string" ? kept : null;
+  const value: unknown = Reflect.get(Object(settings), field);
+  return origin === "mcp" && typeof value === "string" ? value : null;
 }
 
 /** @throws UsageError for a name that a session cannot have */

@@ -54,8 +54,8 @@ export function turnText(progress: TurnProgress): string {
   const { phase, depth, detail } = progress;
   const last = detail.cells.at(-1);
   const said = detail.text.trim() === "" ? "" : `${detail.text.trim()}\n`;
-  const told = phase === "replied" ? `--- ${nameOf(progress)}\n${said}` : last ? cellText(last) : "";
-  return told.replaceAll(/^(?=.)/gm, INDENT.repeat(depth));
+  const text = phase === "replied" ? `--- ${nameOf(progress)}\n${said}` : last ? cellText(last) : "";
+  return text.replaceAll(/^(?=.)/gm, INDENT.repeat(depth));
 }
 
 /** The indent of each level of children. */

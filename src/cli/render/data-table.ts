@@ -81,12 +81,12 @@ function fitting(all: readonly Column[], width: number): readonly Column[] {
     least += GAP.length + Math.min(column.width, NARROWEST);
     return least > width;
   });
-  const kept = tooMany === -1 ? all : all.slice(0, Math.max(1, tooMany));
-  let left = width - GAP.length * (kept.length - 1);
-  const narrowed = kept
+  const shown = tooMany === -1 ? all : all.slice(0, Math.max(1, tooMany));
+  let left = width - GAP.length * (shown.length - 1);
+  const narrowed = shown
     .toSorted((a, b) => a.width - b.width)
     .map((column, at) => {
-      const share = Math.min(column.width, Math.floor(left / (kept.length - at)));
+      const share = Math.min(column.width, Math.floor(left / (shown.length - at)));
       left -= share;
       return { ...column, width: share };
     });

@@ -64,9 +64,9 @@ export function damageError(
   { rest = "Only what can be read is shown", cure = DROP_SESSION } = {},
 ): RlmError | null {
   if (lines.length === 0) return null;
-  const told = lines.slice(0, SHOWN);
-  const more = lines.length - told.length;
-  const problem = `${told.join("; ")}${more > 0 ? `; ${more} more` : ""}. ${rest}`;
+  const shown = lines.slice(0, SHOWN);
+  const more = lines.length - shown.length;
+  const problem = `${shown.join("; ")}${more > 0 ? `; ${more} more` : ""}. ${rest}`;
   return new RlmError("store_corrupt", problem, {
     suggestion: `To see all that is damaged ${remedy("verify")}; ${cure}.`,
   });

@@ -97,9 +97,9 @@ const WITHOUT_HEADINGS = 10;
 /** The options as help lists them: a long list under headings. */
 function sections(options: readonly Flag[]): { readonly heading: string; readonly flags: readonly Flag[] }[] {
   if (options.length <= WITHOUT_HEADINGS) return [{ heading: "options", flags: options }];
-  const found = HEADINGS.map((heading) => ({ heading, flags: options.filter((flag) => flag.heading === heading) }));
+  const groups = HEADINGS.map((heading) => ({ heading, flags: options.filter((flag) => flag.heading === heading) }));
   const own = { heading: "other options", flags: options.filter(({ heading }) => heading === undefined) };
-  return [...found, own].filter(({ flags }) => flags.length > 0);
+  return [...groups, own].filter(({ flags }) => flags.length > 0);
 }
 
 /**

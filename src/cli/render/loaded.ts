@@ -37,9 +37,9 @@ function convertedLines(converted: Converted | undefined, isVerbose = false): st
   const changed = left.filter(([kind]) => CHANGED.has(kind));
   const losses = `${phrase(out, "left out")}${phrase(changed, "not as printed")}`;
   const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more})${losses}`);
-  const told = files.flatMap((file) => linesOf(file, isVerbose));
-  const shown = isVerbose ? told : told.slice(0, NAMED);
-  const rest = told.length - shown.length;
+  const lines = files.flatMap((file) => linesOf(file, isVerbose));
+  const shown = isVerbose ? lines : lines.slice(0, NAMED);
+  const rest = lines.length - shown.length;
   return [head, ...shown, ...(rest > 0 ? [`… ${thousands(rest)} more; --verbose lists them`] : [])];
 }
 

@@ -20,9 +20,9 @@ type Rows = readonly (readonly string[])[];
 export function table(given: Rows, columns: readonly Column[], output: Place = WIDE): string[] {
   const rows = given.map((row) => row.map(inLine));
   const all = columns.map((column, at) => ({ at, column, width: widthOf(rows, at) }));
-  const kept = output.isTerminal ? fitting(all, output.columns) : all;
+  const shown = output.isTerminal ? fitting(all, output.columns) : all;
   return rows.map((row) => {
-    const texts = kept.map(({ at, column, width }) => aligned(row[at] ?? "", column, width));
+    const texts = shown.map(({ at, column, width }) => aligned(row[at] ?? "", column, width));
     return cut(texts.join(GAP).trimEnd(), output);
   });
 }

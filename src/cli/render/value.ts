@@ -133,15 +133,15 @@ const FoundSchema = v.strictObject({ matches: PlacesSchema, capped: v.boolean() 
  * is something else.
  */
 export function placesIn(value: Json): readonly Place[] | null {
-  const found = v.safeParse(v.union([PlacesSchema, FoundSchema]), value, { abortEarly: true });
-  if (!found.success) return null;
-  return "matches" in found.output ? found.output.matches : found.output;
+  const places = v.safeParse(v.union([PlacesSchema, FoundSchema]), value, { abortEarly: true });
+  if (!places.success) return null;
+  return "matches" in places.output ? places.output.matches : places.output;
 }
 
 /** The hits of a `search`; none if it is something else. */
 export function hitsIn(value: Json): readonly Hit[] {
-  const found = v.safeParse(v.array(HitSchema), value);
-  return found.success ? found.output : [];
+  const hits = v.safeParse(v.array(HitSchema), value);
+  return hits.success ? hits.output : [];
 }
 
 /** Most units of a line that a terminal shows. */

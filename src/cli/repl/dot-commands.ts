@@ -161,21 +161,21 @@ function showPlace({ session, kept, lineAbout }: CliSession, output: Output): un
 
 /** The value of a key of memory, or every key. Gives what is wrong with the key, or undefined. */
 export async function showMemory({ memory }: Session, output: Output, key = ""): Promise<string | undefined> {
-  const kept: Kept[] = [];
+  const entries: Kept[] = [];
   for (const name of await memory.list()) {
     // Values may be large: those of other keys are not asked for.
     const value = key === "" || name === key ? await memory.get(name) : null;
-    kept.push({ name, value, text: JSON.stringify(value) });
+    entries.push({ name, value, text: JSON.stringify(value) });
   }
-  return showKept("key", key, kept, output, "memory is empty; a cell fills it with memory.put(key, value)");
+  return showKept("key", key, entries, output, "memory is empty; a cell fills it with memory.put(key, value)");
 }
 
 /** The code of a helper, or every helper. Gives what is wrong with the name, or undefined. */
 async function showHelpers({ helpers }: Session, output: Output, name: string): Promise<string | undefined> {
-  const kept = (await helpers.list()).map(({ name, code, set_aside }): Kept => {
+  const entries = (await helpers.list()).map(({ name, code, set_aside }): Kept => {
     return { name, value: code, text: `${set_aside === undefined ? "" : `(left out: ${set_aside}) `}${code}` };
   });
-  return showKept("helper", name, kept, output, "there are no helpers; a cell adds one with helpers.add(name, code)");
+  return showKept("helper", name, entries, output, "there are no helpers; a cell adds one with helpers.add(name, code)");
 }
 
 /** Something that a session keeps by a name: its value, and the text whose beginning a list has. */
@@ -190,10 +190,10 @@ interface Kept {
  * text.
  */
 function showKept(noun: string, name: string, kept: readonly Kept[], output: Output, none: string): string | undefined {
-  const found = kept.find((each) => each.name === name);
+  const entry = kept.find((each) => each.name === name);
   if (name !== "") {
-    if (!found) return unknown(noun, name, kept);
-    showValue(found.value, output);
+    if (!entry) return unknown(noun, name, kept);
+    showValue(entry.value, output);
     return undefined;
   }
   if (kept.length === 0) output.write(`${none}\n`);

@@ -125,14 +125,14 @@ export function openHistory(env: NodeJS.ProcessEnv) {
 }
 
 function read(path: string): string[] {
-  const found = readBoundedFile(path, { maxBytes: HISTORY_BYTES, followsLink: true });
-  const all = (found && "text" in found ? found.text : "").split("\n").filter((line) => line !== "");
-  const kept = all.slice(-HISTORY_LINES);
+  const file = readBoundedFile(path, { maxBytes: HISTORY_BYTES, followsLink: true });
+  const all = (file && "text" in file ? file.text : "").split("\n").filter((line) => line !== "");
+  const newest = all.slice(-HISTORY_LINES);
   // It is only ever appended to, so it is cut here.
   try {
-    if (all.length > 2 * HISTORY_LINES) writeFileSync(path, `${kept.join("\n")}\n`, { mode: 0o600 });
+    if (all.length > 2 * HISTORY_LINES) writeFileSync(path, `${newest.join("\n")}\n`, { mode: 0o600 });
   } catch {}
-  return kept;
+  return newest;
 }
 
 /**

@@ -55,8 +55,8 @@ async function talk(parts: Omit<Conversation, "lines">): Promise<number> {
   const outcome = await converse({ ...parts, lines });
   if (lines.isInteractive && opened.kept) {
     const line = opened.lineAbout(["repl", "--session"]);
-    const kept = session.name === null ? "kept for a day" : "kept";
-    terminal.stdout.write(`${kept}: ${line}\n`, "dim");
+    const how = session.name === null ? "kept for a day" : "kept";
+    terminal.stdout.write(`${how}: ${line}\n`, "dim");
   }
   return control.exitCode ?? (lines.isInteractive ? 0 : outcome);
 }

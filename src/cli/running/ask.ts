@@ -28,10 +28,10 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
     // With a wrong schema loading would be for nothing.
     const schema = file === undefined ? {} : { schema: await schemaIn(file) };
     if (view) await checkPage(view);
-    const asked = { kind: "ask", input: question } as const;
+    const work = { kind: "ask", input: question } as const;
     // --trajectory tells at the end what --verbose would tell now.
     const opened = await open({
-      asked,
+      asked: work,
       needsModel: true,
       subModel: own.subModel,
       tellsTurns: isJson || !args.get(OUTPUT_FLAGS.trajectory),
@@ -87,8 +87,8 @@ export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSessi
   const isLeftOpen = opened.kept !== null && isOpen(answer);
   const resume = opened.resumeCommand();
   if (isJson) {
-    const told = page === undefined || isOpen(answer) ? answer : { ...answer, page };
-    const fields = isLeftOpen ? { ...told, suggestion: `\`${resume}\` goes on with it.`, resume } : told;
+    const envelope = page === undefined || isOpen(answer) ? answer : { ...answer, page };
+    const fields = isLeftOpen ? { ...envelope, suggestion: `\`${resume}\` goes on with it.`, resume } : envelope;
     terminal.stdout.json(envelopeInFlags(fields));
   } else {
     showTrajectory(answer, terminal.stderr);

@@ -21,13 +21,13 @@ export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags):
     // Before stdin is waited for.
     if (flags.session === null) readSettings(flags);
     const cells = await readCells(args.inOrder, stop.signal);
-    const asked = { kind: "cell", input: cells[0]?.source ?? "" } as const;
+    const work = { kind: "cell", input: cells[0]?.source ?? "" } as const;
     if (!dryRun) {
-      const opened = await open({ asked });
+      const opened = await open({ asked: work });
       return runCells({ cells, opened, report, stop, isBegun: opened.isBegun });
     }
     const cell = onlyCell(cells);
-    return estimate(cell, await open({ asked, flags: lookingOnly(flags), looksOnly: true }), report, stop);
+    return estimate(cell, await open({ asked: work, flags: lookingOnly(flags), looksOnly: true }), report, stop);
   });
 }
 
@@ -70,8 +70,8 @@ async function estimate(cell: Cell, { session, progress }: CliSession, report: R
 export function queryCommand(args: Arguments, host: Host, own: QueryFlags): Promise<number> {
   return inSession(args, host, "query", async ({ flags, stop, report, open }) => {
     const question = questionOf(args, "query", flags);
-    const asked = { kind: "query", input: question } as const;
-    const opened = await open({ asked, needsModel: true });
+    const work = { kind: "query", input: question } as const;
+    const opened = await open({ asked: work, needsModel: true });
     const { session, progress } = opened;
     const delivery = openDelivery(opened);
     const signals = { ...signalsOf(opened, stop), ...delivery.asked };

@@ -60,8 +60,8 @@ const textReport = (terminal: Terminal): Report => ({
   dryRun: (dry: DryRun): void => showDryRun(dry, terminal),
   failure: (error: RlmError, _session: string | null): void => showFailure(error, terminal),
   stoppedAt(cell: Cell, index: number, count: number): void {
-    const left = count - index - 1;
-    const rest = left > 0 ? `; ${amount(left, "cell")} not run` : "";
+    const remaining = count - index - 1;
+    const rest = remaining > 0 ? `; ${amount(remaining, "cell")} not run` : "";
     terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${inLine(cell.name)})${rest}\n`);
   },
 });

@@ -22,10 +22,10 @@ import { ending, runCells, signalsOf } from "./run-cells.ts";
 export function resumeCommand(args: Arguments, host: Host): Promise<number> {
   return inSession(args, host, "resume", async (parts) => {
     const { flags, terminal, stop, report, isJson, open } = parts;
-    const asked = nameOf(args);
+    const name = nameOf(args);
     const opened = await open({
       tellsTurns: isJson || !args.get(OUTPUT_FLAGS.trajectory),
-      choose: (store) => choose(store, asked, runStore(args).flags, terminal),
+      choose: (store) => choose(store, name, runStore(args).flags, terminal),
     });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
@@ -81,10 +81,10 @@ async function choose(
   flags: readonly string[],
   { stderr }: Terminal,
 ): Promise<SessionRow> {
-  const told = passedOver(stderr);
-  if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name, flags), told);
+  const warn = passedOver(stderr);
+  if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name, flags), warn);
   const { found, damaged } = await readableRows(store);
-  damaged.forEach(told);
+  damaged.forEach(warn);
   const own = found.filter(canBeChosen);
   const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
   const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
@@ -104,8 +104,8 @@ async function announce({ session, kept }: CliSession, { stderr }: Terminal): Pr
 function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {
   const last = execs.at(-1);
   if (last?.status !== "unfinished" && execs.some(({ kind, status }) => kind === "ask" && status === "unfinished")) {
-    const asked = execs.slice(execs.findLastIndex(({ kind }) => kind === "ask"));
-    const turns = asked.filter(({ kind, status }) => kind === "turn" && status === "ok").length;
+    const sinceAsk = execs.slice(execs.findLastIndex(({ kind }) => kind === "ask"));
+    const turns = sinceAsk.filter(({ kind, status }) => kind === "turn" && status === "ok").length;
     return `resuming ${name}: the ask, ${amount(turns, "turn")} of it ${turns === 1 ? "is" : "are"} recorded`;
   }
   if (last?.status !== "unfinished") {

@@ -27,9 +27,9 @@ export async function runCells({ cells, opened, report, stop, isBegun }: CellRun
     progress.begin();
     const rest = cells.slice(index + 1);
     const delivery = openDelivery(opened, rest.length === 0);
-    const asked = { ...signals, ...delivery.asked };
-    const resumed = isBegun && index === 0 ? await session.resume(asked) : null;
-    const envelope = envelopeIn(resumed) ?? (await session.exec(cell.source, { ...asked, rest, ...fileOf(cell) }));
+    const options = { ...signals, ...delivery.asked };
+    const resumed = isBegun && index === 0 ? await session.resume(options) : null;
+    const envelope = envelopeIn(resumed) ?? (await session.exec(cell.source, { ...options, rest, ...fileOf(cell) }));
     const taken = progress.end();
     const ended = ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
     code = Math.max(code, ended.code);

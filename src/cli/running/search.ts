@@ -34,12 +34,12 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
       const suggestion = error_code === "js_timeout" ? again : envelope.suggestion;
       throw new RlmError(error_code, error_message, { suggestion });
     }
-    const found = asTyped(wanted, hitsIn(envelope.result_json));
+    const hits = asTyped(wanted, hitsIn(envelope.result_json));
     const { rangesIn } = queryWords(wanted.text);
     const shown = (hit: Hit) => placeLine({ ...hit, marks: rangesIn(hit.text) }, terminal.stdout);
-    terminal.stdout.writeRaw(found.map((hit) => `${isJson ? jsonHit(hit) : shown(hit)}\n`).join(""));
+    terminal.stdout.writeRaw(hits.map((hit) => `${isJson ? jsonHit(hit) : shown(hit)}\n`).join(""));
     if (loaded && loaded.skipped.unread > 0) return COULD_NOT_LOOK;
-    return found.length > 0 ? 0 : 1;
+    return hits.length > 0 ? 0 : 1;
   };
   return inSession(args, host, "search", search, COULD_NOT_LOOK);
 }

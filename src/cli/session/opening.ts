@@ -152,6 +152,6 @@ const UNITS = 60;
 
 /** The input itself, or its field of that name. */
 function textOf(input: Json, name: string): string | undefined {
-  const found: unknown = typeof input === "object" && input !== null ? Reflect.get(input, name) : input;
-  return typeof found === "string" ? found : undefined;
+  const value: unknown = typeof input === "object" && input !== null ? Reflect.get(input, name) : input;
+  return typeof value === "string" ? value : undefined;
 }

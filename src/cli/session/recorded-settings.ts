@@ -143,10 +143,10 @@ interface RefusedSettings {
  * store may come from another user, so they count only if signed.
  */
 export function recordedSettings(row: SessionRow, signer: Signer): SignedSettings | RefusedSettings | null {
-  const kept = keptSettings(row.settings);
-  if (!kept) return null;
+  const recorded = keptSettings(row.settings);
+  if (!recorded) return null;
   const doubt = signer.doubt(row.settings, row.id);
-  return doubt === null ? { kept, doubt } : { kept: null, doubt, refused: kept };
+  return doubt === null ? { kept: recorded, doubt } : { kept: null, doubt, refused: recorded };
 }
 
 /** Recorded settings that do not count, as far as this command has others. */

@@ -95,9 +95,9 @@ export function modelsOf({ model, base_url, api_key_env, price, leave_out }: Set
 /** Cancels batches that nobody wants any more at their providers, and says if some continue. */
 export async function cancelBatches(store: Store, { stderr }: Pick<Terminal, "stderr">): Promise<void> {
   const models = modelsOf(readConfig({}, configPlaces()));
-  const left = await cancelUnwanted({ store, models, clock: systemClock });
-  const goesOn = amount(left, "batch continues at its provider", "batches continue at their providers");
-  if (left > 0) stderr.write(`${goesOn}: the keys and settings here cannot cancel them\n`);
+  const remaining = await cancelUnwanted({ store, models, clock: systemClock });
+  const goesOn = amount(remaining, "batch continues at its provider", "batches continue at their providers");
+  if (remaining > 0) stderr.write(`${goesOn}: the keys and settings here cannot cancel them\n`);
 }
 
 /**

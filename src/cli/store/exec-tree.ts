@@ -161,10 +161,10 @@ function tellLeft(left: number, walked: WalkedSession, drawing: Drawing, output:
 }
 
 function tellMoreCalls(step: WalkedExec, drawing: Drawing, output: Output): void {
-  const left = callsSeen(step.exec).length - CALLS_SHOWN;
+  const more = callsSeen(step.exec).length - CALLS_SHOWN;
   const line = showLine(step.in.session, drawing.page, "--exec", String(step.exec.number));
   const margin = openMargins(drawing).ofCalls(step);
-  if (left > 0) output.write(`${margin}… ${left} more: ${line}\n`, "dim");
+  if (more > 0) output.write(`${margin}… ${more} more: ${line}\n`, "dim");
 }
 
 /** The turns and cells of a child that are shown. */

@@ -25,14 +25,14 @@ import { configPlaces, documentOptions } from "../session/settings.ts";
 export async function rerunLines(store: Store, row: SessionRow, session: SessionDescription, args: Arguments) {
   const { context, execs, name } = session;
   const { place, flags } = runStore(args);
-  const kept = recordedSettings(row, openSigner(place, process.env))?.kept?.first;
+  const settings = recordedSettings(row, openSigner(place, process.env))?.kept?.first;
   const { paths, ...ways } = loadedFrom(execs);
-  const run = kept && cellsOf(execs, kept);
-  if (!kept || !run || !context || paths.length === 0) return [];
+  const run = settings && cellsOf(execs, settings);
+  if (!settings || !run || !context || paths.length === 0) return [];
   try {
     const sources = paths.map((path) => ({ path, source: path }));
     const documents = { ...documentOptions(), ...ways };
-    const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
+    const options = { roots: settings.settings.roots ?? [], cwd: settings.cwd, documents };
     if ((await contextNow(sources, () => options, store)).hash === context.hash) return [];
     const base = (name ?? "again").replace(/-\d+$/, "");
     const next = await nextName(base, async (taken) => (await store.find(taken)) !== null);
@@ -43,11 +43,11 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
       ...(ways.lossy ? ["--lossy"] : []),
     ];
     const loaded = [...paths.flatMap((path) => ["-c", nearby(path)]), ...how];
-    const line = ["exec", ...run, ...loaded, "--cache", "--session", next, ...settingsOf(kept), ...flags];
+    const line = ["exec", ...run, ...loaded, "--cache", "--session", next, ...settingsOf(settings), ...flags];
     return [
       `its sources changed; run again: ${commandLine(line)}`,
       `and compare: ${commandLine(["show", next, "--against", typedName(session), ...flags])}`,
-      ...(kept.options.cache ? [] : ["It ran without --cache, so its answers are not in the cache."]),
+      ...(settings.options.cache ? [] : ["It ran without --cache, so its answers are not in the cache."]),
     ];
   } catch (error) {
     // Sources that are gone, or that may not be read, cannot be run over.

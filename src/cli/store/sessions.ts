@@ -51,16 +51,16 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     // Those of jobs are many, and `belay jobs` lists them by their run.
     const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
     const named = own.named ? all.filter(({ name }) => name !== null) : all;
-    const found = own.unfinished ? named.filter(({ status }) => status === "unfinished") : named;
+    const matches = own.unfinished ? named.filter(({ status }) => status === "unfinished") : named;
     if (args.get(OUTPUT_FLAGS.json)) {
-      const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
-      stdout.json(told);
+      const summary = { ...outcomeOf(damage), store: shown, sessions: matches, ...(damage ? { damaged } : {}) };
+      stdout.json(summary);
     } else if (all.length === 0) {
       if (!damage) stdout.write(`no sessions in ${shown}\nmake one: ${newLine(flags)}\n`);
-    } else if (found.length === 0) {
+    } else if (matches.length === 0) {
       const wanted = (["named", "unfinished"] as const).filter((word) => own[word]).join(" and ");
       stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted}\n`);
-    } else showSessions(found, { now: Date.now(), all: own.all === true, flags }, stdout);
+    } else showSessions(matches, { now: Date.now(), all: own.all === true, flags }, stdout);
     tell(damage);
   });
 }
@@ -109,13 +109,13 @@ const shortened = (text: string) => (text.length > REMARK_UNITS ? `${text.slice(
 /** A table for people. */
 export function showSessions(all: readonly SessionSummary[], page: Page, output: Output): void {
   const { now } = page;
-  const found = page.all ? all : all.slice(0, SHOWN);
-  const columns = [...COLUMNS, ...remarksIn(found), LAST];
-  const rows = found.map((session) => columns.map(([, , text]) => text(session, now)));
+  const listed = page.all ? all : all.slice(0, SHOWN);
+  const columns = [...COLUMNS, ...remarksIn(listed), LAST];
+  const rows = listed.map((session) => columns.map(([, , text]) => text(session, now)));
   const titles = columns.map(([title]) => title);
   const shapes = columns.map(([, column]) => column);
-  showTable(titles, rows, shapes, output, (at) => STYLES[found[at]?.status ?? "idle"]);
-  if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
+  showTable(titles, rows, shapes, output, (at) => STYLES[listed[at]?.status ?? "idle"]);
+  if (all.length > listed.length) output.write(`${amount(all.length - listed.length, "session")} more: --all\n`, "dim");
   const open = all.find(({ status }) => status === "unfinished");
   if (open) output.write(`unfinished: ${resumeLine(open, page)}\n`);
 }
@@ -183,8 +183,8 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
     // What they reach cannot be known.
     const damage = damageError(problems, { rest: "Damaged sessions stay, with all that is theirs" });
     if (args.get(OUTPUT_FLAGS.json)) {
-      const told = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
-      stdout.json(told);
+      const summary = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
+      stdout.json(summary);
     } else stdout.write(collectedText(collected, dryRun, isServer(place)));
     tell(damage);
   });

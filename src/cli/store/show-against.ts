@@ -44,8 +44,8 @@ export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: s
         const damage = damageOf(damaged, now);
         tell(damage);
         if (!json) return showRuns(runs, compared, flags, stdout);
-        const told = { against: namesOf(before), told: sentenceOf(compared.counts), ...compared };
-        return showJson({ run: namesOf(now), compared: told }, damage);
+        const comparison = { against: namesOf(before), told: sentenceOf(compared.counts), ...compared };
+        return showJson({ run: namesOf(now), compared: comparison }, damage);
       }
       const meant = await sessionAsked(store, name, { shown, flags }, stderr);
       const older = await sessionAsked(store, other, { shown, flags }, stderr);

@@ -43,8 +43,8 @@ export function detailOf(
   if (!exec && number === undefined) throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`);
   if (!exec) throw missing(`${label} has no exec ${number}: it has ${amount(execs.length, "exec")}`);
   if (call === undefined) return { exec };
-  const found = exec.calls[call - 1];
-  if (found) return { exec, call: found };
+  const named = exec.calls[call - 1];
+  if (named) return { exec, call: named };
   throw missing(`exec ${exec.number} of ${label} has no call ${call}: it has ${amount(exec.calls.length, "call")}`);
 }
 

@@ -50,7 +50,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const place = runStore(args);
     const page: Page = { now: Date.now(), all: own.all === true, flags: place.flags };
     const isJson = args.get(OUTPUT_FLAGS.json);
-    const told = await withStore(place.place, host, async (store) => {
+    const description = await withStore(place.place, host, async (store) => {
       const meant = await sessionAsked(store, name, place, stderr);
       const { id } = meant;
       if (target) {
@@ -71,19 +71,19 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       // A key that a bound has cut would not be known any more.
       return own.redact ? redactedIn(described) : described;
     });
-    const { session } = told;
+    const { session } = description;
     const damage = damageError(damagedIn(session));
     // An exec or call that is named may be one that cannot be read.
     tell(damage);
-    if ("target" in told) return showSpans(told, told.target, place.flags, terminal);
+    if ("target" in description) return showSpans(description, description.target, place.flags, terminal);
     const detail = detailOf(own, session, page);
-    const unread = own.unread ? told.unread : null;
-    if (isJson) stdout.json({ ...outcomeOf(damage), ...refused(told.refusal), ...jsonOf(session, detail, unread) });
+    const unread = own.unread ? description.unread : null;
+    if (isJson) stdout.json({ ...outcomeOf(damage), ...refused(description.refusal), ...jsonOf(session, detail, unread) });
     else if (unread) showUnread(unread, session.skipped ?? null, terminal);
     else if (!detail) {
       showSession(session, page, stdout);
-      if (told.refusal) showRefusal(told.refusal, stdout);
-      if (told.rerun.length > 0) stdout.write(`\n${told.rerun.join("\n")}\n`, "dim");
+      if (description.refusal) showRefusal(description.refusal, stdout);
+      if (description.rerun.length > 0) stdout.write(`\n${description.rerun.join("\n")}\n`, "dim");
     } else if ("call" in detail) showCall(detail, session, { ...page, all: false }, stdout);
     else showExec(detail.exec, session, { ...page, all: false }, stdout);
   });
@@ -176,11 +176,11 @@ function showCheckpoints(session: SessionDescription, page: Page, output: Output
   if (checkpoints.length === 0) return;
   output.write(`\n${output.isTerminal ? paragraph(CHECKPOINTS_HEAD, output.columns) : CHECKPOINTS_HEAD}\n`, "dim");
   const tree = treeOf(checkpoints);
-  const left = all ? 0 : Math.max(0, tree.length - CHECKPOINTS_SHOWN);
-  if (left > 0) output.write(`… ${amount(left, "earlier checkpoint")}: ${showLine(session, page, "--all")}\n`, "dim");
+  const earlier = all ? 0 : Math.max(0, tree.length - CHECKPOINTS_SHOWN);
+  if (earlier > 0) output.write(`… ${amount(earlier, "earlier checkpoint")}: ${showLine(session, page, "--all")}\n`, "dim");
   const numbers = new Map(execs.map(({ exec_id, number }) => [exec_id, number]));
   const rows = tree
-    .slice(left)
+    .slice(earlier)
     .map(({ checkpoint: { id, kind, exec_id, at, pages, bytes, head }, depth }) => [
       `${head ? "*" : " "} ${"  ".repeat(depth)}${idEnd(id)}`,
       kind,

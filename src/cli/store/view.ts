@@ -64,9 +64,9 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
       const { trace, damaged } = await subject.look({ ...tracing, now: Date.now() });
       const damage = damageError(damaged, cure);
       tell(damage);
-      const told = { ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } };
+      const summary = { ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } };
       if (output !== undefined) await writePage(output, trace, terminal, "--no-texts leaves them out");
-      else terminal.stdout.json(told);
+      else terminal.stdout.json(summary);
     });
   });
 }
@@ -81,17 +81,17 @@ const RUN = "run:";
  */
 async function subjectAsked(store: Store, [name, against]: readonly string[], place: RunStore, stderr: Output) {
   const nameOf = (typed: string) => (typed.startsWith(RUN) ? typed.slice(RUN.length) : typed);
-  const asked = (typed: string | undefined) => sessionAsked(store, typed ?? null, place, stderr);
+  const named = (typed: string | undefined) => sessionAsked(store, typed ?? null, place, stderr);
   const row = name?.startsWith(RUN)
     ? null
-    : await asked(name).catch(async (error) => {
+    : await named(name).catch(async (error) => {
         const isNone = hasCode(error, "session_not_found");
         if (isNone && name && (await store.jobs.run(name))) return null;
         throw error;
       });
   if (row) {
     const label = name?.includes("/") ? name : undefined;
-    return { subject: sessionSubject(store, row.id, label, against ? (await asked(against)).id : null), cure: {} };
+    return { subject: sessionSubject(store, row.id, label, against ? (await named(against)).id : null), cure: {} };
   }
   const run = await runNamed(store, nameOf(name ?? ""), place);
   if (against) {
@@ -124,8 +124,8 @@ function runSubject(store: Store, { id, name }: RunRow, place: RunStore): Subjec
       }
       const damaged = jobs.damaged().map(({ problem }) => problem);
       const more = Math.max(0, jobsIn(counts) - listed.length);
-      const told = { run, state: stateOf({ run, counts }), jobs: listed, more, damaged };
-      return { trace: traceOfRun(told, tracing), damaged };
+      const look = { run, state: stateOf({ run, counts }), jobs: listed, more, damaged };
+      return { trace: traceOfRun(look, tracing), damaged };
     },
     async job(number) {
       const [job] = await store.jobs.list(id, { among: [number], from: 0, limit: 1 });
