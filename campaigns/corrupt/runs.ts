@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processHost } from "../../src/cli/commands/define.ts";
-import { openStoreIn } from "../../src/cli/store/opened-store.ts";
+import { openStoreIn } from "../../src/cli/store/open-store.ts";
 import { findingsIn } from "../../src/store/whole-reads.ts";
 import { commandHere, type Ran } from "../../tests/support/command-here.ts";
 import { startModelServer } from "../../tests/support/model-server.ts";

@@ -30,33 +30,33 @@ import { processClock } from "../render/status-line.ts";
 import { warningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { modelsOf } from "../session/settings.ts";
-import { openSendingStore } from "../store/opened-store.ts";
-import { type AskedRun, askedRun, batchRun, begunAs, type ReadyRun, readScript, specOf } from "./asked.ts";
+import { openSendingStore } from "../store/open-store.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { initScript } from "./init.ts";
+import { hashLines, noteInputs } from "./input-notes.ts";
 import { openResults, type Results } from "./results.ts";
 import { jobsLine, RUN_EXIT, runExitCode, withRun } from "./run-command.ts";
 import { type Among, endLines, stoppedLine, warningLines, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress, type RunProgress } from "./run-progress.ts";
-import { hashLines, tellOfInputs } from "./told-inputs.ts";
+import { batchRun, begunAs, type ReadyRun, type RunRequest, readScript, runRequest, specOf } from "./run-request.ts";
 
 /** `belay batch`: submits a run, works on it, and ends with it. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
   return withRun(args, "batch", async (stop, terminal) => {
     if (own.init) return await initScript(args, own, { terminal, signal: stop.signal });
-    const asked = await askedRun(args, own, batchRun(args, own), stop.signal);
+    const asked = await runRequest(args, own, batchRun(args, own), stop.signal);
     const script = await readScript(asked.script, stop.signal);
     using read = await readJobs(asked, stop.signal);
     const spec = specOf(asked, script, read.mode);
-    tellOfInputs(read, own, terminal);
+    noteInputs(read, own, terminal);
     const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
     return await (own.dryRun ? dryRunBatch(ready) : runBatch(ready));
   });
 }
 
 /** A run that the command ends with, and its open store. */
-export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
+export interface RunEnd extends Pick<ReadyRun, "asked" | "terminal"> {
   readonly store: Store;
   readonly submitted: SubmittedRun;
   readonly counted: CountedRun;
@@ -72,7 +72,7 @@ export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
  * @param report prints the end
  * @throws RlmError
  */
-export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Promise<void> = tell): Promise<number> {
+export async function runBatch(wanted: ReadyRun, report: (ended: RunEnd) => Promise<void> = tell): Promise<number> {
   const { host, stop, terminal, spec, spooled } = wanted;
   const { own, settings } = wanted.asked;
   checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
@@ -142,7 +142,7 @@ function submittedLine({ run, order, added }: SubmittedRun): string {
  * of jobs that are tried again.
  */
 async function openAgain(
-  { own }: AskedRun,
+  { own }: RunRequest,
   { run, model }: SubmittedRun,
   runs: StoreRuns,
   jobs: Jobs,
@@ -233,7 +233,7 @@ function endOf({ asked, stop, spooled }: ReadyRun, { counted, results }: End, am
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
-async function tell(ended: EndedRun): Promise<void> {
+async function tell(ended: RunEnd): Promise<void> {
   const { asked, terminal, lines, code, among } = ended;
   const isSilent = asked.quiet && code === RUN_EXIT.done && !among.forecast;
   if (asked.json) terminal.stdout.json(endJson(ended));
@@ -241,7 +241,7 @@ async function tell(ended: EndedRun): Promise<void> {
 }
 
 /** The end of a run for programs. */
-export function endJson({ counted, lines, code, among }: EndedRun) {
+export function endJson({ counted, lines, code, among }: RunEnd) {
   const { name, why } = counted.run;
   const { inputs, forecast, loss, replies } = among;
   const told = { inputs, ...(forecast ? { forecast } : {}), loss, replies };

@@ -6,9 +6,9 @@ import { dryRuns, heldByAll, recordedFor, runsIn, spread } from "../../runs/inde
 import type { Amount, Store } from "../../store/index.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/envelope.ts";
-import { openStoreIn } from "../store/opened-store.ts";
-import type { ReadyRun } from "./asked.ts";
+import { openStoreIn } from "../store/open-store.ts";
 import { batchShare, heldByAllText } from "./run-limits.ts";
+import type { ReadyRun } from "./run-request.ts";
 
 /** The number of jobs that are tried in place of all. */
 const TRIED = 3;

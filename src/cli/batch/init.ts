@@ -11,8 +11,8 @@ import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn } from "../flags/values.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { tableRoots } from "./asked.ts";
-import { tellOfInputs } from "./told-inputs.ts";
+import { noteInputs } from "./input-notes.ts";
+import { tableRoots } from "./run-request.ts";
 
 const HELP = commandLine(["help", "batch"]);
 
@@ -30,7 +30,7 @@ export async function initScript(
     { jobs, own, roots: tableRoots(jobs, own), shared: null, loading: loadingIn(args) },
     signal,
   );
-  tellOfInputs(read, own, terminal);
+  noteInputs(read, own, terminal);
   const { count } = read.spool;
   const hasContext = read.mode === "each";
   const described = { jobs, count, hasContext, fields: await fieldsOf(read.spool.jobs()) };

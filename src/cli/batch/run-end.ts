@@ -21,9 +21,9 @@ import { waitLines } from "../render/calls.ts";
 import { failureText } from "../render/failure.ts";
 import { hasLoss, isAboutReplies, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
-import type { AskedRun } from "./asked.ts";
 import { RUN_EXIT, runExitCode } from "./run-command.ts";
 import { progressText, reusedText } from "./run-progress.ts";
+import type { RunRequest } from "./run-request.ts";
 
 /** Which jobs of a run are meant. */
 export interface Among extends WarningLines {
@@ -41,7 +41,7 @@ export interface Among extends WarningLines {
  * Lines about a run at its end: the last one is the line to type next.
  * @param problem what keeps the results from being whole
  */
-export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
+export function endLines(asked: RunRequest, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
   const lines = stateLines(asked, counted, problem, among);
   if (among.forecast) lines.push(forecastText(among.forecast));
   const isPart = among.forecast !== null || hasChoice(asked.own);
@@ -49,7 +49,7 @@ export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError
   return lines;
 }
 
-function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
+function stateLines(asked: RunRequest, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
   const { inputs, left, loss, reason, replies } = among;
   const { run, counts, waits } = counted;
   // Failed jobs have lines of their own.
@@ -91,14 +91,14 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
 }
 
 /** The same model would filter the same questions again. */
-function filteredLine({ line, own }: AskedRun, { filtered }: TopReason): string {
+function filteredLine({ line, own }: RunRequest, { filtered }: TopReason): string {
   const other = line(...(own.retryFailed ? [] : ["--retry-failed"]), "--model", "PROVIDER/ID");
   const jobs = amount(filtered, "job is", "jobs are");
   return `${jobs} filtered by the provider: ask differently or use another model: ${other}`;
 }
 
 /** Jobs whose budget was spent would spend it again. */
-function retryLine({ line, own }: AskedRun, reason: TopReason | null): string {
+function retryLine({ line, own }: RunRequest, reason: TopReason | null): string {
   const again = `try them again: ${own.retryFailed ? line() : line("--retry-failed")}`;
   if (reason?.error_code !== "budget_exceeded") return again;
   if (reason.error.includes("the run's limit")) return `${again}, with a higher --run-max-…`;
@@ -106,7 +106,7 @@ function retryLine({ line, own }: AskedRun, reason: TopReason | null): string {
 }
 
 /** Jobs that earlier lines gave to the run, and this one did not. */
-function otherJobs({ jobs, out, own }: AskedRun, others: number): string[] {
+function otherJobs({ jobs, out, own }: RunRequest, others: number): string[] {
   if (others === 0) return [];
   const place = jobs === "-" ? "stdin" : jobs;
   const all = jobs === "-" ? "on stdin" : `in ${jobs}`;
@@ -116,7 +116,7 @@ function otherJobs({ jobs, out, own }: AskedRun, others: number): string[] {
   return [`${amount(others, "job of the run is", "jobs of the run are")} not ${from}${results}`];
 }
 
-function pausedLines({ line, store }: AskedRun, { run }: CountedRun): string[] {
+function pausedLines({ line, store }: RunRequest, { run }: CountedRun): string[] {
   const resume = ["jobs", "resume", run.name, ...store.flags];
   const again = store.isServer ? commandLine(resume) : line(...cureIn(run.why));
   const limit = limitIn(run.why);
@@ -133,7 +133,7 @@ function cureIn(why: string | null): string[] {
 }
 
 /** The line for a user who has stopped the command. */
-export function stoppedLine({ line, own }: AskedRun, { counts, waits }: CountedRun): string {
+export function stoppedLine({ line, own }: RunRequest, { counts, waits }: CountedRun): string {
   const calls = waits.reduce((sum, wait) => sum + (wait.batch === null ? 0 : wait.calls), 0);
   const stay = calls === 0 ? "" : `; ${amount(calls, "call stays", "calls stay")} at the provider`;
   const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
@@ -142,7 +142,7 @@ export function stoppedLine({ line, own }: AskedRun, { counts, waits }: CountedR
   return `suspended ${at}${stay}; continue with: ${line()}`;
 }
 
-export function workLine({ store }: AskedRun, { queue }: RunRow): string {
+export function workLine({ store }: RunRequest, { queue }: RunRow): string {
   const served = queue === DEFAULT_QUEUE ? [] : ["--queue", queue];
   return `work on it: ${commandLine(["worker", ...served, ...store.flags])}`;
 }

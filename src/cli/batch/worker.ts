@@ -11,10 +11,10 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import { processClock } from "../render/status-line.ts";
 import { configPlaces } from "../session/settings.ts";
-import { openSendingStore } from "../store/opened-store.ts";
-import { workerSession } from "./asked.ts";
+import { openSendingStore } from "../store/open-store.ts";
 import { RUN_EXIT, runStore, withRun } from "./run-command.ts";
 import { openTally } from "./run-progress.ts";
+import { workerSession } from "./run-request.ts";
 
 const HELP = commandLine(["help", "worker"]);
 

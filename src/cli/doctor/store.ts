@@ -17,7 +17,7 @@ import type { Host } from "../commands/define.ts";
 import { openStatusLine, processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
-import { withStore } from "../store/opened-store.ts";
+import { withStore } from "../store/open-store.ts";
 
 /** The result of a check. `detail` is what was found; `cure` says what to do if it is not ok. */
 export interface Found {

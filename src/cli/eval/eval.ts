@@ -7,17 +7,17 @@ import { isRecord } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { checkModel, openIds, spool } from "../../runs/index.ts";
 import { SETTINGS, type Settings } from "../../settings/index.ts";
-import { askedRun, specOf } from "../batch/asked.ts";
 import { runBatch } from "../batch/batch.ts";
 import { dryRunBatch } from "../batch/dry-run.ts";
 import { withRun } from "../batch/run-command.ts";
+import { runRequest, specOf } from "../batch/run-request.ts";
 import type { Host } from "../commands/define.ts";
 import type { EvalFlags } from "../commands/eval.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { UsageError } from "../flags/usage.ts";
 import { modelsListed, modelsOf } from "../session/settings.ts";
 import { dataItems, HELP, madeItem, type Placed, suitesIn } from "./data.ts";
-import { type AskedEval, jobOf, reportEval } from "./report.ts";
+import { type Evaluation, jobOf, reportEval } from "./report.ts";
 
 const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] as const;
 
@@ -32,7 +32,12 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
     const script = ["eval", ...names].join("-");
     const inputs = names.join(", ") || "all suites";
-    const request = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs }, stop.signal);
+    const request = await runRequest(
+      args,
+      own,
+      { command: "eval", script, jobs: "these questions", inputs },
+      stop.signal,
+    );
     // The child that answers for the ask may have as many levels below it as an ask of the command
     // has.
     const max_depth = Math.min(LIMITS.maxDepth, (request.settings.max_depth ?? SETTINGS.max_depth.default) + 1);
@@ -63,7 +68,7 @@ async function evaluationOf(
   typed: readonly SuiteName[],
   settings: Settings,
   signal: AbortSignal,
-): Promise<AskedEval> {
+): Promise<Evaluation> {
   const { data, folder, contexts, items, seed = 1, size: sizes = SIZES } = own;
   const methods = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
   const window =
@@ -97,7 +102,7 @@ async function windowOf(settings: Settings): Promise<number> {
 }
 
 /** A job of each question and method. The expected answer is in none of them. */
-function spooledJobs({ items, methods, window }: AskedEval) {
+function spooledJobs({ items, methods, window }: Evaluation) {
   const files = new Map(items.map(({ id, file }) => [id, file]));
   const jobs = items.flatMap(({ id: item, question }) =>
     methods.map((method) => {

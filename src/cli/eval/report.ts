@@ -25,13 +25,13 @@ import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { finalJobs } from "../../runs/index.ts";
 import type { JobRow } from "../../store/index.ts";
-import { type EndedRun, endJson } from "../batch/batch.ts";
+import { endJson, type RunEnd } from "../batch/batch.ts";
 import { commandLine } from "../flags/usage.ts";
 import { type Column, showTable } from "../render/table.ts";
 import type { Placed } from "./data.ts";
 
 /** An evaluation as its flags ask for it. */
-export interface AskedEval {
+export interface Evaluation {
   readonly items: readonly Placed[];
   readonly methods: readonly Method[];
   /** Tokens of the model's window; null: no method needs it. */
@@ -46,7 +46,7 @@ export const jobOf = (item: string, method: Method) => `${item}-${method}`;
  * Scores what is there, writes the reports and prints the table. Of a run that was stopped it only
  * prints where it is.
  */
-export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promise<void> {
+export async function reportEval(ended: RunEnd, evaluation: Evaluation): Promise<void> {
   const { asked, counted, code } = ended;
   const { stdout, stderr } = ended.terminal;
   const isStopped = code > 128;
@@ -76,7 +76,7 @@ export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promis
 const COLUMNS = TITLES.map((_, at): Column => (isFigure(at) ? `right ${TITLES.length - at}` : "left"));
 
 /** A row of each question and method, also of those that are not over. */
-async function rowsOf({ store, submitted }: EndedRun, { items, methods }: AskedEval): Promise<EvalRow[]> {
+async function rowsOf({ store, submitted }: RunEnd, { items, methods }: Evaluation): Promise<EvalRow[]> {
   const run = submitted.run.id;
   const jobs = new Map<string, JobRow>();
   for await (const job of finalJobs({ run, order: submitted.order, jobs: store.jobs })) jobs.set(job.id, job);
@@ -96,7 +96,7 @@ async function rowsOf({ store, submitted }: EndedRun, { items, methods }: AskedE
 }
 
 /** @throws RlmError `output_failed` */
-async function writeReports(folder: string, rows: readonly EvalRow[], ended: EndedRun, evaluation: AskedEval) {
+async function writeReports(folder: string, rows: readonly EvalRow[], ended: RunEnd, evaluation: Evaluation) {
   const { asked, counted } = ended;
   const { id, name, spent } = counted.run;
   const { items, methods, window, seed } = evaluation;

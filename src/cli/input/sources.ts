@@ -78,7 +78,7 @@ export async function readStream(stream: Readable, limit: number, signal: AbortS
 }
 
 /** The words of a search, and its paths as they were typed. */
-export interface LookedFor {
+export interface SearchRequest {
   readonly text: string;
   readonly paths: readonly string[];
   /** False if no path was typed: then it is this folder. */
@@ -90,7 +90,7 @@ export interface LookedFor {
  *
  * @throws UsageError
  */
-export function lookedFor(args: Arguments, command: string, what: string): LookedFor {
+export function searchRequest(args: Arguments, command: string, what: string): SearchRequest {
   const [text = "", ...named] = args.positionals;
   const paths = [...named, ...args.get(INPUT_FLAGS.context)];
   if (text.trim() === "") throw new UsageError(`no ${what} given`, commandLine(["help", command]));
@@ -102,7 +102,10 @@ export function lookedFor(args: Arguments, command: string, what: string): Looke
  *
  * @throws RlmError for a path that leads to nothing
  */
-export function searchedPaths({ paths }: LookedFor): { readonly paths: readonly string[]; readonly hasStdin: boolean } {
+export function searchedPaths({ paths }: SearchRequest): {
+  readonly paths: readonly string[];
+  readonly hasStdin: boolean;
+} {
   const places = paths.filter((path) => path !== "-");
   checkPaths(places.filter((path) => !WILD.test(path)));
   return { paths: places, hasStdin: places.length < paths.length };
@@ -113,7 +116,7 @@ export function searchedPaths({ paths }: LookedFor): { readonly paths: readonly 
  *
  * @throws RlmError
  */
-export async function lookedIn(wanted: LookedFor, signal: AbortSignal): Promise<readonly LoadSource[]> {
+export async function searchedSources(wanted: SearchRequest, signal: AbortSignal): Promise<readonly LoadSource[]> {
   const { paths, hasStdin } = searchedPaths(wanted);
   const typed = hasStdin ? [await contextSource("-", signal)] : [];
   return paths.length > 0 ? [...typed, { paths, maxFiles: LIMITS.files }] : typed;
@@ -123,7 +126,10 @@ export async function lookedIn(wanted: LookedFor, signal: AbortSignal): Promise<
  * Documents by the paths that were typed: without an absolute one they are relative, as grep prints
  * them.
  */
-export function asTyped<Found extends { readonly id: string }>({ paths }: LookedFor, found: readonly Found[]): Found[] {
+export function asTyped<Found extends { readonly id: string }>(
+  { paths }: SearchRequest,
+  found: readonly Found[],
+): Found[] {
   const shown = (id: string) => (isAbsolute(id) && !paths.some(isAbsolute) ? relative(process.cwd(), id) : id);
   return found.map((one) => ({ ...one, id: shown(one.id) }));
 }
@@ -150,7 +156,7 @@ function sourceOf(given: LoadSource): Source {
 const WILD = /[*?[{]/;
 
 /** Folders and files that may be read for it: also those in which a pattern begins. */
-export function rootsOf({ paths }: LookedFor): string[] {
+export function rootsOf({ paths }: SearchRequest): string[] {
   const patterns = paths.filter((path) => WILD.test(path));
   const folders = patterns.map((path) => dirname(`${path.slice(0, path.search(WILD))}*`));
   return [".", ...paths, ...folders].map((path) => resolve(path));

@@ -15,7 +15,7 @@ import { checkRunPrice, modelsOfHost } from "../batch/run-limits.ts";
 import { givenIn } from "../flags/arguments.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
-import { type JobsAsked, jobNamed, printJson, runNamed } from "./jobs-asked.ts";
+import { type JobsRequest, jobNamed, printJson, runNamed } from "./jobs-request.ts";
 
 /**
  * Cancels, retries, pauses, resumes or drops a run, or jobs of it (no ids: all). Gives the exit
@@ -23,7 +23,7 @@ import { type JobsAsked, jobNamed, printJson, runNamed } from "./jobs-asked.ts";
  *
  * @throws RlmError
  */
-export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {
+export async function changeRun(asked: JobsRequest, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {
   const { store, terminal, json, place } = asked;
   if (verb === "rm") return removeRun(asked, name);
   const run = await runNamed(store, name, place);
@@ -51,7 +51,7 @@ export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, na
 }
 
 /** A run whose row is damaged is meant by its id alone. */
-async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
+async function removeRun(asked: JobsRequest, typed: string): Promise<number> {
   const { store, terminal, json, place } = asked;
   const { found } = await readablePart(
     async (without) => (without.includes(typed) ? null : runNamed(store, typed, place)),
@@ -66,7 +66,7 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
 }
 
 /** The number of jobs that `retry --fresh` gives up: they were begun and wait, or are parked. */
-async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonly JobRow[]): Promise<number> {
+async function begunIn(asked: JobsRequest, run: RunRow, verb: Verb, named: readonly JobRow[]): Promise<number> {
   if (verb !== "retry" || !asked.own.fresh) return 0;
   if (named.length > 0) return named.filter(isBegun).length;
   let begun = 0;
@@ -77,7 +77,7 @@ async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonl
 
 const isBegun = ({ state, begun_at }: JobRow) => HELD_UP.includes(state) && begun_at !== null;
 
-function changeOf(verb: Exclude<Verb, "out" | "rm">, ids: readonly string[], { own }: JobsAsked): Change {
+function changeOf(verb: Exclude<Verb, "out" | "rm">, ids: readonly string[], { own }: JobsRequest): Change {
   const named = ids.length === 0 ? null : ids;
   const changes: Readonly<Record<typeof verb, Change>> = {
     cancel: { to: "cancel", ids: named },
@@ -103,7 +103,7 @@ interface Changed {
 }
 
 /** Lines that tell people of a change. */
-function changedLines(asked: JobsAsked, verb: Exclude<Verb, "out" | "rm">, changed: Changed): string[] {
+function changedLines(asked: JobsRequest, verb: Exclude<Verb, "out" | "rm">, changed: Changed): string[] {
   const { name, before, begun, now, named, isRaised } = changed;
   const line = `the line of belay batch that began ${name} continues it`;
   // In a folder that line says what the limits are.

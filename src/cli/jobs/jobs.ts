@@ -11,11 +11,10 @@ import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
-import { openStoreToLook } from "../store/opened-store.ts";
+import { openStoreToLook } from "../store/open-store.ts";
 import { changeRun } from "./change-run.ts";
-import { type JobsAsked, runNamed, showFound } from "./jobs-asked.ts";
-import { showCosts, showRunList } from "./list-runs.ts";
-import { showJob, showRun, watchRun } from "./show-run.ts";
+import { type JobsRequest, runNamed, showFound } from "./jobs-request.ts";
+import { showCosts, showJob, showRun, showRunList, watchRun } from "./show-runs.ts";
 
 /** `belay jobs`: shows runs and jobs, and changes them. */
 export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promise<number> {
@@ -28,7 +27,7 @@ export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promis
 }
 
 /** The work that the arguments ask for. @throws UsageError */
-function workOf(args: Arguments, own: JobsFlags): (asked: JobsAsked) => Promise<number> {
+function workOf(args: Arguments, own: JobsFlags): (asked: JobsRequest) => Promise<number> {
   const [first, ...rest] = args.positionals;
   const verb = RUN_VERBS.find((known) => known === first);
   checkFlags(args, own, verb ?? null);
@@ -73,7 +72,7 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
  * `jobs out`: writes the results that there are, in the order of the jobs. Gives the exit code: 1
  * if rows of jobs cannot be read, 3 if some jobs are not over.
  */
-async function writeOut(asked: JobsAsked, name: string): Promise<number> {
+async function writeOut(asked: JobsRequest, name: string): Promise<number> {
   const { own, json, store, terminal, place } = asked;
   const out = outPlace({ output: "-", ...own }, json, "jobs");
   const run = await runNamed(store, name, place);

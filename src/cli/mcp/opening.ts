@@ -13,7 +13,7 @@ import { openKeeping } from "../session/keeping.ts";
 import { optionsOf, rowOf } from "../session/recorded-settings.ts";
 import { hasUnfinishedWork } from "../session/session.ts";
 import { checkPrice, readSettings } from "../session/settings.ts";
-import { openSendingStore } from "../store/opened-store.ts";
+import { openSendingStore } from "../store/open-store.ts";
 
 /**
  * Opens the store and the sessions of a server. A session has the settings of this server: a

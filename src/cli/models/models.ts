@@ -10,7 +10,7 @@ import { settingsIn } from "../flags/values.ts";
 import { table } from "../render/table.ts";
 import { inFlags } from "../render/wording.ts";
 import { configPlaces, modelsListed, noList } from "../session/settings.ts";
-import { showingFailures } from "../store/opened-store.ts";
+import { showingFailures } from "../store/open-store.ts";
 
 /** `belay models`: prints what can be named with --model. */
 export function modelsCommand(args: Arguments, _host: Host, own: ModelsFlags): Promise<number> {

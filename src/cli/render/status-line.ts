@@ -25,7 +25,7 @@ export interface Pace {
 
 const AT_ONCE: Pace = { first: 0, step: 0 };
 
-interface StatusAsked {
+interface StatusOptions {
   /** `json`: each line is an object, and none is rewritten. */
   readonly as: "text" | "json" | "quiet";
   readonly onTerminal?: Pace;
@@ -41,7 +41,7 @@ interface StatusAsked {
  * A line on stderr that shows how work stands. A terminal has one line that is rewritten; elsewhere
  * a line is printed now and then.
  */
-export function openStatusLine(output: Output, clock: StatusClock, asked: StatusAsked) {
+export function openStatusLine(output: Output, clock: StatusClock, asked: StatusOptions) {
   const { as, isKept = false } = asked;
   const isRewritten = output.isTerminal && as === "text";
   const { first, step } = (isRewritten ? asked.onTerminal : asked.elsewhere) ?? AT_ONCE;

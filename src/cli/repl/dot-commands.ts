@@ -11,7 +11,7 @@ import { inConversation, showOutcome } from "../render/envelope.ts";
 import { paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
-import { openDelivery } from "../running/delivery.ts";
+import { openDelivery } from "../running/run-cells.ts";
 import type { CliSession } from "../session/session.ts";
 
 /** The session, terminal and settings that a dot-command works with. */
@@ -175,7 +175,13 @@ async function showHelpers({ helpers }: Session, output: Output, name: string): 
   const entries = (await helpers.list()).map(({ name, code, set_aside }): Kept => {
     return { name, value: code, text: `${set_aside === undefined ? "" : `(left out: ${set_aside}) `}${code}` };
   });
-  return showKept("helper", name, entries, output, "there are no helpers; a cell adds one with helpers.add(name, code)");
+  return showKept(
+    "helper",
+    name,
+    entries,
+    output,
+    "there are no helpers; a cell adds one with helpers.add(name, code)",
+  );
 }
 
 /** Something that a session keeps by a name: its value, and the text whose beginning a list has. */

@@ -11,9 +11,8 @@ import { inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { readSettings } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
-import { openDelivery } from "./delivery.ts";
 import type { Report } from "./reports.ts";
-import { ending, envelopeIn, runCells, signalsOf } from "./run-cells.ts";
+import { ending, envelopeIn, openDelivery, runCells, signalsOf } from "./run-cells.ts";
 
 /** `belay exec`: brings in the contexts, then runs the cells in one session until one fails. */
 export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags): Promise<number> {

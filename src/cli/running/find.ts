@@ -25,7 +25,7 @@ import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { loadingIn } from "../flags/values.ts";
-import { type LookedFor, lookedFor, rootsOf, searchedPaths } from "../input/sources.ts";
+import { rootsOf, type SearchRequest, searchedPaths, searchRequest } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { openStatusLine, processClock } from "../render/status-line.ts";
@@ -50,7 +50,7 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
   });
   const isJson = args.get(OUTPUT_FLAGS.json);
   const isQuiet = args.get(OUTPUT_FLAGS.quiet);
-  const wanted = lookedFor(args, "find", "pattern");
+  const wanted = searchRequest(args, "find", "pattern");
   const status = openStatusLine(terminal.stderr, processClock, { ...PACE, as: isQuiet ? "quiet" : "text" });
   const report = openReport();
   try {
@@ -117,7 +117,7 @@ function progressLine({ files, bytes, converting }: Progress): string {
  *
  * @throws RlmError for a path that leads to nothing, before any text is read
  */
-async function* textsIn(wanted: LookedFor, reading: SearchReading): AsyncGenerator<SearchedText | SkippedFile> {
+async function* textsIn(wanted: SearchRequest, reading: SearchReading): AsyncGenerator<SearchedText | SkippedFile> {
   const { paths, hasStdin } = searchedPaths(wanted);
   if (hasStdin) yield* textsOfStream(process.stdin, "stdin", reading);
   for await (const text of textsAt(paths, reading)) {

@@ -13,10 +13,9 @@ import { passedOver } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { brief, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
-import { sessionMeant } from "../store/opened-store.ts";
+import { sessionMeant } from "../store/open-store.ts";
 import { endOfAsk, isOpen } from "./ask.ts";
-import { openDelivery } from "./delivery.ts";
-import { ending, runCells, signalsOf } from "./run-cells.ts";
+import { ending, openDelivery, runCells, signalsOf } from "./run-cells.ts";
 
 /** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. */
 export function resumeCommand(args: Arguments, host: Host): Promise<number> {

@@ -5,7 +5,7 @@ import type { Host } from "../commands/define.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
-import { asTyped, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
+import { asTyped, rootsOf, searchedSources, searchRequest } from "../input/sources.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { type Hit, hitsIn, placeLine } from "../render/value.ts";
 import { type InSession, inSession } from "../session/opening.ts";
@@ -14,12 +14,12 @@ import { signalsOf } from "./run-cells.ts";
 
 /** `belay search`: prints the places that fit the words best. */
 export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: SearchFlags): Promise<number> {
-  const wanted = lookedFor(args, "search", "search word");
+  const wanted = searchRequest(args, "search", "search word");
   const search = async ({ flags, terminal, stop, isJson, open }: InSession) => {
     const opened = await open({ flags: { ...flags, store: null, contexts: [] } });
     const { session, progress } = opened;
     progress.begin(wanted.paths.join(", "));
-    for (const source of await lookedIn(wanted, stop.signal)) {
+    for (const source of await searchedSources(wanted, stop.signal)) {
       const options = { signal: stop.signal, roots: rootsOf(wanted), ...flags.loading };
       await (session.stats() ? session.loadAppend(source, options) : session.load(source, options));
     }

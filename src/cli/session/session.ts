@@ -34,7 +34,7 @@ import { loadedSince, showLoaded } from "../render/loaded.ts";
 import { openProgress, type ProgressLine } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { openSendingStore, withStore } from "../store/opened-store.ts";
+import { openSendingStore, withStore } from "../store/open-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { type KeptSettings, optionsOf } from "./recorded-settings.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "./settings.ts";

@@ -40,7 +40,7 @@ import {
   showingDamage,
   showingFailures,
   withStore,
-} from "./opened-store.ts";
+} from "./open-store.ts";
 
 /** `belay sessions`: sessions of the store, the one changed last first. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {

@@ -16,7 +16,7 @@ import { firstWords } from "../render/calls.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
-import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { requestedSession, showingDamage, withStore } from "./open-store.ts";
 
 /** Calls and documents of each kind on the page, and with --all or --json. */
 const LISTED = 20;
@@ -47,8 +47,8 @@ export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: s
         const comparison = { against: namesOf(before), told: sentenceOf(compared.counts), ...compared };
         return showJson({ run: namesOf(now), compared: comparison }, damage);
       }
-      const meant = await sessionAsked(store, name, { shown, flags }, stderr);
-      const older = await sessionAsked(store, other, { shown, flags }, stderr);
+      const meant = await requestedSession(store, name, { shown, flags }, stderr);
+      const older = await requestedSession(store, other, { shown, flags }, stderr);
       const one = await describeWhole(store, meant.id, PARTLY);
       const before = await describeWhole(store, older.id, PARTLY);
       const clean = own.redact ? { clean: redacted } : {};

@@ -31,7 +31,7 @@ import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { type Page, resumeLine, showExecs, showLine } from "./exec-tree.ts";
-import { jobMeant, newLine, onlyName, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { jobMeant, newLine, onlyName, requestedSession, showingDamage, withStore } from "./open-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 
 /**
@@ -51,7 +51,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const page: Page = { now: Date.now(), all: own.all === true, flags: place.flags };
     const isJson = args.get(OUTPUT_FLAGS.json);
     const description = await withStore(place.place, host, async (store) => {
-      const meant = await sessionAsked(store, name, place, stderr);
+      const meant = await requestedSession(store, name, place, stderr);
       const { id } = meant;
       if (target) {
         const { exportingOf } = await import("../../history/telemetry/index.ts");
@@ -78,7 +78,8 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     if ("target" in description) return showSpans(description, description.target, place.flags, terminal);
     const detail = detailOf(own, session, page);
     const unread = own.unread ? description.unread : null;
-    if (isJson) stdout.json({ ...outcomeOf(damage), ...refused(description.refusal), ...jsonOf(session, detail, unread) });
+    if (isJson)
+      stdout.json({ ...outcomeOf(damage), ...refused(description.refusal), ...jsonOf(session, detail, unread) });
     else if (unread) showUnread(unread, session.skipped ?? null, terminal);
     else if (!detail) {
       showSession(session, page, stdout);
@@ -177,7 +178,8 @@ function showCheckpoints(session: SessionDescription, page: Page, output: Output
   output.write(`\n${output.isTerminal ? paragraph(CHECKPOINTS_HEAD, output.columns) : CHECKPOINTS_HEAD}\n`, "dim");
   const tree = treeOf(checkpoints);
   const earlier = all ? 0 : Math.max(0, tree.length - CHECKPOINTS_SHOWN);
-  if (earlier > 0) output.write(`… ${amount(earlier, "earlier checkpoint")}: ${showLine(session, page, "--all")}\n`, "dim");
+  if (earlier > 0)
+    output.write(`… ${amount(earlier, "earlier checkpoint")}: ${showLine(session, page, "--all")}\n`, "dim");
   const numbers = new Map(execs.map(({ exec_id, number }) => [exec_id, number]));
   const rows = tree
     .slice(earlier)

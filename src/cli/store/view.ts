@@ -25,12 +25,12 @@ import type { ViewFlags } from "../commands/view.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { runNamed } from "../jobs/jobs-asked.ts";
+import { runNamed } from "../jobs/jobs-request.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { onSignals } from "../stop.ts";
-import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { requestedSession, showingDamage, withStore } from "./open-store.ts";
 import { checkPageFile, MAX_MB, writePage } from "./page-file.ts";
 
 /** ms without a visitor after which the server ends. */
@@ -53,7 +53,7 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
   const tracing = { texts: !own.noTexts, maxBytes, belay: version(), store };
   return showingDamage(args, async (terminal, tell) => {
     await withStore(place.place, host, async (store) => {
-      const { subject, cure } = await subjectAsked(store, names, place, terminal.stderr);
+      const { subject, cure } = await pageSubject(store, names, place, terminal.stderr);
       if (output === undefined && !args.get(OUTPUT_FLAGS.json)) {
         const serving = { subject, tracing, source: await pageSource(), now: Date.now, wording, idleMs: IDLE };
         const served = await serveView(serving);
@@ -79,9 +79,9 @@ const RUN = "run:";
  *
  * @throws RlmError, UsageError
  */
-async function subjectAsked(store: Store, [name, against]: readonly string[], place: RunStore, stderr: Output) {
+async function pageSubject(store: Store, [name, against]: readonly string[], place: RunStore, stderr: Output) {
   const nameOf = (typed: string) => (typed.startsWith(RUN) ? typed.slice(RUN.length) : typed);
-  const named = (typed: string | undefined) => sessionAsked(store, typed ?? null, place, stderr);
+  const named = (typed: string | undefined) => requestedSession(store, typed ?? null, place, stderr);
   const row = name?.startsWith(RUN)
     ? null
     : await named(name).catch(async (error) => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hashLines } from "../../../../src/cli/batch/told-inputs.ts";
+import { hashLines } from "../../../../src/cli/batch/input-notes.ts";
 import type { Json } from "../../../../src/index.ts";
 import { canonicalJson } from "../../../../src/platform/cell-json.ts";
 import { openIds, spool } from "../../../../src/runs/inputs/spool.ts";

@@ -36,7 +36,7 @@ import { checkRunPrice, ratesIn } from "./run-limits.ts";
  * The arguments of `belay batch`: flags and settings, checked as far as they can be without reading
  * a file.
  */
-export interface AskedRun extends RunAsked, RunLines {
+export interface RunRequest extends RunAsked, RunLines {
   readonly own: BatchFlags;
   readonly store: RunStore;
   readonly settings: Settings;
@@ -57,7 +57,7 @@ export interface AskedRun extends RunAsked, RunLines {
 
 /** A run whose jobs have been read and found right. */
 export interface ReadyRun {
-  readonly asked: AskedRun;
+  readonly asked: RunRequest;
   readonly spec: RunSpec;
   readonly spooled: Spool;
   readonly host: Host;
@@ -108,12 +108,12 @@ function filesOf(script: string, jobs: string): RunFiles {
 }
 
 /** @throws UsageError, and RlmError `invalid_config` and the like */
-export async function askedRun(
+export async function runRequest(
   args: Arguments,
   own: BatchFlags,
   of: RunCommand,
   signal: AbortSignal,
-): Promise<AskedRun> {
+): Promise<RunRequest> {
   const { command, script, jobs, inputs, files } = of;
   const store = runStore(args);
   const limits = { nanodollars: null, tokens: null, sub_calls: null, ...givenIn(args, RUN_LIMITS) };
@@ -179,7 +179,7 @@ export function tableRoots(jobs: string, { root = [] }: Pick<BatchFlags, "root">
 }
 
 /** The same, for a run that --new has begun: the lines that are shown continue this one. */
-export function begunAs(asked: AskedRun, name: string): AskedRun {
+export function begunAs(asked: RunRequest, name: string): RunRequest {
   if (!asked.own.isNew) return asked;
   const typed = asked.typed.filter((word) => word !== "--new");
   return { ...asked, ...linesOf(asked.command, [...without(typed, "--name"), "--name", name]) };
@@ -264,7 +264,7 @@ export async function readScript(path: string, signal: AbortSignal): Promise<Cel
 
 /** The work of each job of the run. Nothing in it is a key or a place. */
 export function specOf(
-  { settings, own, options, rates, loading }: AskedRun,
+  { settings, own, options, rates, loading }: RunRequest,
   script: Cell,
   context: RunSpec["context"],
 ): RunSpec {

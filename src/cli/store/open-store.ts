@@ -121,7 +121,7 @@ export const newLine = (flags: readonly string[], name = "NAME") =>
  *
  * @throws RlmError `run_not_found`, `session_not_found`
  */
-export async function sessionAsked(store: Store, name: string | null, { shown, flags }: Place, stderr: Output) {
+export async function requestedSession(store: Store, name: string | null, { shown, flags }: Place, stderr: Output) {
   const meant = name === null ? LAST_SESSION : await sessionMeant(store, name, flags);
   try {
     const row = await sessionNamed(store, meant, passedOver(stderr));

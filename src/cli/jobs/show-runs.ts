@@ -1,18 +1,24 @@
 import type { Json } from "../../index.ts";
 import { nullIf } from "../../platform/errors.ts";
-import { age, ago, amount, dollars, thousands } from "../../platform/figures.ts";
+import { age, ago, amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import {
   type CountedReason,
+  costsByDay,
+  type DayCost,
   followRun,
   type JobLook,
   jobJson,
+  jobsIn,
   jobWarnings,
+  type ListedRun,
+  listRuns,
   lookAtJob,
   lookAtRun,
   openPoke,
   openReasons,
   openTopReason,
+  overIn,
   type RunLook,
   refusalOf,
   runJson,
@@ -33,7 +39,16 @@ import type { Style } from "../render/terminal.ts";
 import { prettyJson } from "../render/value.ts";
 import { hasLoss, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
-import { damageJson, type JobsAsked, jobNamed, printJson, runNamed, showDamage, waitText } from "./jobs-asked.ts";
+import {
+  damageJson,
+  type JobsRequest,
+  jobNamed,
+  printJson,
+  runNamed,
+  showDamage,
+  showFound,
+  waitText,
+} from "./jobs-request.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -44,7 +59,7 @@ type Listed = AsyncIterable<JobRow>;
  * A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be
  * read.
  */
-export async function showRun(asked: JobsAsked, name: string): Promise<number> {
+export async function showRun(asked: JobsRequest, name: string): Promise<number> {
   const { store, json, own } = asked;
   const run = await runNamed(store, name, asked.place);
   const look = await lookAtRun(store, run, own.state, json ? PAGE : SHOWN + 1);
@@ -59,7 +74,7 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   return look.damaged().length > 0 ? 1 : runExitCode(look);
 }
 
-async function showStateAndJobs(asked: JobsAsked, look: RunLook): Promise<void> {
+async function showStateAndJobs(asked: JobsRequest, look: RunLook): Promise<void> {
   const { run, counts, waits, rows } = look;
   const { own, terminal } = asked;
   const { stdout } = terminal;
@@ -89,14 +104,14 @@ async function showStateAndJobs(asked: JobsAsked, look: RunLook): Promise<void> 
  * Reasons of failed jobs, the most frequent one first: `79 × schema_mismatch: the answer does not
  * fit …`.
  */
-async function showReasons({ terminal: { stdout } }: JobsAsked, jobs: Listed): Promise<void> {
+async function showReasons({ terminal: { stdout } }: JobsRequest, jobs: Listed): Promise<void> {
   const reasons = openReasons();
   for await (const job of jobs) reasons.add(job);
   const cells = reasons.all().map((reason) => [`${reason.count} ×`, failureText(reason)]);
   for (const line of table(cells, ["right", "left"], stdout)) stdout.write(`${line}\n`);
 }
 
-async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: readonly JobRow[]): Promise<void> {
+async function showJobs({ terminal: { stdout }, own, store }: JobsRequest, rows: readonly JobRow[]): Promise<void> {
   // People want to know the inputs of jobs that failed.
   const inputs = own.state === "failed" ? await Promise.all(rows.map((job) => inputOf(store.jobs, job))) : null;
   const cells = rows.map((job, at) => [
@@ -138,7 +153,7 @@ async function inputOf(jobs: Pick<Jobs, "input">, job: JobRow): Promise<string> 
  * million. Answers why some failed.
  */
 async function printJobs(
-  { terminal: { stdout } }: JobsAsked,
+  { terminal: { stdout } }: JobsRequest,
   run: object,
   jobs: Listed,
 ): Promise<readonly CountedReason[]> {
@@ -157,7 +172,7 @@ async function printJobs(
  * `--watch`: follows a run until it has ended, whoever works on it. Gives the exit code: that of
  * `belay batch`.
  */
-export async function watchRun(asked: JobsAsked, name: string): Promise<number> {
+export async function watchRun(asked: JobsRequest, name: string): Promise<number> {
   const { store, stop, terminal, place, json } = asked;
   const run = await runNamed(store, name, place);
   const quiet = asked.args.get(OUTPUT_FLAGS.quiet);
@@ -185,7 +200,7 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
 /**
  * One job: what it was given, how it ended, what it took. Gives the exit code, as that of a run.
  */
-export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {
+export async function showJob(asked: JobsRequest, name: string, id: string): Promise<number> {
   const { store, json } = asked;
   const run = await runNamed(store, name, asked.place);
   const job = await jobNamed(asked, run, id);
@@ -204,7 +219,7 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
 /** A longer text is cut; --json and the results have it whole. */
 const SHOWN_UNITS = 4000;
 
-function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, look: JobLook): void {
+function showText({ terminal, place }: JobsRequest, run: RunRow, job: JobRow, look: JobLook): void {
   const { stdout } = terminal;
   const { input, output, result, waits: batches } = look;
   const told = toldOf(job);
@@ -254,3 +269,65 @@ function resultText(result: string): string {
   const value: Json = JSON.parse(result);
   return typeof value === "string" ? value : prettyJson(value, WIDTH);
 }
+
+/** The number of runs without --json. */
+const RUNS_SHOWN = 20;
+const MOST_RUNS = 1000;
+
+/** The runs of the store, the newest first. Gives the exit code. */
+export async function showRunList(asked: JobsRequest): Promise<number> {
+  const { store, json, place } = asked;
+  const { runs, hasMore, damaged } = await listRuns(store.jobs, json ? MOST_RUNS : RUNS_SHOWN);
+  const listed = { store: place.shown, runs: runs.map(runJson), more: hasMore };
+  return showFound(asked, damaged, listed, () => {
+    if (runs.length > 0 || damaged.length === 0) showRuns(asked, runs, hasMore);
+  });
+}
+
+function showRuns({ terminal: { stdout }, place }: JobsRequest, runs: readonly ListedRun[], isCut: boolean): void {
+  if (runs.length === 0) {
+    const line = commandLine(["batch", "SCRIPT.js", "--jobs", "FILE.jsonl", ...place.flags]);
+    stdout.write(`no runs in ${place.shown}\nmake one: ${line}\n`);
+    return;
+  }
+  const now = Date.now();
+  const cells = runs.map(({ run, counts }) => [
+    run.name,
+    stateOf({ run, counts }),
+    `${overIn(counts)}/${jobsIn(counts)}`,
+    counts.failed === 0 ? "-" : String(counts.failed),
+    run.spent.nanodollars > 0 ? dollars(run.spent.nanodollars / 1e9) : "-",
+    age(now - run.created_at),
+  ]);
+  showTable(["run", "state", "over", "failed", "cost", "begun"], cells, RUN_COLUMNS, stdout);
+  for (const { run, counts, refusal } of runs) {
+    const why = stateOf({ run, counts }) === "paused" ? run.why : refusal && `refused: ${failureText(refusal)}`;
+    if (why) stdout.line(`${run.name}: ${oneLine(why)}`, "yellow");
+  }
+  if (isCut) stdout.write(`more than ${amount(RUNS_SHOWN, "run")}: --json has up to ${MOST_RUNS}\n`, "dim");
+}
+
+const RUN_COLUMNS = ["left", "left", "right", "right", "right 1", "right"] as const;
+
+/**
+ * `--costs`: what all runs of the store have spent, by day and by model, the newest day first.
+ * Gives the exit code.
+ */
+export async function showCosts(asked: JobsRequest): Promise<number> {
+  const { costs, damaged } = await costsByDay(asked.store.jobs);
+  const listed = costs.map(({ nanodollars, ...cost }) => ({ ...cost, cost_usd: nanodollars / 1e9 }));
+  return showFound(asked, damaged, { store: asked.place.shown, costs: listed }, () => printCosts(asked, costs));
+}
+
+function printCosts({ terminal: { stdout } }: JobsRequest, all: readonly DayCost[]): void {
+  if (all.length === 0) return void stdout.write("no job has asked a model\n");
+  const cells = all.map(({ day, model, jobs, sub_calls, tokens, nanodollars }) => [
+    ...[day, model ?? "-", String(jobs), String(sub_calls), compact(tokens)],
+    nanodollars > 0 ? dollars(nanodollars / 1e9) : "-",
+  ]);
+  const sum = all.reduce((total, { nanodollars }) => total + nanodollars, 0);
+  showTable(["day", "model", "jobs", "calls", "tokens", "cost"], cells, COST_COLUMNS, stdout);
+  stdout.write(`together ${dollars(sum / 1e9)}; days are those of UTC\n`, "dim");
+}
+
+const COST_COLUMNS = ["left", "left", "right", "right", "right", "right"] as const;

@@ -12,7 +12,7 @@ import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
 
 /** The arguments of `belay jobs`, and its open store. */
-export interface JobsAsked {
+export interface JobsRequest {
   readonly args: Arguments;
   readonly own: JobsFlags;
   readonly terminal: Terminal;
@@ -42,7 +42,7 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, plac
  * @param then what follows if there is none, for the message
  * @throws RlmError `invalid_argument`
  */
-export async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string, then = ""): Promise<JobRow> {
+export async function jobNamed(asked: JobsRequest, { id: run, name }: RunRow, id: string, then = ""): Promise<JobRow> {
   const job = await asked.store.jobs.find(run, id);
   if (job) return job;
   throw new RlmError("invalid_argument", `job ${JSON.stringify(id)} not found in run ${name}${then}`, {
@@ -60,7 +60,7 @@ export function waitText({ state, why, run_at, engine }: JobRow): string | null 
 }
 
 /** One JSON object on stdout. */
-export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
+export function printJson({ terminal }: Pick<JobsRequest, "terminal">, fields: object): void {
   terminal.stdout.json({ success: true, ...fields });
 }
 
@@ -68,7 +68,12 @@ export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: obj
  * Prints what a command has found that met these rows: with --json one object, else what `show`
  * writes, and the damage. Gives the exit code, which is 1 if there are such rows.
  */
-export function showFound(asked: JobsAsked, damaged: readonly DamagedOfRun[], json: object, show: () => void): number {
+export function showFound(
+  asked: JobsRequest,
+  damaged: readonly DamagedOfRun[],
+  json: object,
+  show: () => void,
+): number {
   const { stdout } = asked.terminal;
   if (asked.json) stdout.json({ ...damageJson(asked, damaged), ...json });
   else {
@@ -78,17 +83,17 @@ export function showFound(asked: JobsAsked, damaged: readonly DamagedOfRun[], js
   return damaged.length > 0 ? 1 : 0;
 }
 
-export function showDamage(asked: JobsAsked, damaged: readonly DamagedOfRun[]): void {
+export function showDamage(asked: JobsRequest, damaged: readonly DamagedOfRun[]): void {
   const error = errorOf(asked, damaged);
   if (error) showFailure(error, asked.terminal);
 }
 
 /** The outcome of a command that met these rows, for programs. */
-export function damageJson(asked: JobsAsked, damaged: readonly DamagedOfRun[]): object {
+export function damageJson(asked: JobsRequest, damaged: readonly DamagedOfRun[]): object {
   return { ...outcomeOf(errorOf(asked, damaged)), ...(damaged.length > 0 ? { damaged } : {}) };
 }
 
-function errorOf(asked: JobsAsked, damaged: readonly DamagedOfRun[]): RlmError | null {
+function errorOf(asked: JobsRequest, damaged: readonly DamagedOfRun[]): RlmError | null {
   const [first] = damaged;
   if (!first) return null;
   const lines = damaged.map(({ run, job, problem }) => (job === undefined ? problem : `run ${run}: ${problem}`));

@@ -11,7 +11,7 @@ const LEFT_OUT_SHOWN = 10;
  * Prints on stderr how inputs were read: what was decoded, left out, chosen, or is a text in place
  * of a number.
  */
-export function tellOfInputs(read: ReadJobs, choice: Choice, { stderr }: Terminal): void {
+export function noteInputs(read: ReadJobs, choice: Choice, { stderr }: Terminal): void {
   const { notes, skipped, ignored, spool } = read;
   const leftOut = skipped.map(({ path, reason }) => `${path} (${withFlag(reason)})`);
   if (ignored > 0) leftOut.unshift(`${amount(ignored, "file or folder", "files and folders")} that .gitignore names`);
