@@ -65,7 +65,7 @@ const COUNT = Object.keys(LETTERS).length;
  * Plays the demo in three acts. Gives its findings, as --json prints them. Throws if one went
  * wrong.
  */
-export async function play(stage: Stage) {
+async function play(stage: Stage) {
   const began = performance.now();
   const { folder, host, output } = stage;
   writeLetters(folder);
@@ -165,7 +165,7 @@ async function journalOf(store: Store) {
  * Lets a scripted model answer a question about the letters by writing cells. Gives its findings,
  * as --json prints them; its requests are turns and sub-calls. Throws if it goes wrong.
  */
-export async function playAsk(stage: Stage) {
+async function playAsk(stage: Stage) {
   const began = performance.now();
   const { folder, output } = stage;
   writeLetters(folder);

@@ -104,7 +104,15 @@ function optionOf({ short, type: { word, isOptional } }: Flag) {
   return { type: takesNext ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) };
 }
 
-type OptionToken = Extract<ReturnType<typeof tokensIn>[number], { kind: "option" }>;
+/** An option of the line, as `parseArgs` gives it. */
+interface OptionToken {
+  readonly rawName: string;
+  /** Place of its word in the line. */
+  readonly index: number;
+  readonly value?: string | undefined;
+  /** True if the value stands behind a `=`. */
+  readonly inlineValue?: boolean | undefined;
+}
 
 function unknownFlag(command: string, flags: readonly Flag[], args: readonly string[], token: OptionToken): UsageError {
   const { rawName, index } = token;

@@ -93,7 +93,7 @@ const PlaceSchema = v.object({
   place: part,
   text: v.exactOptional(v.string()),
 });
-export type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & {
+type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & {
   readonly column?: number;
   /** Ranges of the text that are shown as found. */
   readonly marks?: readonly Mark[];

@@ -10,7 +10,7 @@ import type { Stop } from "../stop.ts";
 import type { Report } from "./reports.ts";
 
 /** The cells of a command, in one session until one fails. */
-export interface CellRun {
+interface CellRun {
   readonly cells: readonly Cell[];
   readonly opened: CliSession;
   readonly report: Report;
@@ -47,7 +47,7 @@ export function envelopeIn(resumed: Resumed | null): Outcome | null {
 }
 
 /** Handles the outcome of an exec. */
-export interface Ending extends Pick<CellRun, "opened" | "report" | "stop"> {
+interface Ending extends Pick<CellRun, "opened" | "report" | "stop"> {
   /** Cells that are still to be run. */
   readonly rest: readonly Cell[];
   readonly taken: CallTotals | null;

@@ -30,7 +30,7 @@ export interface Page {
 }
 
 /** A session as lines to type call it. */
-export type Named = Pick<SessionDescription, "id" | "name">;
+type Named = Pick<SessionDescription, "id" | "name">;
 
 /** A line that shows more of a session. */
 export function showLine(session: Named, { flags }: Page, ...how: readonly string[]): string {
