@@ -22,7 +22,7 @@ export const HEADINGS = ["input", "run", "model", "session", "limits", "output"]
 export type Heading = (typeof HEADINGS)[number];
 
 /** The type of a flag's value: its name, its completion and its parser. */
-interface Type<Value> {
+export interface Type<Value> {
   /** Stands for the value in help and messages; null: the flag is a switch. */
   readonly word: string | null;
   readonly completes: Completion;
