@@ -11,7 +11,8 @@ export interface Shown {
 }
 
 /**
- * The client's view of an envelope: one line of JSON, cut to what the client shows, in the server's words.
+ * The client's view of an envelope: one line of JSON, cut to what the client shows, in the server's
+ * words.
  *
  * @param rest where the rest of a long answer is, a sentence
  */
@@ -24,7 +25,10 @@ export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest:
   return { content: [{ type: "text" as const, text: jsonText(cut) }], isError: !given.success };
 }
 
-/** Characters of an answer that clients were measured to show their models. `npm run verify -- agents` installs them. */
+/**
+ * Characters of an answer that clients were measured to show their models. `npm run verify --
+ * agents` installs them.
+ */
 const SHOWN_BY: readonly (readonly [name: RegExp, shown: Shown])[] = [
   [/codex/i, { bytes: 10_000, isEscaped: false }],
   [/cline/i, { bytes: 7_800, isEscaped: true }],
@@ -34,7 +38,10 @@ const SHOWN_BY: readonly (readonly [name: RegExp, shown: Shown])[] = [
 /** Bytes for all others: of an answer of more than 20,000 the model in Copilot sees 500. */
 const USUAL_BYTES = 19_000;
 
-/** The part of an answer that this client shows. @param answerBytes the user's number; null: what is known of the client */
+/**
+ * The part of an answer that this client shows. @param answerBytes the user's number; null: what is
+ * known of the client
+ */
 export function shownBy(client: string, answerBytes: number | null): Shown {
   if (answerBytes !== null) return { bytes: answerBytes, isEscaped: false };
   return SHOWN_BY.find(([name]) => name.test(client))?.[1] ?? { bytes: USUAL_BYTES, isEscaped: false };
@@ -42,7 +49,9 @@ export function shownBy(client: string, answerBytes: number | null): Shown {
 
 const LEAST_BYTES = 500;
 
-/** The envelope that `make` gives for so many bytes, or for fewer until the client shows all of it. */
+/**
+ * The envelope that `make` gives for so many bytes, or for fewer until the client shows all of it.
+ */
 function cutTo(shown: Shown, make: (maxBytes: number) => ToolEnvelope): ToolEnvelope {
   let room = shown.bytes;
   for (;;) {
@@ -55,7 +64,10 @@ function cutTo(shown: Shown, make: (maxBytes: number) => ToolEnvelope): ToolEnve
 
 /** Fields that a model looks for first, in whatever of an answer it is shown. */
 const FIRST = ["success", "running", "answer", "result_json", "warnings", "error_code", "error_message", "suggestion"];
-/** Fields that it seldom needs. An answer that has to be cut is left without it in a client that shows little. */
+/**
+ * Fields that it seldom needs. An answer that has to be cut is left without it in a client that
+ * shows little.
+ */
 const LAST = ["limits_applied", "tool_override_events", "budget", "usage", "execution_time_ms", "session_id"];
 const IDS = ["exec_id", "ask_id"];
 

@@ -17,9 +17,14 @@ export interface Called {
  * Runs calls one at a time. One that takes too long is answered before it has ended, and continues.
  */
 export interface CallRunner {
-  /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
+  /**
+   * Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does.
+   */
   run(called: Called, work: Working): Promise<ToolEnvelope>;
-  /** The answer of what runs, or of the newest that was answered before it had ended; null: neither is meant. */
+  /**
+   * The answer of what runs, or of the newest that was answered before it had ended; null: neither
+   * is meant.
+   */
   wait(options: Called, exec_id: string | null): Promise<ToolEnvelope | null>;
   current(): RunningState | null;
   /** Ends what runs as cancelled, and waits for its end. False if nothing runs. */
@@ -120,7 +125,9 @@ function openTurns(parts: CallParts, ended: Pick<FinishedCalls, "keep" | "tell" 
 
   return {
     running: () => running,
-    /** Begins when all that was called before has ended, unless the client will not wait any longer. */
+    /**
+     * Begins when all that was called before has ended, unless the client will not wait any longer.
+     */
     take(called: Called, deadline: number, work: Working): Promise<Turn> {
       const { tool, signal } = called;
       // It called again after it had given up what runs.
@@ -184,7 +191,10 @@ async function answerOf(own: RunningCall, { clock, ms, signal, late }: Patience)
   return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
 }
 
-/** A call that waits for its turn. One of the two is called, once: `refuse` answers it now, and begins nothing. */
+/**
+ * A call that waits for its turn. One of the two is called, once: `refuse` answers it now, and
+ * begins nothing.
+ */
 type WaitingCall = Readonly<Record<"begin" | "refuse", () => void>>;
 
 /** Calls that wait, in their order. */

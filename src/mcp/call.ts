@@ -36,7 +36,10 @@ export interface RunningCall {
   readonly done: Promise<ToolEnvelope>;
   /** Ends it as cancelled. */
   cancel(): void;
-  /** The client has given it up: it stops at once. If the client stays, it ends as cancelled; else it stays unfinished. */
+  /**
+   * The client has given it up: it stops at once. If the client stays, it ends as cancelled; else
+   * it stays unfinished.
+   */
   giveUp(): void;
   /** The client is still there. */
   stays(value: void | PromiseLike<void>): void;
@@ -53,7 +56,10 @@ export interface RunningCall {
   state(): RunningState;
 }
 
-/** The time that a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
+/**
+ * The time that a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms
+ * after its user's Ctrl-C.
+ */
 const STAYS_MS = 1_000;
 
 type Seen = Pick<Tally, "turn" | "calls" | "load" | "notice">;
@@ -75,7 +81,8 @@ export function beginCall(
   let waiters = 0;
   let exec_id: string | null = null;
   let seen: Seen = NOTHING_SEEN;
-  // It may finish an interrupted exec before its own. When it has ended, the session names the exec of another run.
+  // It may finish an interrupted exec before its own. When it has ended, the session names the exec
+  // of another run.
   const look = () => {
     if (!isOver) exec_id = execId() ?? exec_id;
   };

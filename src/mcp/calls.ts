@@ -115,7 +115,10 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
   };
 }
 
-/** Answers the calls of rlm_status and rlm_wait. @param called such a call @param shown of an answer by the client */
+/**
+ * Answers the calls of rlm_status and rlm_wait. @param called such a call @param shown of an answer
+ * by the client
+ */
 function sessionHost(connection: Connection, runner: CallRunner, called: () => Called, shown: Shown): SessionHost {
   return {
     status: () => statusOf(connection, runner),
@@ -164,7 +167,10 @@ async function statusAfter(
   return changed.success && changed.running !== true ? statusOf(connection, runner) : changed;
 }
 
-/** An exec by its id, or by the key of its call. @throws RlmError `cancelled` if the call had not begun one when the server was killed */
+/**
+ * An exec by its id, or by the key of its call. @throws RlmError `cancelled` if the call had not
+ * begun one when the server was killed
+ */
 async function execOf(connection: Connection, given: string): Promise<string> {
   if (!given.startsWith(OF_CALL)) return given;
   const exec = keyedCallsOf(await connection.look()).find(given.slice(OF_CALL.length));
@@ -189,7 +195,9 @@ const WITHOUT_TURN: ReadonlySet<string> = new Set(["rlm_status", "rlm_wait"]);
 const SHARE = 0.05;
 const QUICK_MS = 100;
 
-/** Warns of files that differ from what is loaded. A large folder is not looked at with every call. */
+/**
+ * Warns of files that differ from what is loaded. A large folder is not looked at with every call.
+ */
 function openChangedFiles(clock: Clock) {
   let of: string = "";
   let next: number = 0;

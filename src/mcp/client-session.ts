@@ -30,7 +30,8 @@ export interface ClientSession {
 /**
  * Opens nothing before the first call.
  *
- * @param rootsOf asks a client for its folders. One elsewhere names none: those of --root count, else the working folder
+ * @param rootsOf asks a client for its folders. One elsewhere names none: those of --root count,
+ * else the working folder
  */
 export function openClientSession(
   parts: ServerParts,

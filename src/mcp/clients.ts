@@ -37,7 +37,10 @@ export const WHERE = {
   continue: ".continue/mcpServers/belay.yaml of the project (for `cn --config FILE`: its part mcpServers)",
 };
 
-/** The time that a client which would give up earlier is to wait for a call: longer than the server takes to answer. */
+/**
+ * The time that a client which would give up earlier is to wait for a call: longer than the server
+ * takes to answer.
+ */
 const TOOL_SECONDS = 300;
 
 /** The variable with the token of a server over HTTP. */

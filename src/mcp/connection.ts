@@ -9,16 +9,30 @@ import { readableRows, type Session, type SessionEvent } from "../session/index.
 import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
 import { folderSession, namesOf, SERVER_PREFIX, type SessionSource } from "./session-source.ts";
 
-/** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
+/**
+ * Which session the calls of a client are about. It is opened, and its lease taken, by the first
+ * call that needs it.
+ */
 export interface Connection {
-  /** The session for a call that works in it: opened with the roots that hold now. @throws RlmError */
+  /**
+   * The session for a call that works in it: opened with the roots that hold now. @throws RlmError
+   */
   open(): Promise<Session>;
-  /** The session as it is, for a call that only looks; opened if there is none. Calls at once open it once. @throws RlmError */
+  /**
+   * The session as it is, for a call that only looks; opened if there is none. Calls at once open
+   * it once. @throws RlmError
+   */
   look(): Promise<Session>;
   current(): Session | null;
-  /** Goes over to another session of this folder, made if it is missing. @throws RlmError `policy_violation` */
+  /**
+   * Goes over to another session of this folder, made if it is missing. @throws RlmError
+   * `policy_violation`
+   */
   goTo(name: string): Promise<void>;
-  /** Sessions of this folder, the one changed last first, and rows of the store that tell no folder. @throws RlmError */
+  /**
+   * Sessions of this folder, the one changed last first, and rows of the store that tell no folder.
+   * @throws RlmError
+   */
   ofFolder(): Promise<{ rows: SessionRow[]; damaged: readonly DamagedRow[] }>;
   store(): Promise<Store>;
   readonly roots: {
@@ -82,7 +96,10 @@ export function openConnection(parts: ConnectionParts): Connection {
     return openNamed(name);
   }
 
-  /** The session as it is, for a call that only looks; opened if there is none. Calls at once open it once. @throws RlmError */
+  /**
+   * The session as it is, for a call that only looks; opened if there is none. Calls at once open
+   * it once. @throws RlmError
+   */
   async function look(): Promise<Session> {
     if (opened) return opened.session;
     opening ??= roots.owner().then(async (folder) => openOfFolder(await firstName(parts, folder, await store())));
@@ -133,7 +150,10 @@ export function openConnection(parts: ConnectionParts): Connection {
   };
 }
 
-/** The session that the client had in an earlier process, else the one of its address, of the user's choice or of the folder. */
+/**
+ * The session that the client had in an earlier process, else the one of its address, of the user's
+ * choice or of the folder.
+ */
 async function firstName({ source, name, mark }: ConnectionParts, folder: string, store: Store): Promise<string> {
   const own = mark?.();
   const before =
@@ -187,7 +207,10 @@ function openServerRoots(source: SessionSource, ask: () => Promise<readonly stri
   return {
     now,
     first,
-    /** The folder by which sessions are found: the first root of the first call, whatever becomes of the roots. */
+    /**
+     * The folder by which sessions are found: the first root of the first call, whatever becomes of
+     * the roots.
+     */
     owner(): Promise<string> {
       owned ??= first().then((folder) => canonical(folder));
       return owned;
@@ -199,23 +222,31 @@ function openServerRoots(source: SessionSource, ask: () => Promise<readonly stri
   };
 }
 
-/** Clients start servers in `/` or in the home folder if no project is open: these are not meant to be read. */
+/**
+ * Clients start servers in `/` or in the home folder if no project is open: these are not meant to
+ * be read.
+ */
 function workingRoots({ cwd, home }: SessionSource): readonly string[] {
   const folder = canonical(cwd);
   return folder === parse(folder).root || folder === canonical(home) ? [] : [cwd];
 }
 
-/** A session that no other process has, and the warning of every answer if it is not the wanted one, else null. */
+/**
+ * A session that no other process has, and the warning of every answer if it is not the wanted one,
+ * else null.
+ */
 interface FreeSession {
   readonly session: Session;
   readonly warning: string | null;
 }
 
 /**
- * The session of this name, or the first of `NAME~2` to `NAME~9` that no other process has open. The wanted one is waited
- * for a little: a server that has just been started may find its predecessor leaving.
+ * The session of this name, or the first of `NAME~2` to `NAME~9` that no other process has open.
+ * The wanted one is waited for a little: a server that has just been started may find its
+ * predecessor leaving.
  *
- * @param open opens it, given its row if there is one; may throw `session_busy` and `session_exists`
+ * @param open opens it, given its row if there is one; may throw `session_busy` and
+ * `session_exists`
  * @throws RlmError `session_busy` if all are open elsewhere
  */
 export async function openFree(

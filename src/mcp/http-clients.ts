@@ -23,8 +23,9 @@ interface ClientBounds {
 }
 
 /**
- * Clients over HTTP. One of the older era is known by the id that it was given, and has a session of its own. Requests of the newer
- * era are bound to no client: those of one address share a session.
+ * Clients over HTTP. One of the older era is known by the id that it was given, and has a session
+ * of its own. Requests of the newer era are bound to no client: those of one address share a
+ * session.
  */
 export function openClients(parts: OwnClientParts, bounds: ClientBounds & ReplayBounds) {
   const { clock = systemClock } = parts;
@@ -104,15 +105,17 @@ interface Sharer {
 }
 
 /**
- * Tells clients of one address apart, though no request says whose it is: by the name that each bears, and by the ids of requests,
- * of which a client gives none twice.
+ * Tells clients of one address apart, though no request says whose it is: by the name that each
+ * bears, and by the ids of requests, of which a client gives none twice.
  *
  * @param forgetMs ms without a call, after which a client counts as gone
  */
 function openSharers(clock: Clock, forgetMs: number) {
   let known: Sharer[] = [];
 
-  /** The client that has not sent this id, and whose last one is the nearest; made if there is none. */
+  /**
+   * The client that has not sent this id, and whose last one is the nearest; made if there is none.
+   */
   function senderOf(name: string, id: unknown): Sharer {
     const number = typeof id === "number" ? id : 0;
     const distance = ({ last }: Sharer) => Math.abs(number - last);
@@ -210,14 +213,20 @@ function openKnownClients(clock: Clock, bounds: ClientBounds) {
     add(id: string, client: Client): void {
       clients.set(id, { client, open: 0, usedAt: clock.monotonic(), hasListened: false });
     },
-    /** Makes room for one more: of those that are free, the one that was not heard of for the longest time goes. */
+    /**
+     * Makes room for one more: of those that are free, the one that was not heard of for the
+     * longest time goes.
+     */
     async hasRoom(): Promise<boolean> {
       if (clients.size < bounds.clients) return true;
       const [oldest] = [...clients].filter(([, known]) => isFree(known)).sort(([, a], [, b]) => a.usedAt - b.usedAt);
       if (oldest) await end(oldest[0]);
       return clients.size < bounds.clients;
     },
-    /** Notes that a client asks, from now on until its connection is done with the request; returns the client. */
+    /**
+     * Notes that a client asks, from now on until its connection is done with the request; returns
+     * the client.
+     */
     note(id: string, { request, gone }: Asked): Client | undefined {
       const known = clients.get(id);
       if (!known) return undefined;

@@ -21,23 +21,37 @@ type HttpBounds = Readonly<typeof HTTP_BOUNDS>;
 
 /** Bounds of a server on loopback. */
 const HTTP_BOUNDS = {
-  /** Clients that are known at once: those of the older era, and addresses at which those of the newer one ask. */
+  /**
+   * Clients that are known at once: those of the older era, and addresses at which those of the
+   * newer one ask.
+   */
   clients: 32,
-  /** Connections at once: a client has one for each of its requests, and one on which it listens. */
+  /**
+   * Connections at once: a client has one for each of its requests, and one on which it listens.
+   */
   connections: 256,
   /** Those of them that have sent no token yet: for a further one the oldest goes. */
   strangers: 64,
   bodyBytes: 10_000_000,
-  /** Events that are kept of each client, so that it gets what it missed when its connection broke, and bytes of their messages. */
+  /**
+   * Events that are kept of each client, so that it gets what it missed when its connection broke,
+   * and bytes of their messages.
+   */
   events: 64,
   eventBytes: 2_000_000,
   /** ms without a request, after which a client is forgotten. */
   idleMs: 1_800_000,
-  /** ms after which a client is gone that listened and does not any more. One that is cut off comes back within a second. */
+  /**
+   * ms after which a client is gone that listened and does not any more. One that is cut off comes
+   * back within a second.
+   */
   goneMs: 1_500,
 };
 
-/** The address of a server on loopback. @param name the session of a client; null: that of the folder */
+/**
+ * The address of a server on loopback. @param name the session of a client; null: that of the
+ * folder
+ */
 export function addressOf(port: number, name: string | null = null): string {
   return `http://127.0.0.1:${port}${PATH}${name === null ? "" : `/${encodeURIComponent(name)}`}`;
 }
@@ -96,7 +110,9 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
   return addressOf(port);
 }
 
-/** Connections that have sent no token yet, up to a number: the oldest is ended for a further one. */
+/**
+ * Connections that have sent no token yet, up to a number: the oldest is ended for a further one.
+ */
 function openStrangers(server: Server, most: number): Set<Socket> {
   const strangers = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -124,7 +140,10 @@ function namedIn(url: string): string | null | undefined {
 const HEADERS_MS = 10_000;
 const NO_TOKEN = "the token is missing or wrong: send the header Authorization that belay mcp --http has printed";
 
-/** Writes a response of the web as one of Node's. The connection ends with it if a body was not read to its end. */
+/**
+ * Writes a response of the web as one of Node's. The connection ends with it if a body was not read
+ * to its end.
+ */
 async function send(response: Response, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const ending = incoming.complete ? {} : { connection: "close" };
   outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), ...ending });
@@ -143,7 +162,10 @@ async function send(response: Response, incoming: IncomingMessage, outgoing: Ser
 /** ms that a client may take to read what is there. */
 const DRAIN_MS = 60_000;
 
-/** A request of Node's as one of the web without a body, and its body, parsed; null: its body is too long. */
+/**
+ * A request of Node's as one of the web without a body, and its body, parsed; null: its body is too
+ * long.
+ */
 async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostBytes: number) {
   const { method = "GET", url = "", headers } = incoming;
   const bytes = await boundedBytes(method === "POST" ? incoming : [], mostBytes);

@@ -14,7 +14,8 @@ interface MessageError {
 const MOST_MESSAGES = 100;
 
 /**
- * Errors with which a line or a body of a client is answered in place of being handled; none if it is well formed.
+ * Errors with which a line or a body of a client is answered in place of being handled; none if it
+ * is well formed.
  *
  * @param value undefined: it is not JSON
  * @param batches a batch without a malformed message is "served" or "refused"
@@ -42,7 +43,9 @@ function idOf(message: unknown): unknown {
   return isRecord(message) ? message.id : null;
 }
 
-/** The error for one message; null if it is well formed, or an answer: answers are never answered. */
+/**
+ * The error for one message; null if it is well formed, or an answer: answers are never answered.
+ */
 function malformed(message: unknown): MessageError | null {
   if (isJSONRPCRequest(message) || isJSONRPCNotification(message)) return null;
   if (isRecord(message) && !("method" in message) && ("result" in message || "error" in message)) return null;
@@ -65,10 +68,11 @@ export const LINE_BYTES = 10_000_000;
 const NEWLINE = 0x0a;
 
 /**
- * Hands on the lines that hold a message. What is malformed or too long is answered in its place; of a line that is too long
- * nothing is kept.
+ * Hands on the lines that hold a message. What is malformed or too long is answered in its place;
+ * of a line that is too long nothing is kept.
  *
- * @param answer writes lines for the client, and calls `done` when they are written: no more is read before that
+ * @param answer writes lines for the client, and calls `done` when they are written: no more is
+ * read before that
  */
 export function boundedLines(answer: (lines: string, done: () => void) => void): Transform {
   let pieces: Buffer[] = [];
@@ -130,7 +134,10 @@ const ZERO = 0x30;
 const isOpen = (byte: number) => (byte | 0x20) === 0x7b;
 const isClose = (byte: number) => (byte | 0x20) === 0x7d;
 
-/** The frame of a JSON-RPC message, its id and method, gathered from bytes as they come. What is within it is left out. */
+/**
+ * The frame of a JSON-RPC message, its id and method, gathered from bytes as they come. What is
+ * within it is left out.
+ */
 function openFrame() {
   const kept: number[] = [];
   let depth = 0;
@@ -156,7 +163,9 @@ function openFrame() {
         if (place !== null && kept.length < FRAME_BYTES) kept.push(place);
       }
     },
-    /** The message with 0 instead of each list and object in it; undefined if it is not valid JSON. */
+    /**
+     * The message with 0 instead of each list and object in it; undefined if it is not valid JSON.
+     */
     read: () => parseJson(Buffer.from(kept).toString("utf8")),
   };
 }

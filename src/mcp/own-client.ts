@@ -21,7 +21,10 @@ export interface Asked {
   readonly request: Request;
   /** Its body, parsed; undefined if it has none. */
   readonly body: unknown;
-  /** Aborted when the connection is done with the request; the signal of a request may be collected before. */
+  /**
+   * Aborted when the connection is done with the request; the signal of a request may be collected
+   * before.
+   */
   readonly gone: AbortSignal;
   /** The session that the address names; null: the one of the folder. */
   readonly name: string | null;
@@ -52,7 +55,10 @@ const Short = v.pipe(
   v.transform((text) => text.slice(0, GREETING_UNITS)),
 );
 
-/** Words of a client about itself when it shook hands. Its id has them, so that no process need ask again. */
+/**
+ * Words of a client about itself when it shook hands. Its id has them, so that no process need ask
+ * again.
+ */
 const GreetingSchema = v.object({
   protocolVersion: Short,
   clientInfo: v.object({ name: Short, version: Short }),
@@ -105,7 +111,8 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
         return replay.answering(due, () => transport.handleRequest(request, { parsedBody: message }));
       }
       const place = replay.placeOf(last);
-      // Some clients ask although they have the answer. This status ends that, and they show it to nobody.
+      // Some clients ask although they have the answer. This status ends that, and they show it to
+      // nobody.
       if (place?.isAnswer) return refusal(405, "nothing follows this event", { Allow: "POST, DELETE" });
       if (place && replay.has(place)) return transport.handleRequest(request);
       if (!place?.due) return refusal(400, "this Last-Event-ID is not known: send the request again");
@@ -118,7 +125,10 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
 
 const MARK_DIGITS = 24;
 
-/** ms after which a client whose connection broke asks again. Clients do so twice: in this time a server can be started again. */
+/**
+ * ms after which a client whose connection broke asks again. Clients do so twice: in this time a
+ * server can be started again.
+ */
 const RETRY_MS = 3_000;
 
 /** Has a transport know its client as if it had just shaken hands. */
@@ -150,7 +160,10 @@ const RequestSchema = v.looseObject({
   ),
 });
 
-/** A message of a client as it is handled: a call of a tool has a key, by which its exec is found after a restart. */
+/**
+ * A message of a client as it is handled: a call of a tool has a key, by which its exec is found
+ * after a restart.
+ */
 function withKey(body: unknown): { readonly due: Due | null; readonly message: unknown } {
   const { success, output } = v.safeParse(RequestSchema, body);
   if (!success) return { due: null, message: body };
@@ -163,7 +176,10 @@ function withKey(body: unknown): { readonly due: Due | null; readonly message: u
   return { due: { id, key, progress }, message: output };
 }
 
-/** Asks again for what is due: the end of a call that an earlier process began. Other requests the client has to send again. */
+/**
+ * Asks again for what is due: the end of a call that an earlier process began. Other requests the
+ * client has to send again.
+ */
 async function askedAgain(
   transport: SessionTransport,
   { headers }: Request,
@@ -183,7 +199,10 @@ async function askedAgain(
 /** A request whose answer is due on a stream. */
 const DueSchema = v.object({
   id: RequestIdSchema,
-  /** The key of a call of a tool, by which its exec is found after a restart; null: it is another request. */
+  /**
+   * The key of a call of a tool, by which its exec is found after a restart; null: it is another
+   * request.
+   */
   key: v.nullable(v.string()),
   /** The client is told of progress by this token; null: it is not. */
   progress: v.nullable(RequestIdSchema),
@@ -221,8 +240,8 @@ interface ReplayParts extends ReplayBounds {
 }
 
 /**
- * Keeps the last events of a client's streams, so that a client whose connection broke gets what it missed. An id says what is due on
- * its stream, so that a later process knows it too.
+ * Keeps the last events of a client's streams, so that a client whose connection broke gets what it
+ * missed. An id says what is due on its stream, so that a later process knows it too.
  */
 function openReplay({ token, of, events, eventBytes }: ReplayParts) {
   const answered = new AsyncLocalStorage<Due | null>();

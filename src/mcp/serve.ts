@@ -20,8 +20,8 @@ import { CALL_KEY, EXEC_TEMPLATE, SESSION_RESOURCE } from "./protocol.ts";
 import type { Shutdown } from "./shutdown.ts";
 
 /**
- * Serves MCP until the client goes away, in both eras of the protocol. What is listed is answered at once; what works
- * with sessions is loaded by the first call.
+ * Serves MCP until the client goes away, in both eras of the protocol. What is listed is answered
+ * at once; what works with sessions is loaded by the first call.
  *
  * @param parts with the transport; default: stdin and stdout of the process
  */
@@ -66,7 +66,10 @@ export function serverFor(
   return server;
 }
 
-/** Stdin and stdout of the process. The SDK ends a connection whose buffer is full: no line comes near that. */
+/**
+ * Stdin and stdout of the process. The SDK ends a connection whose buffer is full: no line comes
+ * near that.
+ */
 function stdioTransport(): Transport {
   const lines = boundedLines((answers, done) => void process.stdout.write(answers, done));
   pipeline(process.stdin, lines, () => {});
@@ -77,8 +80,8 @@ const INSTRUCTIONS =
   "Call rlm_status first: an earlier run may have loaded the context, set variables or left work unfinished. Belay explores material that is too large to read, such as repositories, logs and books, by JavaScript cells over it and by sub-calls to a model. Load a file or folder with rlm_load, then explore it with rlm_exec, have questions answered with rlm_ask or, if they are simple, with rlm_query, and get the answer of what still runs with rlm_wait.";
 
 /**
- * The SDK aborts requests when the connection closes, just as when the client cancels them. What runs must have been
- * suspended by then: it would be recorded as cancelled.
+ * The SDK aborts requests when the connection closes, just as when the client cancels them. What
+ * runs must have been suspended by then: it would be recorded as cancelled.
  */
 function endBefore(transport: Transport, shutdown: Shutdown): void {
   const { onclose } = transport;

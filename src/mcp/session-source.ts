@@ -13,11 +13,20 @@ export interface SessionSource {
   readonly home: string;
   /** @throws RlmError `store_failed` and the like */
   openStore(): Promise<Store>;
-  /** Opens a session of the store, made if `row` is null. @throws RlmError `session_busy` and the like */
+  /**
+   * Opens a session of the store, made if `row` is null. @throws RlmError `session_busy` and the
+   * like
+   */
   open(store: Store, place: SessionPlace): Promise<Session>;
-  /** The folder that a server recorded when it made the session, whoever that was; null: it was not a server, or recorded none. */
+  /**
+   * The folder that a server recorded when it made the session, whoever that was; null: it was not
+   * a server, or recorded none.
+   */
   madeFor(row: SessionRow): string | null;
-  /** The mark of the client over HTTP that had the session last; null: none had, or nobody of this user has written it. */
+  /**
+   * The mark of the client over HTTP that had the session last; null: none had, or nobody of this
+   * user has written it.
+   */
   clientOf(row: SessionRow): string | null;
   /** The folder of a session that a server of this user has made; null for every other one. */
   folderOf(row: SessionRow): string | null;
@@ -42,12 +51,17 @@ const MOST_AT_ONCE = 9;
 /** Names that begin so belong to the folders that they are made from. */
 export const SERVER_PREFIX = "mcp-";
 
-/** The name of a folder's session: the same after any restart, whichever client it is. @param folder without symlinks */
+/**
+ * The name of a folder's session: the same after any restart, whichever client it is. @param folder
+ * without symlinks
+ */
 export function folderSession(folder: string): string {
   return `${SERVER_PREFIX}${hash("sha256", folder).slice(0, 12)}`;
 }
 
-/** The name for the address in a client's entry: clients of one folder have sessions of their own. */
+/**
+ * The name for the address in a client's entry: clients of one folder have sessions of their own.
+ */
 export function entrySession(client: string, folder: string): string {
   return `${client}-${folderSession(folder).slice(SERVER_PREFIX.length)}`;
 }

@@ -16,10 +16,16 @@ interface ShutdownParts {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** A client kills what is not gone by then. All that counts is in the store, so that nothing is lost. */
+/**
+ * A client kills what is not gone by then. All that counts is in the store, so that nothing is
+ * lost.
+ */
 const LEAVE_MS = 300;
 
-/** Listens for signals from now on: before the client's end is told to requests, `suspend` must have been aborted. */
+/**
+ * Listens for signals from now on: before the client's end is told to requests, `suspend` must have
+ * been aborted.
+ */
 export function openShutdown(parts: ShutdownParts): Shutdown {
   const suspend = new AbortController();
   const closing: (() => Promise<void>)[] = [];

@@ -52,7 +52,10 @@ async function contextOf(session: Session, cwd: string) {
   };
 }
 
-/** The answer of an exec that has ended. @throws RlmError `invalid_argument` if the session has none by that id */
+/**
+ * The answer of an exec that has ended. @throws RlmError `invalid_argument` if the session has none
+ * by that id
+ */
 export async function answerOfExec(connection: Connection, exec_id: string | null): Promise<RecordedAnswer> {
   const session = await connection.look();
   const recorded = await recordedAnswer(await connection.store(), session, exec_id);

@@ -117,7 +117,10 @@ export function openConversations(parts: ConversationParts): Conversations {
 
 const saidIn = memoize((message: PiMessage) => historyMessage(message));
 
-/** The branch's P, from the store. What cannot be read is a problem, and not a failure: history is there without it. */
+/**
+ * The branch's P, from the store. What cannot be read is a problem, and not a failure: history is
+ * there without it.
+ */
 function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" | "view">) {
   // A session that is open has P too, and up to 100 MB are not to be held twice for long.
   let last: WeakRef<Context> | undefined;

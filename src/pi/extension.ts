@@ -109,7 +109,8 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
     const about = { firstKeptEntryId, tokensBefore, summaries: summariesOf(event, context) };
     return lifecycle.compacts({ reason: Reflect.get(event, "reason"), ...about, reserve: settings.reserveTokens });
   });
-  // Pi 0.73 ignores an error flag that a tool returns, and drops the details of an error that it throws.
+  // Pi 0.73 ignores an error flag that a tool returns, and drops the details of an error that it
+  // throws.
   pi.on("tool_result", ({ toolName, details }) => {
     const isOurs = tools.some(({ name }) => name === toolName);
     return isOurs && v.is(FailedSchema, details) ? { isError: true } : {};

@@ -41,7 +41,10 @@ export interface PiContext extends Readonly<Pick<ExtensionContext, "cwd" | "hasU
   readonly model: PiModel<Api> | undefined;
   /** From Pi 0.87 on: settings of a project count only if the user trusts it. */
   isProjectTrusted?(): boolean;
-  /** Tokens of the last request, as its provider counted them, with what came since; null if they are not known. */
+  /**
+   * Tokens of the last request, as its provider counted them, with what came since; null if they
+   * are not known.
+   */
   getContextUsage(): { readonly tokens: number | null; readonly contextWindow: number } | undefined;
 }
 
@@ -72,8 +75,8 @@ export interface ToolResultMessage {
 }
 
 /**
- * Appends a message to the session. Every known Pi has the method, but not among its public types. Returns false if this
- * one lacks it.
+ * Appends a message to the session. Every known Pi has the method, but not among its public types.
+ * Returns false if this one lacks it.
  */
 export function appendMessage(manager: PiContext["sessionManager"], message: ToolResultMessage): boolean {
   const append: unknown = Reflect.get(manager, "appendMessage");
@@ -82,7 +85,10 @@ export function appendMessage(manager: PiContext["sessionManager"], message: Too
   return true;
 }
 
-/** The context of a session as it is when Pi leaves it: Pi's own throws from then on. Nobody is there to be asked. */
+/**
+ * The context of a session as it is when Pi leaves it: Pi's own throws from then on. Nobody is
+ * there to be asked.
+ */
 export function contextLeft({ cwd, sessionManager, modelRegistry, model }: PiContext): PiContext {
   const branch = sessionManager.getBranch();
   const file = sessionManager.getSessionFile();
@@ -105,8 +111,9 @@ export const quitsByAbort = (actions: PiActions) => "registerMcpServer" in actio
 type Messages = ContextEvent["messages"];
 
 /**
- * Has a handler change the messages of every request. Pi before 0.87 has one hook for it. Later ones have a second, whose
- * handlers see the messages of the system and leave them in their places, so that there it is the one that acts.
+ * Has a handler change the messages of every request. Pi before 0.87 has one hook for it. Later
+ * ones have a second, whose handlers see the messages of the system and leave them in their places,
+ * so that there it is the one that acts.
  */
 export function onRequest(pi: Pick<ExtensionAPI, "on">, handler: (messages: Messages) => Messages): void {
   pi.on("context", ({ messages }, context) => (hasSystemMessages(context) ? {} : { messages: handler(messages) }));
@@ -119,7 +126,10 @@ function hasSystemMessages({ sessionManager }: Pick<PiContext, "sessionManager">
   return typeof Reflect.get(sessionManager, "buildSessionProjection") === "function";
 }
 
-/** Tokens that Pi's settings keep free for an answer of its model; null if this host does not say, or they are wrong. */
+/**
+ * Tokens that Pi's settings keep free for an answer of its model; null if this host does not say,
+ * or they are wrong.
+ */
 export function reserveOf(context: PiContext, agentDir: string): number | null {
   const { cwd, model } = context;
   try {
@@ -135,7 +145,10 @@ export function reserveOf(context: PiContext, agentDir: string): number | null {
   }
 }
 
-/** The messages that Pi would have a model summarize: that which goes, and the part of a turn whose rest is kept. */
+/**
+ * The messages that Pi would have a model summarize: that which goes, and the part of a turn whose
+ * rest is kept.
+ */
 export function summariesOf(
   { preparation, customInstructions = "" }: SessionBeforeCompactEvent,
   context: Pick<PiContext, "sessionManager" | "model">,
@@ -150,13 +163,16 @@ export function summariesOf(
   ];
 }
 
-// All values of Pi's packages come through here. A fork of Pi may lack some of them, and its loader gives undefined for
-// these. Each is looked for when it is used, so that only what needs it fails.
+// All values of Pi's packages come through here. A fork of Pi may lack some of them, and its loader
+// gives undefined for these. Each is looked for when it is used, so that only what needs it fails.
 
 const PACKAGES = { "pi-ai": ai, "pi-coding-agent": agent, "pi-tui": tui };
 type Packages = typeof PACKAGES;
 
-/** A function or class of a package of the host. @throws RlmError `host_incompatible` if the host lacks it */
+/**
+ * A function or class of a package of the host. @throws RlmError `host_incompatible` if the host
+ * lacks it
+ */
 export function fromHost<P extends keyof Packages, N extends keyof Packages[P] & string>(
   from: P,
   name: N,

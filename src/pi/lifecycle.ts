@@ -17,7 +17,10 @@ import { keepLeftRun, leftRunIn, leftRuns } from "./runs/left.ts";
 import { type Called, cancelledBeforeStart, type RunOutcome, type Runs } from "./runs/runs.ts";
 import { harmless } from "./view/texts.ts";
 
-/** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */
+/**
+ * Belay while one instance of the extension lives: Pi makes a new one for every session that it
+ * goes to.
+ */
 export interface Lifecycle {
   readonly board: StateBoard;
   readonly runs: Runs;
@@ -37,15 +40,24 @@ export interface Lifecycle {
   departs(): void;
   /** Pi stays, and what it has stopped is cancelled. */
   stays(): Promise<void>;
-  /** Cancels what runs, or what runs on in the session of the branch since Pi left it. Returns false if nothing does. */
+  /**
+   * Cancels what runs, or what runs on in the session of the branch since Pi left it. Returns false
+   * if nothing does.
+   */
   cancel(): boolean;
-  /** The messages that Pi is about to send, with results that it lacks, and stubs for what is outside. Never throws. */
+  /**
+   * The messages that Pi is about to send, with results that it lacks, and stubs for what is
+   * outside. Never throws.
+   */
   messages<M extends PiMessage>(messages: readonly M[]): readonly (M | ToolResultMessage | FoldMessage)[];
   /** The answer to Pi when it is about to compact. Never throws. */
   compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
   /** A person's commands about the conversation outside. */
   readonly outside: Asked;
-  /** Brings the board up to the conversation: an answer has ended, or something was asked of `outside`. */
+  /**
+   * Brings the board up to the conversation: an answer has ended, or something was asked of
+   * `outside`.
+   */
   rested(): void;
   /** The branch's P. */
   context(): Promise<{ readonly P: Context | null; readonly problem: string | null }>;
@@ -121,8 +133,9 @@ const SWITCHES = ["new", "resume", "fork"];
 const CLOSE_MS = 5_000;
 
 /**
- * Leaves a session with Pi. If it goes to another one, a call runs on, unless the settings forbid it. Else what runs is suspended, and if
- * Pi quits, also what runs in sessions that it has left; recovery finishes it when Pi comes back.
+ * Leaves a session with Pi. If it goes to another one, a call runs on, unless the settings forbid
+ * it. Else what runs is suspended, and if Pi quits, also what runs in sessions that it has left;
+ * recovery finishes it when Pi comes back.
  */
 async function leave(branch: OnBranch, reason: string | undefined): Promise<void> {
   const { begun, clock, context, goTo, runs } = branch;

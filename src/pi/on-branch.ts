@@ -108,8 +108,9 @@ export async function runAtHead(
 }
 
 /**
- * The session in which an ask is open, as it is, if the call asks the same question: the ask then continues, and an entry says
- * that it is this call's now. null if the call is another one, or if the session cannot be had.
+ * The session in which an ask is open, as it is, if the call asks the same question: the ask then
+ * continues, and an entry says that it is this call's now. null if the call is another one, or if
+ * the session cannot be had.
  */
 async function askedAgain(
   { sessions }: Opened,
@@ -125,7 +126,10 @@ async function askedAgain(
   return session;
 }
 
-/** The host's part in calls. An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
+/**
+ * The host's part in calls. An ask is driven by the model that Pi uses now; `sub_model` is that of
+ * sub-calls.
+ */
 function hostOf({ context, settings }: OnBranch) {
   const { cwd, model } = context();
   const mostIngested = () => {
@@ -139,7 +143,10 @@ export function toolNamed(name: string): Tool | undefined {
   return tools.find((tool) => tool.name === name);
 }
 
-/** Brings the board up to the branch. Nothing is opened for a branch on which RLM was not used. @throws RlmError */
+/**
+ * Brings the board up to the branch. Nothing is opened for a branch on which RLM was not used.
+ * @throws RlmError
+ */
 async function showBranch(
   board: StateBoard,
   { head, completed, isUsed }: BranchView,
@@ -166,7 +173,10 @@ function showSession(board: StateBoard, session: Session, checkpoint: string | n
   board.change({ session: session.id, checkpoint, budget: session.budget(), context });
 }
 
-/** Brings the board up to what of the conversation is outside. If Pi has left the session, nothing is shown anew. */
+/**
+ * Brings the board up to what of the conversation is outside. If Pi has left the session, nothing
+ * is shown anew.
+ */
 function showConversation(board: StateBoard, asked: Pick<Asked, "overview" | "size">): void {
   try {
     const { objects, epochs } = asked.overview();
@@ -180,7 +190,10 @@ function showConversation(board: StateBoard, asked: Pick<Asked, "overview" | "si
   }
 }
 
-/** The context of a session that is not open. What the session says of itself is cheaper to read, and often suffices. */
+/**
+ * The context of a session that is not open. What the session says of itself is cheaper to read,
+ * and often suffices.
+ */
 async function contextOf(store: Store, head: BranchHead): Promise<ContextState | null> {
   const row = await store.find(head.session);
   if (!row || head.context === null) return null;

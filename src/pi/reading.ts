@@ -21,7 +21,8 @@ interface ReadingParts {
 }
 
 /**
- * Decides on objects that models are to read: who may be sent them, how they are read, and whether the user wants that.
+ * Decides on objects that models are to read: who may be sent them, how they are read, and whether
+ * the user wants that.
  *
  * @param isAgain an earlier process has begun the call: the user is not asked once more
  * @throws RlmError `policy_violation`, `declined`, `cancelled`, `no_model_configured`
@@ -58,8 +59,8 @@ interface Providers {
 }
 
 /**
- * Checks that the conversation goes to the provider that Pi uses, or that the user's own file names. @throws RlmError
- * `policy_violation`
+ * Checks that the conversation goes to the provider that Pi uses, or that the user's own file
+ * names. @throws RlmError `policy_violation`
  */
 function checkProviders({ model }: Reading, { current, own, others }: Providers): void {
   if (others && providerOf(others.model) !== current) {

@@ -53,7 +53,10 @@ const CURES: WarningCures = {
   raiseLimit: (limit) => `the user can raise max_${limit} in belay.json, and each new prompt has the whole of it`,
 };
 
-/** A warning as a sentence behind its code: `find_results_capped: find stopped at 10 matches; raise …`. */
+/**
+ * A warning as a sentence behind its code: `find_results_capped: find stopped at 10 matches; raise
+ * …`.
+ */
 export function warningInPi(warning: string, limits: Partial<ExecLimits>): string {
   const sentence = warningSentence(warning, limits, CURES);
   return sentence === null ? warning : `${partsOfWarning(warning).code}: ${sentence}`;

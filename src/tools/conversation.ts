@@ -10,7 +10,8 @@ export interface Conversation {
   /** Everything that was said until now, as a context. */
   history(): Promise<Context>;
   /**
-   * Decides how models may read these objects, and whether they may: the user is asked if it takes many calls.
+   * Decides how models may read these objects, and whether they may: the user is asked if it takes
+   * many calls.
    * @throws RlmError `policy_violation`, `declined`, `cancelled`
    */
   allowed(reading: Reading, signal: AbortSignal): Promise<ReadingTerms>;
@@ -39,7 +40,10 @@ export interface ConversationObjects {
   readonly problem: string | null;
 }
 
-/** The object with this id. If P cannot be read, a failure says so. @throws RlmError `object_not_found`, `object_ambiguous` */
+/**
+ * The object with this id. If P cannot be read, a failure says so. @throws RlmError
+ * `object_not_found`, `object_ambiguous`
+ */
 export async function objectNamed({ sources, problem }: ConversationObjects, id: string): Promise<TextObject> {
   try {
     return await findObject(sources, id, pauses());
@@ -50,7 +54,10 @@ export async function objectNamed({ sources, problem }: ConversationObjects, id:
   }
 }
 
-/** Most bytes of what an answer quotes. A tool of Pi may answer 51,200; a line of facts stands above. */
+/**
+ * Most bytes of what an answer quotes. A tool of Pi may answer 51,200; a line of facts stands
+ * above.
+ */
 export const QUOTED_BYTES = 50_000;
 
 const NAME_UNITS = 200;
@@ -61,7 +68,10 @@ export function nameOf({ of, document }: Pick<TextObject, "of" | "document">): s
   return of === "P" ? `P: ${shown}` : shown;
 }
 
-/** The number of UTF-16 units of a text that take at most so many bytes of UTF-8. A surrogate pair counts whole. */
+/**
+ * The number of UTF-16 units of a text that take at most so many bytes of UTF-8. A surrogate pair
+ * counts whole.
+ */
 export function unitsWithin(text: string, maxBytes: number): number {
   let bytes = 0;
   let units = 0;

@@ -7,7 +7,10 @@ import { meantBy } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
+/**
+ * A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and
+ * `suggestion`.
+ */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
 
 export interface Signals {
@@ -21,13 +24,18 @@ export interface Signals {
 export interface ToolCall extends Signals {
   /** Folder of the project, absolute. */
   readonly cwd: string;
-  /** The key that the host has given the call, unchecked: a later call with it has the same answer. */
+  /**
+   * The key that the host has given the call, unchecked: a later call with it has the same answer.
+   */
   readonly idempotencyKey?: unknown;
   /** The model that writes the cells of an ask, `provider/id`; default: the session's. */
   readonly rootModel?: string;
   /** The conversation in which it is made, if the host has one. */
   readonly conversation?: Conversation;
-  /** The most that rlm_ingest may add at once; default: what a context may hold. @throws RlmError `invalid_config` */
+  /**
+   * The most that rlm_ingest may add at once; default: what a context may hold. @throws RlmError
+   * `invalid_config`
+   */
   readonly mostIngested?: () => { readonly files: number; readonly bytes: number };
 }
 
@@ -67,7 +75,10 @@ export const NOTHING_RECORDED: RecordedCall = {
   before: { memory: {}, helpers: [] },
 };
 
-/** A tool that a host offers to its model: its words, its parameters, and what it does with a session. */
+/**
+ * A tool that a host offers to its model: its words, its parameters, and what it does with a
+ * session.
+ */
 export interface Tool {
   readonly name: string;
   /** For people. */
@@ -80,13 +91,19 @@ export interface Tool {
   /** A sentence for the model: where it finds the rest of an answer that was too long to show. */
   readonly rest: string;
   /**
-   * Never rejects: what goes wrong is an envelope. `open` gives the session of the host's branch, and is called once
-   * the arguments are known to be right.
+   * Never rejects: what goes wrong is an envelope. `open` gives the session of the host's branch,
+   * and is called once the arguments are known to be right.
    */
   run(open: () => Promise<Session>, args: unknown, call: ToolCall): Promise<ToolEnvelope>;
-  /** The answer of a call that another process finished; null for calls that change nothing and are not execs. */
+  /**
+   * The answer of a call that another process finished; null for calls that change nothing and are
+   * not execs.
+   */
   recorded(args: unknown, call: RecordedCall): Promise<ToolEnvelope | null>;
-  /** The rest of a call whose exec another process finished, if the call has one more exec; null: nothing. */
+  /**
+   * The rest of a call whose exec another process finished, if the call has one more exec; null:
+   * nothing.
+   */
   next(args: unknown, call: RecordedCall): ((session: Session) => Promise<ToolEnvelope>) | null;
   /** A success is answered with its field `text` alone. */
   readonly answersText: boolean;
@@ -138,7 +155,10 @@ export function conversationOf(tool: string, { conversation }: Pick<ToolCall, "c
   throw new RlmError("context_not_loaded", `${tool}: there is no conversation here`, { suggestion });
 }
 
-/** A tool that opens the session by itself, once it is known what is to be run; or never, if its host answers it. */
+/**
+ * A tool that opens the session by itself, once it is known what is to be run; or never, if its
+ * host answers it.
+ */
 export function defineOpeningTool<const P extends Parameters>(definition: Definition<P, () => Promise<Session>>): Tool {
   const { failureFields, moved = {}, run, recorded, next, ...told } = definition;
   const { name, parameters } = told;
@@ -171,7 +191,10 @@ export function defineOpeningTool<const P extends Parameters>(definition: Defini
   };
 }
 
-/** Tools that work on the context fail without one (semantics 14). @throws RlmError `context_not_loaded` */
+/**
+ * Tools that work on the context fail without one (semantics 14). @throws RlmError
+ * `context_not_loaded`
+ */
 export function checkContext(session: Session): void {
   if (session.stats() !== null) return;
   throw new RlmError("context_not_loaded", "no context is loaded", { suggestion: "Call rlm_load first." });
@@ -221,8 +244,9 @@ function checkMoved(name: string, moved: Readonly<Record<string, string>>, args:
 }
 
 /**
- * Looks for parameters that there are not: one that is misspelt would be ignored. The schema does not forbid them, since
- * that would cost tokens in every request. @throws RlmError `invalid_argument`
+ * Looks for parameters that there are not: one that is misspelt would be ignored. The schema does
+ * not forbid them, since that would cost tokens in every request. @throws RlmError
+ * `invalid_argument`
  */
 function checkKeys(place: string, schema: ParameterSchema | undefined, value: object): void {
   if (!schema?.properties) return;
@@ -262,8 +286,8 @@ interface Parameters extends ParameterSchema {
 }
 
 /**
- * JSON Schema of a parameter as programs get it: plain data of their own. It is a type and no interface, since only types go where a
- * framework's schema may have further words.
+ * JSON Schema of a parameter as programs get it: plain data of their own. It is a type and no
+ * interface, since only types go where a framework's schema may have further words.
  */
 export type ToolParameter = {
   type?: "string" | "integer" | "boolean" | "array" | "object";
@@ -282,7 +306,10 @@ export type ToolParameters = {
   type: "object";
   properties: { [name: string]: ToolParameter };
   required: string[];
-  /** Some frameworks ask for the word. A parameter that there is not is refused when the tool is called. */
+  /**
+   * Some frameworks ask for the word. A parameter that there is not is refused when the tool is
+   * called.
+   */
   additionalProperties: true;
 };
 
@@ -314,7 +341,10 @@ type ObjectOf<Properties, Required> = {
 /** A parameter that takes any JSON value. */
 export const JSON_VALUE = { description: "any JSON value; a string stays a string" } as const;
 
-/** A copy of a value as JSON; undefined if it is none: cyclic, nested too deep, with a BigInt or a getter that throws. */
+/**
+ * A copy of a value as JSON; undefined if it is none: cyclic, nested too deep, with a BigInt or a
+ * getter that throws.
+ */
 export function plainJson(value: unknown): Json | undefined {
   try {
     return jsonOf(value);

@@ -3,15 +3,18 @@ import { binarySearch } from "../platform/binary-search.ts";
 import { jsonText } from "../platform/visible.ts";
 import type { ToolEnvelope } from "./define.ts";
 
-/** Room for an answer in Pi (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines do not matter. */
+/**
+ * Room for an answer in Pi (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines
+ * do not matter.
+ */
 const MAX_BYTES = 51_200;
 /** For the warning that says what was cut: at most so much, and a part of a small answer. */
 const WARNING_BYTES = 1_000;
 const WARNING_PART = 0.35;
 
 /**
- * The envelope as it can be shown to a model. Fields that are too long are cut, and a warning says so. A value that is not
- * a text becomes the beginning of its JSON.
+ * The envelope as it can be shown to a model. Fields that are too long are cut, and a warning says
+ * so. A value that is not a text becomes the beginning of its JSON.
  *
  * @param rest a sentence: where the model finds the rest
  */
@@ -45,7 +48,10 @@ export function fitted(envelope: ToolEnvelope, rest: string, maxBytes = MAX_BYTE
 const WARNINGS_KEPT = 20;
 const WARNING_UNITS = 200;
 
-/** The largest size that a field may have so that all of them fit: small ones leave their part to the others. */
+/**
+ * The largest size that a field may have so that all of them fit: small ones leave their part to
+ * the others.
+ */
 function shareOf(sizes: readonly number[], room: number): number {
   let left = room;
   const ascending = sizes.toSorted((one, other) => one - other);
@@ -57,7 +63,10 @@ function shareOf(sizes: readonly number[], room: number): number {
   return left;
 }
 
-/** The longest beginning of a text that has at most so many bytes as JSON. A surrogate pair is not split. */
+/**
+ * The longest beginning of a text that has at most so many bytes as JSON. A surrogate pair is not
+ * split.
+ */
 export function beginning(text: string, maxBytes: number): string {
   const most = Math.min(text.length, maxBytes);
   const length = binarySearch(most, (at) => bytesOf(text.slice(0, at + 1)) > maxBytes);

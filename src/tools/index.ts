@@ -18,7 +18,10 @@ export { changedSentence, MODEL_CURES, unfinishedOf } from "./session-report.ts"
 const TOOL_SETS = ["core", "all"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
 
-/** The tools of a server that chooses the session by itself, in the order in which a model sees them. */
+/**
+ * The tools of a server that chooses the session by itself, in the order in which a model sees
+ * them.
+ */
 export function serverTools(set: ToolSet, host: SessionHost): readonly Tool[] {
   const core = [
     rlm_load_unless_loaded,
@@ -35,7 +38,10 @@ export function serverTools(set: ToolSet, host: SessionHost): readonly Tool[] {
 /** The most that the texts of all tools may add to every request, tokens. */
 export const TOOLS_BUDGET = 2_650;
 
-/** The size that a tool adds to every request, tokens at four characters each: schema and description, snippet and guidelines. */
+/**
+ * The size that a tool adds to every request, tokens at four characters each: schema and
+ * description, snippet and guidelines.
+ */
 export function toolTokens({ name, description, parameters, promptSnippet, guidelines }: Tool): number {
   const schema = JSON.stringify({ name, description, parameters });
   const prompt = [`- ${name}: ${promptSnippet}`, ...guidelines.map((line) => `- ${line}`)].join("\n");

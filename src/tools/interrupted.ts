@@ -37,7 +37,9 @@ export async function runTool(
   return withWarnings(met?.answer ?? envelope, met?.warnings ?? []);
 }
 
-/** The sessions' code is loaded by then: a server that only lists its tools does not wait for that. */
+/**
+ * The sessions' code is loaded by then: a server that only lists its tools does not wait for that.
+ */
 async function keyedOf(session: Session, call: KeyedCall): Promise<Keyed> {
   return (await import("./keyed-calls.ts")).keyedCall(session, call);
 }
@@ -53,10 +55,12 @@ interface Met {
 }
 
 /**
- * Looks after what was interrupted before a call begins. The same call again is answered by finishing it; a load gives
- * it up, unless it is one of what is loaded; any other call finishes it first.
+ * Looks after what was interrupted before a call begins. The same call again is answered by
+ * finishing it; a load gives it up, unless it is one of what is loaded; any other call finishes it
+ * first.
  *
- * @throws RlmError `exec_unfinished` if it could not be finished; `path_not_found` … if the load of another path cannot be done
+ * @throws RlmError `exec_unfinished` if it could not be finished; `path_not_found` … if the load of
+ * another path cannot be done
  */
 async function meetUnfinished(
   session: Session,

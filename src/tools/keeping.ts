@@ -82,7 +82,10 @@ const rlm_memory_batch = defineTool({
   failureFields: { results: [] },
 });
 
-/** The value, if no reader of its JSON has rounded a number of it. @throws RlmError `invalid_argument` */
+/**
+ * The value, if no reader of its JSON has rounded a number of it. @throws RlmError
+ * `invalid_argument`
+ */
 function unrounded(tool: string, given: unknown): Json {
   const value = jsonOf(given);
   const rounded = roundedIn(value);

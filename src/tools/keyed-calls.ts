@@ -36,7 +36,10 @@ export async function keyedCall(session: Session, { tool, args, key, finish }: K
   return { answer, begin: () => calls.next(call), end: () => calls.next(null) };
 }
 
-/** The answer of an exec, which is finished if it was interrupted; null: it was cancelled, so the call is to be made. */
+/**
+ * The answer of an exec, which is finished if it was interrupted; null: it was cancelled, so the
+ * call is to be made.
+ */
 async function answerOf(
   session: Session,
   { tool, args, finish }: Omit<KeyedCall, "key">,

@@ -31,16 +31,19 @@ export interface SessionTool {
   /** JSON Schema of the arguments, of a draft from 7 to 2020-12. */
   readonly parameters: ToolParameters;
   /**
-   * Runs the tool. Calls of all tools run one at a time, in the order they were made. It never rejects: a failure has
-   * `success: false`, `error_code`, `error_message` and `suggestion`. The same call after a crash
-   * continues where the first one stopped.
+   * Runs the tool. Calls of all tools run one at a time, in the order they were made. It never
+   * rejects: a failure has `success: false`, `error_code`, `error_message` and `suggestion`. The
+   * same call after a crash continues where the first one stopped.
    *
    * @returns JSON of at most `answerBytes`
    */
   execute(args: unknown, options?: CallOptions | null): Promise<ToolAnswer>;
 }
 
-/** A tool's answer: JSON of the caller's own, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
+/**
+ * A tool's answer: JSON of the caller's own, by wire names. Failures have `error_code`,
+ * `error_message` and `suggestion`.
+ */
 export interface ToolAnswer {
   success: boolean;
   [field: string]: ToolJson;
@@ -51,34 +54,45 @@ export type ToolJson = null | boolean | number | string | ToolJson[] | { [field:
 
 export interface CallOptions {
   /**
-   * A text of 1 to 256 characters that names this call, for as long as the session lives. A later call with it has the same answer, and
-   * runs and pays nothing: after a crash too, and whatever the first one failed by, unless it was cancelled. With another tool or other
-   * arguments it is `invalid_argument`. Build it from the run, the message and the position of the call in it: a model's id of a call alone
-   * may come again. The newest 1,000 are remembered.
+   * A text of 1 to 256 characters that names this call, for as long as the session lives. A later
+   * call with it has the same answer, and runs and pays nothing: after a crash too, and whatever
+   * the first one failed by, unless it was cancelled. With another tool or other arguments it is
+   * `invalid_argument`. Build it from the run, the message and the position of the call in it: a
+   * model's id of a call alone may come again. The newest 1,000 are remembered.
    */
   readonly idempotencyKey?: string | undefined;
   /** Aborting ends the call as `cancelled`. */
   readonly signal?: AbortSignal | undefined;
-  /** Gets the events of this call. A session that was passed in reports them only to its own `onProgress`. */
+  /**
+   * Gets the events of this call. A session that was passed in reports them only to its own
+   * `onProgress`.
+   */
   readonly onProgress?: ((event: SessionEvent) => void) | undefined;
 }
 
 export interface ToolsOptions {
   /** Folder at which relative paths of the model start (default: the working directory). */
   readonly cwd?: string | undefined;
-  /** Bytes of an answer, as JSON (default 51,200; at least 1,000). What is longer is cut, and a warning says so. */
+  /**
+   * Bytes of an answer, as JSON (default 51,200; at least 1,000). What is longer is cut, and a
+   * warning says so.
+   */
   readonly answerBytes?: number | undefined;
 }
 
 /** The tools of one session. Disposing of them closes the session, unless it was given opened. */
 export interface SessionTools extends ReadonlyArray<SessionTool>, AsyncDisposable {
   readonly session: Session;
-  /** As disposing of them, for programs without `await using`: it waits for the calls that were made. */
+  /**
+   * As disposing of them, for programs without `await using`: it waits for the calls that were
+   * made.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Opens the tools with which a model explores a context: in a session that is open, or in one that these options open.
+ * Opens the tools with which a model explores a context: in a session that is open, or in one that
+ * these options open.
  *
  * @throws RlmError as `openSession`
  */

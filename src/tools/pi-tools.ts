@@ -11,7 +11,8 @@ import { rlm_query_in_conversation } from "./rlm_query_in_conversation.ts";
 import { rlm_search } from "./rlm_search.ts";
 import { rlm_stats } from "./rlm_stats.ts";
 
-// A door of its own: what reads a conversation loads the layer of contexts, and a server lists its tools without that.
+// A door of its own: what reads a conversation loads the layer of contexts, and a server lists its
+// tools without that.
 
 /** Tools that read the conversation of a host. */
 const CONVERSATION: readonly Tool[] = [rlm_peek, rlm_search, rlm_stats];

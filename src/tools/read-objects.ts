@@ -19,10 +19,11 @@ interface ObjectsAsked {
 }
 
 /**
- * Has objects of the conversation or of P read by models, as far as the user allows it. All that can be refused is refused
- * before the session is opened and the exec begins.
+ * Has objects of the conversation or of P read by models, as far as the user allows it. All that
+ * can be refused is refused before the session is opened and the exec begins.
  *
- * @throws RlmError `object_not_found`, `object_ambiguous`, `policy_violation`, `declined` and the like
+ * @throws RlmError `object_not_found`, `object_ambiguous`, `policy_violation`, `declined` and the
+ * like
  */
 export async function readObjects(
   open: () => Promise<Session>,
@@ -42,7 +43,8 @@ export async function readObjects(
   const reading = { instructions, model: model ?? null, objects: found, together };
   const terms = await conversation.allowed(reading, signal);
   const session = await open();
-  // Read last: a resume makes it of what stands before the exec's start. Until then it only grows, so places stay.
+  // Read last: a resume makes it of what stands before the exec's start. Until then it only grows,
+  // so places stay.
   const history = found.some(({ of }) => of === "history") ? await conversation.history() : undefined;
   return session.readObjects(instructions, objects, {
     ...terms,
@@ -62,7 +64,9 @@ async function objectToRead(known: ConversationObjects, target: string): Promise
   return object;
 }
 
-/** The answer in place of an object that nobody can read. @throws what is not a failure of its name */
+/**
+ * The answer in place of an object that nobody can read. @throws what is not a failure of its name
+ */
 function missing(target: string, error: unknown): ObjectToRead {
   if (!(error instanceof RlmError)) throw error;
   const { code, message } = error;

@@ -56,7 +56,10 @@ export const rlm_ask = defineTool({
   failureFields: NOT_ANSWERED,
 });
 
-/** The answer of an ask as a tool gives it. What its turns said stays in the session: it would fill the conversation. */
+/**
+ * The answer of an ask as a tool gives it. What its turns said stays in the session: it would fill
+ * the conversation.
+ */
 export function askAnswer({ trajectory: _kept, ...answer }: AskEnvelope): ToolEnvelope {
   const { success } = answer;
   const open = !answer.success && answer.resumable ? { suggestion: `${answer.suggestion} ${RESUMED_BY}` } : {};

@@ -6,7 +6,8 @@ import { checkContext, defineTool, type Tool } from "./define.ts";
 const LIMIT = { type: "integer", minimum: 1 } as const;
 
 /**
- * The model's text about rlm_exec: the rules of a cell, the builtins by their definitions, two patterns.
+ * The model's text about rlm_exec: the rules of a cell, the builtins by their definitions, two
+ * patterns.
  *
  * @param conversation cells can read the conversation
  */
@@ -57,7 +58,10 @@ export const rlm_exec = defineTool({
   failureFields: { traceback: "", ...emptyEnvelope },
 });
 
-/** The limits that a model asks for, but none beyond one that the user has set. Where the user has set none, policy clamps it. */
+/**
+ * The limits that a model asks for, but none beyond one that the user has set. Where the user has
+ * set none, policy clamps it.
+ */
 function withinSettings(set: Readonly<ExecLimits>, asked: Partial<ExecLimits>): Partial<ExecLimits> {
   const limits = { ...asked };
   for (const name of ["max_output_bytes", "max_execution_ms", "max_find_results"] as const) {

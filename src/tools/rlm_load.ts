@@ -11,7 +11,10 @@ const PATH = { type: "string", description: "Relative to the working directory, 
 
 const RAW = { type: "boolean", description: "Keep files as they are" } as const;
 
-/** The encoding of texts that are not UTF-8. An error about one names this field, and says what to pass. */
+/**
+ * The encoding of texts that are not UTF-8. An error about one names this field, and says what to
+ * pass.
+ */
 const ENCODING = { type: "string" } as const;
 
 /** Fields of every tool that loads. */
@@ -52,7 +55,10 @@ export const rlm_load_append = defineTool({
   ...LOADS,
 });
 
-/** The load of a host whose session outlives its conversations: each of them begins with a load, and would throw away what is there. */
+/**
+ * The load of a host whose session outlives its conversations: each of them begins with a load, and
+ * would throw away what is there.
+ */
 export const rlm_load_unless_loaded = defineTool({
   name: "rlm_load",
   label: "RLM load",
@@ -91,12 +97,18 @@ export const rlm_load_unless_loaded = defineTool({
 
 const loaded = ({ stats }: LoadResult) => ({ stats: shortened(stats) });
 
-/** The source that a call names: relative paths start at the project's folder, as in the other tools of a host. */
+/**
+ * The source that a call names: relative paths start at the project's folder, as in the other tools
+ * of a host.
+ */
 export function sourceAt(path: string, cwd: string): string {
   return path === "" ? path : resolve(cwd, typedPath(path, cwd));
 }
 
-/** Arguments as the schema has them, with the path absolute: the same call in another folder is another call. */
+/**
+ * Arguments as the schema has them, with the path absolute: the same call in another folder is
+ * another call.
+ */
 export function placedArguments({ parameters }: Tool, given: unknown, cwd: string): unknown {
   const plain = plainJson(given);
   // The tool says what is wrong with it.
@@ -150,8 +162,8 @@ const LOOK = `(({ memory_keys, helpers }) => ({
 }))(session())`;
 
 /**
- * Arguments as the schema has them. Some clients send an object, a list, a number or a boolean as text: such a text is
- * read as JSON. A value without a type in the schema stays as it came.
+ * Arguments as the schema has them. Some clients send an object, a list, a number or a boolean as
+ * text: such a text is read as JSON. A value without a type in the schema stays as it came.
  */
 export function readArguments(schema: unknown, value: unknown): unknown {
   const { type, properties, items, required = [] }: SchemaParts = Object(schema);
@@ -165,7 +177,10 @@ export function readArguments(schema: unknown, value: unknown): unknown {
   return Object.fromEntries(named.map(([key, inner]) => [key, readArguments(Reflect.get(properties, key), inner)]));
 }
 
-/** True if an optional parameter that has a type was given as null or as an empty text: clients fill in what they leave out. */
+/**
+ * True if an optional parameter that has a type was given as null or as an empty text: clients fill
+ * in what they leave out.
+ */
 function isAbsent(schema: unknown, value: unknown): boolean {
   const { type }: SchemaParts = Object(schema);
   return (value === null || value === "") && type !== undefined;

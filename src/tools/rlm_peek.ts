@@ -25,7 +25,10 @@ export const rlm_peek = defineConversationTool({
   failureFields: {},
 });
 
-/** A line of facts, then the characters. Whoever reads on at the next offset gets every character once, and whole. */
+/**
+ * A line of facts, then the characters. Whoever reads on at the next offset gets every character
+ * once, and whole.
+ */
 function sliceOf(object: TextObject, offset: number, length: number): string {
   const { document, context } = object;
   const { size } = document;

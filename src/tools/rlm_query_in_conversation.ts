@@ -5,7 +5,10 @@ import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 import { rlm_query, SECTIONS, sectionsRead } from "./rlm_query.ts";
 
-/** The query of a host whose conversation has objects: with a target a model reads that alone, and several together. */
+/**
+ * The query of a host whose conversation has objects: with a target a model reads that alone, and
+ * several together.
+ */
 export const rlm_query_in_conversation = defineOpeningTool({
   name: rlm_query.name,
   label: rlm_query.label,
@@ -43,7 +46,10 @@ export const rlm_query_in_conversation = defineOpeningTool({
   failureFields: { ...emptyEnvelope, ...emptyQueryEnvelope, ...UNREAD },
 });
 
-/** `prompt` and `instructions` are one parameter under two names. @throws RlmError `invalid_argument` */
+/**
+ * `prompt` and `instructions` are one parameter under two names. @throws RlmError
+ * `invalid_argument`
+ */
 function questionIn({ prompt, instructions }: { readonly prompt?: string; readonly instructions?: string }): string {
   const given = prompt ?? instructions;
   if (given !== undefined && (prompt === undefined || instructions === undefined)) return given;

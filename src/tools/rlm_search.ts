@@ -52,7 +52,10 @@ interface Searched extends ObjectSource {
   readonly documents: readonly Document[];
 }
 
-/** All but the call itself and what these tools answered before: they say only again what others say. */
+/**
+ * All but the call itself and what these tools answered before: they say only again what others
+ * say.
+ */
 function searchable({ sources, own }: ConversationObjects): Searched[] {
   const isCopy = ({ id }: Document) => id === own || /-rlm_(?:search|peek)$/.test(id);
   return sources.map((source) => {
@@ -69,7 +72,10 @@ async function named({ sources }: ConversationObjects, scope: readonly string[])
   });
 }
 
-/** @throws RlmError `invalid_argument` for a pattern that cannot be searched for, or that takes too long */
+/**
+ * @throws RlmError `invalid_argument` for a pattern that cannot be searched for, or that takes too
+ * long
+ */
 async function find(searched: readonly Searched[], pattern: string, signal: AbortSignal): Promise<DocumentHits> {
   const texts = searched.map(({ context, documents }) => ({
     text: context.text.data,

@@ -34,7 +34,9 @@ const INPUT_CHARACTERS = 200;
 
 const NAMED = 5;
 
-/** `2 files differ from what is loaded: a.txt, new.txt`; null if none does. @param paths absolute */
+/**
+ * `2 files differ from what is loaded: a.txt, new.txt`; null if none does. @param paths absolute
+ */
 export function changedSentence(paths: readonly string[], cwd: string): string | null {
   if (paths.length === 0) return null;
   const names = paths.slice(0, NAMED).map((path) => inLine(relative(cwd, path)));
@@ -42,7 +44,10 @@ export function changedSentence(paths: readonly string[], cwd: string): string |
   return `${amount(paths.length, "file differs", "files differ")} from what is loaded: ${names.join(", ")}${more}`;
 }
 
-/** A model needs to know why files are missing, and not the name of each; of converted documents those that lost something. */
+/**
+ * A model needs to know why files are missing, and not the name of each; of converted documents
+ * those that lost something.
+ */
 export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] {
   const { skipped, converted, ...facts } = stats;
   return {

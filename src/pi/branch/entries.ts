@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { type BranchEntry, callsOf, isEmptyFailure, isStopped, openCalls } from "../externalize/message.ts";
 import { messageOn } from "./messages.ts";
 
-// Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2 KB each).
+// Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2
+// KB each).
 
 const text = v.string();
 
@@ -61,22 +62,33 @@ export interface BranchView {
   /** Execs that began on it, the oldest first. */
   readonly starts: StartEntry[];
   readonly unanswered: Unanswered[];
-  /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
+  /**
+   * The ask that was begun last, if it is not over and nothing was run after it: its provider
+   * failed.
+   */
   readonly openAsk: StartEntry | null;
   /** True if any entry is ours. */
   readonly isUsed: boolean;
 }
-/** The state that a branch is at: `context` is the key of its context in the store; null: it has none. */
+/**
+ * The state that a branch is at: `context` is the key of its context in the store; null: it has
+ * none.
+ */
 export type BranchHead = NonNullable<BranchView["head"]>;
 
-/** Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed over. */
+/**
+ * Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed
+ * over.
+ */
 export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean): BranchView {
   const starts: StartEntry[] = [];
   const completed = new Map<string, CompleteEntry>();
   let openAsk: StartEntry | null = null;
   const open = openCalls();
   const calls = new Map<string, OpenCall>();
-  /** Those at which the branch ends; if they were stopped, an answer without a word may follow them. */
+  /**
+   * Those at which the branch ends; if they were stopped, an answer without a word may follow them.
+   */
   let tail = new Set<string>();
   for (const entry of entries) {
     const { type, customType, data } = entry;
@@ -132,7 +144,10 @@ export function startOf(entries: readonly BranchEntry[], exec_id: string): numbe
   return at < 0 ? entries.length : at;
 }
 
-/** The id of the newest prompt of the user on a branch: that of its entry, or its number if entries have none. */
+/**
+ * The id of the newest prompt of the user on a branch: that of its entry, or its number if entries
+ * have none.
+ */
 export function promptOn(entries: readonly BranchEntry[]): string {
   const prompts = entries.filter((entry) => messageOn(entry)?.role === "user");
   return prompts.at(-1)?.id ?? `prompt-${prompts.length}`;

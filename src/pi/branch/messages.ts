@@ -11,8 +11,8 @@ const RawSchema = v.looseObject({
 });
 
 /**
- * The messages that a branch has, raw, from its root to its leaf: those that a compaction summed up are among them, and the
- * compaction's own summary is not.
+ * The messages that a branch has, raw, from its root to its leaf: those that a compaction summed up
+ * are among them, and the compaction's own summary is not.
  */
 export function messagesOn(entries: readonly BranchEntry[]) {
   return entries.flatMap((entry) => messageOn(entry) ?? []);
@@ -33,8 +33,9 @@ export const messageOn = memoize((entry: BranchEntry): Readonly<v.InferOutput<ty
 });
 
 /**
- * A message of Pi as history has it: its text as models read it, without thinking. Returns null for what is not a message,
- * for what models are not sent, and for the system's messages, which later versions keep on the branch and always send.
+ * A message of Pi as history has it: its text as models read it, without thinking. Returns null for
+ * what is not a message, for what models are not sent, and for the system's messages, which later
+ * versions keep on the branch and always send.
  */
 export function historyMessage(message: unknown): HistoryMessage | null {
   const read = v.safeParse(MessageSchema, message);

@@ -24,9 +24,10 @@ export interface MirroredStore extends Store {
 }
 
 /**
- * Mirrors the journal as entries of Pi's branch. The start of an exec is mirrored before the store keeps it: recovery runs a
- * start again that is on the branch alone, and would not find one that is in the store alone. The rest is mirrored after.
- * Of an ask only its own start and end are mirrored, and of the sessions of children nothing: the store has the rest.
+ * Mirrors the journal as entries of Pi's branch. The start of an exec is mirrored before the store
+ * keeps it: recovery runs a start again that is on the branch alone, and would not find one that is
+ * in the store alone. The rest is mirrored after. Of an ask only its own start and end are
+ * mirrored, and of the sessions of children nothing: the store has the rest.
  */
 export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
   const heads = new Map<string, string | null>();
@@ -94,7 +95,8 @@ function mirror(target: MirrorTarget, session: string, record: JournalRecord, he
   try {
     target.append(record.record, data);
   } catch {
-    // The record is committed; a later process reads it from the store even if Pi's entry is missing.
+    // The record is committed; a later process reads it from the store even if Pi's entry is
+    // missing.
   }
 }
 

@@ -7,7 +7,10 @@ import type { MirroredStore } from "./mirror.ts";
 
 interface BranchSessionsParts {
   readonly store: MirroredStore;
-  /** Opens the session with this id; without one a new session. It gets its options from the settings. */
+  /**
+   * Opens the session with this id; without one a new session. It gets its options from the
+   * settings.
+   */
   open(id: string | null): Promise<Session>;
   readonly newId: () => string;
   readonly clock: Clock;
@@ -16,7 +19,10 @@ interface BranchSessionsParts {
 /** The one session of the store that this process has open: that of the branch. */
 export function openBranchSessions({ store, open, newId, clock }: BranchSessionsParts) {
   let current: Session | null = null;
-  /** The session that was made here for the present branch. It is dropped again if nothing runs in it. */
+  /**
+   * The session that was made here for the present branch. It is dropped again if nothing runs in
+   * it.
+   */
   let made: { readonly id: string; readonly head: string | null } | null = null;
 
   async function close(): Promise<void> {
@@ -45,7 +51,8 @@ export function openBranchSessions({ store, open, newId, clock }: BranchSessions
     // They are replaced when the fork is opened.
     const settings = (parent: SessionRow) => parent.settings;
     const fork = { id: newId(), name: null, origin: "pi", checkpoint, at: clock.now(), settings } as const;
-    // The branch tells of the ask that the checkpoint lies in, if it has ended: it is not to be continued in a fork.
+    // The branch tells of the ask that the checkpoint lies in, if it has ended: it is not to be
+    // continued in a fork.
     const { id } = await forkSession(store.unmirrored, session, { ...fork, endsAsk: true });
     made = { id, head: checkpoint };
     current = await open(id);
@@ -82,11 +89,12 @@ export function openBranchSessions({ store, open, newId, clock }: BranchSessions
     /** Closes the session. A session made here in which nothing ran is dropped. */
     close,
     /**
-     * The session at the state of the branch: the open one or the one that the branch names. If that one has continued
-     * elsewhere, or another process holds it, a fork of it is opened.
+     * The session at the state of the branch: the open one or the one that the branch names. If
+     * that one has continued elsewhere, or another process holds it, a fork of it is opened.
      *
      * @param isReset the state is about to be replaced: if it is lost, a new session does as well
-     * @throws RlmError `session_not_found`, `checkpoint_not_found`, `checkpoint_lost`, `context_lost` and those of the store
+     * @throws RlmError `session_not_found`, `checkpoint_not_found`, `checkpoint_lost`,
+     * `context_lost` and those of the store
      */
     async at(head: BranchHead | null, isReset: boolean): Promise<Session> {
       if (!head) return current && made?.id === current.id && !store.isUsed(current.id) ? current : fresh();
@@ -97,7 +105,9 @@ export function openBranchSessions({ store, open, newId, clock }: BranchSessions
         throw error;
       }
     },
-    /** The session of an interrupted exec, as it is. @throws RlmError `session_busy` and the like */
+    /**
+     * The session of an interrupted exec, as it is. @throws RlmError `session_busy` and the like
+     */
     interrupted: (id: string) => (current?.id === id ? Promise.resolve(current) : switchTo(id)),
   };
 }

@@ -17,7 +17,10 @@ export interface Fate<M extends PiMessage = PiMessage> {
   readonly sent: M;
 }
 
-/** Each message with what becomes of it, in their order: a pure function of the messages and the branch. */
+/**
+ * Each message with what becomes of it, in their order: a pure function of the messages and the
+ * branch.
+ */
 export function fates<M extends PiMessage>(
   messages: readonly M[],
   outside: Outside,
@@ -25,7 +28,10 @@ export function fates<M extends PiMessage>(
 ): readonly Fate<M>[] {
   const seen = new Map<string, number>();
   const open = openCalls();
-  /** Which one of its id each call is: a result has the number of its call, since calls before it may have none. */
+  /**
+   * Which one of its id each call is: a result has the number of its call, since calls before it
+   * may have none.
+   */
   const numbers = new Map<Call, number>();
   const count = (key: string) => {
     const n = seen.get(key) ?? outside.gone(key);
@@ -50,7 +56,9 @@ export function fates<M extends PiMessage>(
   });
 }
 
-/** The messages that are sent: those that are outside are stubs, and folded ones are one message. */
+/**
+ * The messages that are sent: those that are outside are stubs, and folded ones are one message.
+ */
 export function sentOf<M extends PiMessage>(
   all: readonly Fate<M>[],
   { fold }: Outside,
@@ -79,7 +87,9 @@ export function applyOutside<M extends PiMessage>(
   return sentOf(fates(messages, outside, ids), outside, ids);
 }
 
-/** Messages that stand for others, with the keys of those: they are not taken for messages of Pi. */
+/**
+ * Messages that stand for others, with the keys of those: they are not taken for messages of Pi.
+ */
 const made = new WeakMap<PiMessage, readonly string[]>();
 
 // The first version of what stands for folded turns. It must never change, as stubs must not.
@@ -96,7 +106,10 @@ type Folded = Pick<Fate, "message" | "key" | "call">;
 /** Tokens that a list has at the most, and that a text must have to be in it. */
 export type ListBounds = Pick<EpochEntry, "manifest" | "min">;
 
-/** The message that replaces these: their prompts and objects, the newest first. Nothing else enters it. */
+/**
+ * The message that replaces these: their prompts and objects, the newest first. Nothing else enters
+ * it.
+ */
 function foldMessage(folded: readonly Folded[], by: ListBounds, ids: ObjectIds): FoldMessage {
   const text = manifest(folded, by, ids);
   return { role: "user", content: [{ type: "text", text }], timestamp: folded[0]?.message.timestamp ?? 0 };

@@ -10,8 +10,8 @@ import { type Overview, overviewOf } from "./overview.ts";
 import { rawSize } from "./size.ts";
 
 /**
- * A person's commands about the conversation outside. All of them throw if Pi has left the session, or an entry cannot be
- * written.
+ * A person's commands about the conversation outside. All of them throw if Pi has left the session,
+ * or an entry cannot be written.
  */
 export interface Asked {
   /** `/rlm off` holds on this branch. */
@@ -22,7 +22,10 @@ export interface Asked {
   size(): NextSize;
   /** Has old texts go out now, down to the target. */
   externalize(): Externalized;
-  /** From now on no text of this branch goes out, or texts go out again. Answers what is sent of those that are outside. */
+  /**
+   * From now on no text of this branch goes out, or texts go out again. Answers what is sent of
+   * those that are outside.
+   */
   switched(isOff: boolean): Switched;
   /** Has all texts sent again. */
   clear(): Cleared;
@@ -37,16 +40,25 @@ export type Externalized =
   | { readonly is: "out"; readonly objects: number; readonly tokens: number }
   | { readonly is: "nothing" | "off" | "no_model" };
 
-/** `raw`: as they were said. `stubs`: as before, since they would not fit. `nothing`: none is outside. */
+/**
+ * `raw`: as they were said. `stubs`: as before, since they would not fit. `nothing`: none is
+ * outside.
+ */
 export type Switched = "nothing" | "raw" | "stubs";
 
-/** `too_large`: they would not fit. `out_again`: they would go out with the next request. Nothing is written then. */
+/**
+ * `too_large`: they would not fit. `out_again`: they would go out with the next request. Nothing is
+ * written then.
+ */
 export type Cleared =
   | { readonly is: "cleared"; readonly objects: number }
   | { readonly is: "nothing" }
   | { readonly is: "too_large" | "out_again"; readonly tokens: number; readonly most: number };
 
-/** `compacted`: by this summary; false if there was too little to summarize. `stubs`: what Pi keeps does not fit as texts. */
+/**
+ * `compacted`: by this summary; false if there was too little to summarize. `stubs`: what Pi keeps
+ * does not fit as texts.
+ */
 export interface Left {
   readonly compacted: boolean;
   readonly is: Switched;
@@ -152,7 +164,9 @@ export function epochOf(entries: readonly EpochEntry[], objects: number): Epoch 
   return first && last ? { epoch: last.epoch, objects, tokens: first.before - last.after } : null;
 }
 
-/** False if there was nothing to compact, as `isInVain` or Pi says. Rejects if Pi failed otherwise. */
+/**
+ * False if there was nothing to compact, as `isInVain` or Pi says. Rejects if Pi failed otherwise.
+ */
 function isCompacted(compact: Compact, isInVain: () => boolean): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const failed = (error: Error) => (isInVain() || NOTHING_TO_DO.test(error.message) ? resolve(false) : reject(error));

@@ -14,14 +14,20 @@ export interface BranchState {
   settings(): OutsideSettings;
   /** By the settings texts go out. @throws RlmError `invalid_config` */
   keeps(): NonNullable<boolean | undefined>;
-  /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
+  /**
+   * By what more goes out; null if there is no model whose window could be too small. @throws
+   * RlmError `invalid_config`
+   */
   rules(): Rules | null;
   /** Tokens of the model's window; null if unknown. */
   window(): number | null;
   /** Tokens that a request may have. */
   room(): number;
   baseOf(messages: readonly PiMessage[]): number;
-  /** Pi keeps so many tokens free for an answer: what the branch does not say yet is written there, for later processes. */
+  /**
+   * Pi keeps so many tokens free for an answer: what the branch does not say yet is written there,
+   * for later processes.
+   */
   reserved(tokens: number): void;
   /** Settings are read again when they are needed next. */
   forget(): void;
@@ -48,7 +54,10 @@ export interface BranchStateParts {
 /** Tokens that Pi keeps free for an answer by no setting. */
 const RESERVE = 16_384;
 
-/** The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the session. */
+/**
+ * The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the
+ * session.
+ */
 export function openBranchState({ context, actions, settings, reserve }: BranchStateParts): BranchState {
   let known: PiSettings | undefined;
   /** By Pi's settings, for each model. */
@@ -102,7 +111,10 @@ function rulesOf(settings: OutsideSettings, model: PiContext["model"], reserve: 
   return { at, to, min, manifest, warm_turns, window, reserve, model };
 }
 
-/** Tokens of what goes with the messages, estimated. From Pi 0.87 on a message of the system has all of it. */
+/**
+ * Tokens of what goes with the messages, estimated. From Pi 0.87 on a message of the system has all
+ * of it.
+ */
 function baseTokens(
   messages: readonly PiMessage[],
   context: Pick<PiContext, "getSystemPrompt">,

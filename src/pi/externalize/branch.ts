@@ -5,7 +5,9 @@ import { type BranchEntry, callsOf, messageOf, once, type PiMessage } from "./me
 
 import { type Cover, type StubBounds, stubBoundsBy } from "./stub-bounds.ts";
 
-/** The state of a branch's messages. Messages with equal keys are told apart by their order, from 0. */
+/**
+ * The state of a branch's messages. Messages with equal keys are told apart by their order, from 0.
+ */
 export interface Outside {
   readonly entries: OutsideEntries;
   /** The bounds within which a message becomes a stub, in the order of their entries. */
@@ -48,7 +50,10 @@ function outsideOf(places: Places, entries: OutsideEntries): Outside {
   };
 }
 
-/** Messages that Pi makes its next request of, as it does: behind a compaction, the summary and what it kept. */
+/**
+ * Messages that Pi makes its next request of, as it does: behind a compaction, the summary and what
+ * it kept.
+ */
 export function nextMessages(branch: readonly BranchEntry[]): readonly PiMessage[] {
   const compacted = branch.findLastIndex(({ type }) => type === "compaction");
   const { summary, firstKeptEntryId } = branch[compacted] ?? {};
@@ -73,8 +78,9 @@ interface Places {
 }
 
 /**
- * Places of the messages of a branch, by key, in their order; a result stands with its call, whenever it came. Beside them those
- * of the newest compaction, of the first entry that it kept, and of the last answer; -1 if there is none.
+ * Places of the messages of a branch, by key, in their order; a result stands with its call,
+ * whenever it came. Beside them those of the newest compaction, of the first entry that it kept,
+ * and of the last answer; -1 if there is none.
  */
 function placesOn(branch: readonly BranchEntry[]): Places {
   const of = new Map<string, number[]>();
@@ -132,7 +138,10 @@ function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] 
   });
 }
 
-/** Which results of a key an entry at this place names: those of the newest answer, whose calls may have one id. */
+/**
+ * Which results of a key an entry at this place names: those of the newest answer, whose calls may
+ * have one id.
+ */
 function newestResults(places: readonly number[], key: string, at: number): readonly number[] {
   // A prompt or an answer is never out by itself, whatever an entry says.
   const end = isResultKey(key) ? binarySearch(places.length, (n) => (places[n] ?? 0) >= at) : 0;

@@ -40,8 +40,8 @@ interface OurCompaction {
 export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompaction };
 
 /**
- * Decides who makes a compaction. One that an answer of the provider forces is never cancelled: the conversation would be
- * locked.
+ * Decides who makes a compaction. One that an answer of the provider forces is never cancelled: the
+ * conversation would be locked.
  *
  * @param tell is called with what the user has to know of it
  */
@@ -67,7 +67,10 @@ export function answerTo(
   return compacts === "pi" ? {} : { compaction: ourCompaction(wish, branch, ids, rules) };
 }
 
-/** The prompts and objects of everything before what Pi keeps. Nothing is lost by it: the branch still has the texts. */
+/**
+ * The prompts and objects of everything before what Pi keeps. Nothing is lost by it: the branch
+ * still has the texts.
+ */
 export function ourCompaction(
   wish: CompactionWish,
   branch: readonly BranchEntry[],
@@ -77,7 +80,10 @@ export function ourCompaction(
   return compactionWith(manifest(foldedBefore(wish, branch, ids), by, ids), wish, branch);
 }
 
-/** The last one that we make, for a conversation that continues without our tools; null if it would summarize nothing. */
+/**
+ * The last one that we make, for a conversation that continues without our tools; null if it would
+ * summarize nothing.
+ */
 export function lastCompaction(
   wish: CompactionWish,
   branch: readonly BranchEntry[],
@@ -137,7 +143,10 @@ const RESULT_UNITS = 2050;
 const PROMPT_UNITS = 2000;
 const LABEL_UNITS = 26;
 
-/** Tokens that a request for a summary takes, with its answer. The ratio is what the provider counts for an estimated token. */
+/**
+ * Tokens that a request for a summary takes, with its answer. The ratio is what the provider counts
+ * for an estimated token.
+ */
 function summaryTokens({ messages, others, answer }: Summary, ratio: number): number {
   if (messages.length === 0) return 0;
   const around = tokensIn(PROMPT_UNITS + others + LABEL_UNITS * messages.length);

@@ -30,7 +30,10 @@ const EpochSchema = v.object({
   manifest: count,
   /** UTF-16 units of text that stay of `results`. */
   preview: count,
-  /** For people: tokens of the model's window, and of the request before and after; objects that are outside then. */
+  /**
+   * For people: tokens of the model's window, and of the request before and after; objects that are
+   * outside then.
+   */
   window: count,
   before: count,
   after: count,
@@ -40,12 +43,18 @@ const EpochSchema = v.object({
 const SwitchSchema = v.object({ v: v.literal(1), off: v.boolean() });
 const ClearSchema = v.object({ v: v.literal(1), clear: v.literal(true) });
 
-/** The kind of entry that says how many tokens Pi keeps free for an answer of a model: they decide when texts go out. */
+/**
+ * The kind of entry that says how many tokens Pi keeps free for an answer of a model: they decide
+ * when texts go out.
+ */
 export const RESERVE_ENTRY = "rlm_reserve";
 
 const ReserveSchema = v.object({ v: v.literal(1), model: text, tokens: count });
 
-/** Tokens that Pi keeps free for an answer of this model, as it told last on the branch; null if it did not. */
+/**
+ * Tokens that Pi keeps free for an answer of this model, as it told last on the branch; null if it
+ * did not.
+ */
 export function reserveOn(branch: readonly BranchEntry[], model: string): number | null {
   for (const { customType, data } of branch.toReversed())
     if (customType === RESERVE_ENTRY && v.is(ReserveSchema, data) && data.model === model) return data.tokens;
@@ -58,7 +67,10 @@ export type EpochEntry = Readonly<v.InferOutput<typeof EpochSchema>>;
 export interface OutsideEntries {
   /** Epochs since the newest `clear`, with the places of their entries on the branch. */
   readonly epochs: readonly { readonly at: number; readonly epoch: EpochEntry }[];
-  /** Place of the newest entry on the branch: what was sent before may be another text. -1 if there is none. */
+  /**
+   * Place of the newest entry on the branch: what was sent before may be another text. -1 if there
+   * is none.
+   */
   readonly newest: number;
   /** The number that the next epoch has: one more than any epoch's before, cleared or not. */
   readonly next: number;
@@ -96,7 +108,10 @@ export function readEntries(branch: readonly BranchEntry[]): OutsideEntries {
 /** Pi 1.x sends every entry to its clients, whole. */
 const MOST_BYTES = 2000;
 
-/** The entry as several of at most 2 KB, that with `through` last: without it the others put nothing out. */
+/**
+ * The entry as several of at most 2 KB, that with `through` last: without it the others put nothing
+ * out.
+ */
 export function inParts(entry: EpochEntry): readonly EpochEntry[] {
   const { through, fold, keep = [], results = [], ...facts } = entry;
   const ends = { ...(through === undefined ? {} : { through }), ...(fold === undefined ? {} : { fold }) };

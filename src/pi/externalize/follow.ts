@@ -19,13 +19,19 @@ interface OutsideParts extends BranchStateParts {
   announced(epoch: Epoch): void;
 }
 
-/** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
+/**
+ * The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never
+ * throws.
+ */
 export interface Outside {
   /** A person's commands about it. */
   readonly asked: Asked;
   /** Pi has come to a session, or to another branch of it. */
   arrived(how: "start" | "tree"): void;
-  /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
+  /**
+   * The messages of a request as they are sent; what newly goes out is written on the branch
+   * before.
+   */
   sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
   /** The fate of a compaction that Pi is about to make. */
   compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;

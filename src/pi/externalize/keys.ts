@@ -4,9 +4,9 @@ import { historyMessage } from "../branch/messages.ts";
 import { blocksOf, isWellFormed, once } from "./message.ts";
 
 /**
- * The key of a message, in entries and in requests: null for messages that are never touched (of the system, summaries, those
- * that no Pi writes, and results whose ids are too long for an entry). Equal keys may come again: a text of an extension, or
- * two messages of one millisecond.
+ * The key of a message, in entries and in requests: null for messages that are never touched (of
+ * the system, summaries, those that no Pi writes, and results whose ids are too long for an entry).
+ * Equal keys may come again: a text of an extension, or two messages of one millisecond.
  */
 export const keyOf = once((message): string | null => {
   if (!isWellFormed(message)) return null;
@@ -19,7 +19,9 @@ export const keyOf = once((message): string | null => {
   return TIMED.includes(role) && timestamp !== undefined ? `${role}:${timestamp}` : null;
 });
 
-/** True if an entry has room for the id of a call, which a provider may make as long as it likes. */
+/**
+ * True if an entry has room for the id of a call, which a provider may make as long as it likes.
+ */
 const isNameable = (id: string) => Buffer.byteLength(JSON.stringify(id)) <= MOST_ID_BYTES;
 const MOST_ID_BYTES = 1500;
 
@@ -35,7 +37,10 @@ export function isTimed(key: string): boolean {
 
 const TIMED = ["user", "assistant", "bashExecution"];
 
-/** The text that the message is an object with: its document in the history has the same. null for what is not sent. */
+/**
+ * The text that the message is an object with: its document in the history has the same. null for
+ * what is not sent.
+ */
 export const objectText = once((message): string | null => {
   const said = historyMessage(message);
   return said && messageText(said);

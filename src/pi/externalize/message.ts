@@ -2,10 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import { memoize } from "../../platform/memoize.ts";
 
-// Pi copies all messages for each request. What is computed of a message is kept with the one on the branch that it is a
-// copy of, so that a request costs little more than comparing them.
+// Pi copies all messages for each request. What is computed of a message is kept with the one on
+// the branch that it is a copy of, so that a request costs little more than comparing them.
 
-/** Has something computed once of a message and its copies, as long as it is computed by the same. */
+/**
+ * Has something computed once of a message and its copies, as long as it is computed by the same.
+ */
 export function once<T, By extends readonly unknown[]>(
   compute: (message: PiMessage, ...by: By) => T,
 ): (message: PiMessage, ...by: By) => T {
@@ -20,14 +22,17 @@ export function once<T, By extends readonly unknown[]>(
   };
 }
 
-/** From now on the message counts as a copy of the other one: everything that is looked at is equal in them. */
+/**
+ * From now on the message counts as a copy of the other one: everything that is looked at is equal
+ * in them.
+ */
 export function isCopyOf(message: PiMessage, original: PiMessage): void {
   if (message !== original) originals.set(message, originals.get(original) ?? original);
 }
 
 /**
- * Finds out which messages of a request are copies of those on the branch; the others are read as they are. Copies for
- * earlier requests are forgotten.
+ * Finds out which messages of a request are copies of those on the branch; the others are read as
+ * they are. Copies for earlier requests are forgotten.
  */
 export function findCopies(messages: readonly PiMessage[], onBranch: readonly PiMessage[]): void {
   originals = new WeakMap();
@@ -125,7 +130,10 @@ export function isEmptyFailure(message: PiMessage): boolean {
   return brokeOff(message) && (!Array.isArray(message.content) || message.content.length === 0);
 }
 
-/** True if the message is a result that we gave because Pi stopped the call: the real one may follow. */
+/**
+ * True if the message is a result that we gave because Pi stopped the call: the real one may
+ * follow.
+ */
 export const isStopped = once((message) => v.is(StoppedSchema, message));
 
 const StoppedSchema = v.object({
@@ -142,8 +150,8 @@ export const callsOf = once((message): readonly Call[] => {
 });
 
 /**
- * Tells which call a result answers, although ids come again: a call arms its id, and a result uses it up. A result is that
- * of the first open call with its id in the newest answer that has one.
+ * Tells which call a result answers, although ids come again: a call arms its id, and a result uses
+ * it up. A result is that of the first open call with its id in the newest answer that has one.
  */
 export function openCalls() {
   /** Those of each id: answers in their order, with the calls of each. */
@@ -220,8 +228,9 @@ const MessageSchema = v.object({
 });
 
 /**
- * The messages with the results that the session lacks. Each follows the assistant's message that made the call, or takes the
- * place of a result that says that Pi stopped it. If nothing is missing, the given array is returned.
+ * The messages with the results that the session lacks. Each follows the assistant's message that
+ * made the call, or replaces a result that says that Pi stopped it. If nothing is
+ * missing, the given array is returned.
  *
  * @param answers by the keys of their calls
  */

@@ -132,7 +132,10 @@ function withPlan<M extends PiMessage>(
   return { ...then, entries: [...now.entries, ...inParts({ ...bare, after, objects })] };
 }
 
-/** True if the last answer came from another model than the one that is asked next: its cache has nothing of this. */
+/**
+ * True if the last answer came from another model than the one that is asked next: its cache has
+ * nothing of this.
+ */
 export function isOtherModel({ branch }: Pick<NextRequestParts<PiMessage>, "branch">, { model }: Rules): boolean {
   const last = branch.findLast((entry) => messageOf(entry)?.role === "assistant");
   const message = last && messageOf(last);

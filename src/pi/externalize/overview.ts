@@ -15,7 +15,10 @@ export interface Overview {
   readonly isOff: boolean;
 }
 
-/** Sizes are those of the request, tokens. Times are ms since the epoch of Unix; null if Pi has not kept them. */
+/**
+ * Sizes are those of the request, tokens. Times are ms since the epoch of Unix; null if Pi has not
+ * kept them.
+ */
 export interface PastEpoch extends Pick<EpochEntry, "epoch" | "cause" | "before" | "after" | "objects" | "window"> {
   readonly at: number | null;
 }
@@ -42,7 +45,8 @@ export interface SaidObject {
 }
 
 /**
- * Every text that was said on the branch, in its order, epochs since the newest `/rlm clear`, the oldest first, and compactions.
+ * Every text that was said on the branch, in its order, epochs since the newest `/rlm clear`, the
+ * oldest first, and compactions.
  *
  * @param isRaw texts are sent as they were said, whatever the entries say, because `/rlm off` holds
  */

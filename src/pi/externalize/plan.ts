@@ -26,9 +26,10 @@ export interface Bounds {
 export type Plan = Pick<EpochEntry, "through" | "fold" | "keep" | "results">;
 
 /**
- * Plans an epoch that frees so many estimated tokens, or as many as may be freed: the oldest messages become stubs; if that
- * is too little, the oldest turns are folded. Without a number all that can be stubs are, and nothing is folded. The last
- * prompt and the last answer stay as they are, and everything behind them. Returns null if nothing can go out.
+ * Plans an epoch that frees so many estimated tokens, or as many as may be freed: the oldest
+ * messages become stubs; if that is too little, the oldest turns are folded. Without a number all
+ * that can be stubs are, and nothing is folded. The last prompt and the last answer stay as they
+ * are, and everything behind them. Returns null if nothing can go out.
  */
 export function planEpoch(parts: PlanParts, wanted: number | null): Plan | null {
   const groups = groupsOf(parts);
@@ -48,8 +49,8 @@ export function planEpoch(parts: PlanParts, wanted: number | null): Plan | null 
 }
 
 /**
- * Plans for a request that is too large now: results behind the last answer go out, the largest first, until so
- * many estimated tokens are freed. Returns null if there are none.
+ * Plans for a request that is too large now: results behind the last answer go out, the largest
+ * first, until so many estimated tokens are freed. Returns null if there are none.
  */
 export function planValve({ fates, ids }: PlanParts, wanted: number, preview: number): Plan | null {
   const last = lastAnswer(fates);
@@ -72,7 +73,10 @@ export function planValve({ fates, ids }: PlanParts, wanted: number, preview: nu
   return chosen.length > 0 ? { results: [...new Set(chosen)] } : null;
 }
 
-/** The last message of the turns that are folded, to free so many estimated tokens more; null if none can be. */
+/**
+ * The last message of the turns that are folded, to free so many estimated tokens more; null if
+ * none can be.
+ */
 function foldable(parts: PlanParts, groups: readonly Group[], wanted: number): string | null {
   let freed = parts.outside.fold ? 0 : -parts.bounds.manifest;
   let fold: string | null = null;
@@ -112,7 +116,8 @@ interface Group {
 function groupsOf(parts: PlanParts): readonly Group[] {
   const { fates, outside } = parts;
   const isNamed = (key: string | null) => key !== null && outside.isAnswered(key);
-  // A prompt that failed counts as answered: Pi keeps the failure on the branch, and may leave it out of the messages.
+  // A prompt that failed counts as answered: Pi keeps the failure on the branch, and may leave it
+  // out of the messages.
   const head = fates.findLastIndex(({ key }) => isNamed(key));
   const stays = staying(parts);
   const groups: Fate[][] = [];
@@ -146,7 +151,10 @@ function nextStub({ message, key, call, is }: Fate, { ids, bounds }: PlanParts):
   return stubbed(message, [{ min: bounds.min, preview: null }], { key, call, ids });
 }
 
-/** Turns that are whole: from a prompt to the next one. What stands before the first prompt is part of its turn. */
+/**
+ * Turns that are whole: from a prompt to the next one. What stands before the first prompt is part
+ * of its turn.
+ */
 function turnsOf(groups: readonly Group[]): readonly (readonly Group[])[] {
   const turns: Group[][] = [];
   let hasPrompt = false;
@@ -161,8 +169,8 @@ function turnsOf(groups: readonly Group[]): readonly (readonly Group[])[] {
 }
 
 /**
- * Nothing of the turn stays, each of its results can be named, and none can still come: those of our own tools may be
- * recovered.
+ * Nothing of the turn stays, each of its results can be named, and none can still come: those of
+ * our own tools may be recovered.
  */
 function isFoldable(turn: readonly Group[]): boolean {
   return turn.every(({ stays, members }) => {
@@ -199,8 +207,8 @@ function callsBehind(fates: readonly Fate[], answer: number): number {
 }
 
 /**
- * The place of the last answer; -1 if there is none. An answer that failed before it said anything does not count: the
- * prompt that it should have answered may be what was too large.
+ * The place of the last answer; -1 if there is none. An answer that failed before it said anything
+ * does not count: the prompt that it should have answered may be what was too large.
  */
 function lastAnswer(fates: readonly Fate[]): number {
   return fates.findLastIndex(({ message }) => message.role === "assistant" && !isEmptyFailure(message));

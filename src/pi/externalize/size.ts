@@ -27,8 +27,8 @@ export interface Size {
 }
 
 /**
- * The size of the next request with these messages. Everything comes from the branch, so that another process, or a later
- * one, decides as this one does.
+ * The size of the next request with these messages. Everything comes from the branch, so that
+ * another process, or a later one, decides as this one does.
  */
 export function sizeOf(sent: readonly PiMessage[], parts: SizeParts, ratio: number): Size {
   const last = countedAnswer(parts, Math.max(parts.outside.entries.newest, parts.outside.compacted));
@@ -53,7 +53,8 @@ export function estimate(messages: readonly PiMessage[]): number {
 }
 
 /**
- * @param counted as the provider counted them, up to the last answer that it counted; 0 if it counted none
+ * @param counted as the provider counted them, up to the last answer that it counted; 0 if it
+ * counted none
  * @param estimated those behind it, by characters
  * @param ratio the provider's tokens for each estimated token
  */
@@ -69,8 +70,8 @@ const LEAST_RATIO = 0.7;
 const MOST_RATIO = 2.5;
 
 /**
- * The provider's tokens for an estimated token: by the newest answer that it counted, whose request is estimated again. These
- * messages are sent now.
+ * The provider's tokens for an estimated token: by the newest answer that it counted, whose request
+ * is estimated again. These messages are sent now.
  */
 export function ratioOf(sent: readonly PiMessage[], parts: SizeParts): number {
   const { branch, outside, messages, base, ids } = parts;

@@ -22,12 +22,13 @@ export interface Cover {
 }
 
 /**
- * Finds the bounds for the n-th message of a key, which is at this place of the branch, in the order of their
- * entries. Bounds that ask for as many tokens as earlier ones are left out, since they make no further stub: few
- * entries are looked at for a message, however many there are.
+ * Finds the bounds for the n-th message of a key, which is at this place of the branch, in the
+ * order of their entries. Bounds that ask for as many tokens as earlier ones are left out, since
+ * they make no further stub: few entries are looked at for a message, however many there are.
  */
 export function stubBoundsBy(covers: readonly Cover[]) {
-  // The end of each entry or one before it, and the fewest tokens that each or one behind it asks for.
+  // The end of each entry or one before it, and the fewest tokens that each or one behind it asks
+  // for.
   const reach = chosenUpTo(
     covers.map(({ end }) => end),
     Math.max,

@@ -3,8 +3,8 @@ import { blocksOf, type Call, isCopyOf, once, type PiMessage } from "./message.t
 
 import type { StubBounds } from "./stub-bounds.ts";
 
-// The first version of stubs. What it writes stands in requests that providers keep, and must never change: another way of
-// writing gets another `v` in the entries, and this one stays.
+// The first version of stubs. What it writes stands in requests that providers keep, and must never
+// change: another way of writing gets another `v` in the entries, and this one stays.
 
 /** The parts of a stub, beside the message. */
 interface StubParts {
@@ -29,7 +29,10 @@ export function stubbed<M extends PiMessage>(message: M, bounds: readonly StubBo
 /** The stub whose copies all stubs of the message with this text are. */
 const oneStub = once((message, text: string): PiMessage => withText(message, text));
 
-/** True if a text of the message may go out. An answer with calls or thinking is sent as the provider made it. */
+/**
+ * True if a text of the message may go out. An answer with calls or thinking is sent as the
+ * provider made it.
+ */
 function isStubbable(message: PiMessage): boolean {
   const { role } = message;
   if (role === "assistant") return blocksOf(message).every(({ type }) => type === "text");

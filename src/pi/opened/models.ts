@@ -46,7 +46,8 @@ export function openPiModels(context: () => PiModels, subModel: string | undefin
     resolve(name) {
       const model = modelOf(name);
       const from = context().modelRegistry;
-      // The host's function sends (semantics 36), of an older or newer copy than ours: what is used of it is the same in all.
+      // The host's function sends (semantics 36), of an older or newer copy than ours: what is used
+      // of it is the same in all.
       const stream = from.streamSimple ?? fromHost("pi-ai", "streamSimple");
       return piAiModel({
         model,

@@ -10,7 +10,8 @@ import { optionsOf, type PiSettings, readPiConfig, recordedOf } from "../../sett
 import { type BranchHead, promptOn } from "../branch/entries.ts";
 import { type MirroredStore, mirrored } from "../branch/mirror.ts";
 
-// Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
+// Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is
+// being loaded.
 import "../../models/index.ts";
 
 import { messageOf } from "../../platform/errors.ts";
@@ -34,7 +35,10 @@ export interface OpenedParts {
   lent(cwd: string): NonNullable<SubAgentPolicy["tools"]>;
 }
 
-/** The parts that are open while Pi is on one of its sessions, from the first time that they are needed. */
+/**
+ * The parts that are open while Pi is on one of its sessions, from the first time that they are
+ * needed.
+ */
 export interface Opened {
   readonly settings: PiSettings;
   readonly budget: { max_tokens: number; max_sub_calls: number; max_time_ms: number; max_cost_usd: number | null };
@@ -119,8 +123,8 @@ export function placesOf(cwd: string, env: NodeJS.ProcessEnv) {
 }
 
 /**
- * Asks the user about tools that a sub-agent does not have by itself. Without a user interface the answer is no; if Pi has left the
- * session, the call is suspended until a person can be asked.
+ * Asks the user about tools that a sub-agent does not have by itself. Without a user interface the
+ * answer is no; if Pi has left the session, the call is suspended until a person can be asked.
  */
 async function approve(
   { hasUI, ui }: PiContext,
@@ -138,7 +142,10 @@ async function approve(
 
 const SHOWN = 1_000;
 
-/** @param own options apart from the user's settings; `cwd` is the project, the root of what may be loaded */
+/**
+ * @param own options apart from the user's settings; `cwd` is the project, the root of what may be
+ * loaded
+ */
 function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly cwd: string }): SessionOptions {
   const { allowed_tool_overrides, require_approval, convert, delivery: _, ...rest } = settings;
   const { subAgents, ...options } = optionsOf(rest);
@@ -161,7 +168,10 @@ function settingsToKeep(settings: PiSettings, model: string | null, cwd: string)
 /** The answer of a tool of Pi's agent, as far as it is used. */
 type PiToolAnswer = { readonly content: readonly { readonly type: string; readonly text?: string }[] };
 
-/** The tools that Pi can lend to sub-agents if the user allows it: its own bash, write and edit in the project, those that it has. */
+/**
+ * The tools that Pi can lend to sub-agents if the user allows it: its own bash, write and edit in
+ * the project, those that it has.
+ */
 export function lentTools(cwd: string): AgentTool[] {
   const bash = lent(
     { name: "bash", description: "Run a bash command in the project's folder. Returns stdout and stderr." },
@@ -189,8 +199,8 @@ export function lentTools(cwd: string): AgentTool[] {
 }
 
 /**
- * A tool that is made when a sub-agent first has it, so that a host whose tool cannot be made fails that call alone. Pi's
- * tools reject when they fail. The sub-agent then reads the error's message.
+ * A tool that is made when a sub-agent first has it, so that a host whose tool cannot be made fails
+ * that call alone. Pi's tools reject when they fail. The sub-agent then reads the error's message.
  */
 export function lent<T extends { readonly parameters: object }>(
   { name, description }: Pick<AgentTool, "name" | "description">,

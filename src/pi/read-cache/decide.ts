@@ -5,7 +5,10 @@ import { candidateOf, isOfOneState, type Known } from "./happened.ts";
 import { FULL, type Meta, scopeOf } from "./meta.ts";
 import type { Shown } from "./proof.ts";
 
-/** A read whose text is proven: what Pi would send, of which state of the file, and what the model knows of the file. */
+/**
+ * A read whose text is proven: what Pi would send, of which state of the file, and what the model
+ * knows of the file.
+ */
 interface ProvenRead {
   /** The path as the model gave it. */
   readonly path: string;
@@ -82,7 +85,10 @@ async function usefulDiff(earlier: string, read: ProvenRead, { patch }: DecidePa
   return isUseful && bytes <= MOST_BYTES && lines <= MOST_LINES ? text : null;
 }
 
-/** The text that replaces lines which the model has. `elsewhere`: other lines of the file have changed. */
+/**
+ * The text that replaces lines which the model has. `elsewhere`: other lines of the file have
+ * changed.
+ */
 function markerText(shown: Shown, elsewhere: boolean, isRefreshOffered: boolean): string {
   const { start, end, total, notice } = shown;
   const lines = `unchanged in lines ${start}-${end}`;

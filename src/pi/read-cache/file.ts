@@ -16,8 +16,8 @@ export interface TextFile {
 const MOST_BYTES = 10 * 1024 * 1024;
 
 /**
- * Reads a file. Returns null if it is sensitive, not a regular file, larger than 10 MiB, not UTF-8, or not there: then only
- * Pi's own answer is right. A FIFO or a device is not waited for.
+ * Reads a file. Returns null if it is sensitive, not a regular file, larger than 10 MiB, not UTF-8,
+ * or not there: then only Pi's own answer is right. A FIFO or a device is not waited for.
  */
 export async function readTextFile(path: string, exempt: readonly string[]): Promise<TextFile | null> {
   if (isSensitive(path, exempt)) return null;
@@ -64,7 +64,10 @@ export function isSensitive(path: string, more: readonly string[]): boolean {
   return [...NAMES, ...more].some((pattern) => fits(name, pattern.toLowerCase()));
 }
 
-/** True if a name fits a pattern with `*`. The time is bounded by the product of the lengths, whatever the pattern is. */
+/**
+ * True if a name fits a pattern with `*`. The time is bounded by the product of the lengths,
+ * whatever the pattern is.
+ */
 function fits(name: string, pattern: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();
@@ -89,9 +92,13 @@ export function digest(text: string): string {
   return sha256(text).slice(0, 32);
 }
 
-// As Pi finds the file that a model names. A wrong guess does no harm: what is read there does not fit what Pi sends.
+// As Pi finds the file that a model names. A wrong guess does no harm: what is read there does not
+// fit what Pi sends.
 
-/** The absolute path of the file that Pi reads. Links are not followed: a link is another name to the model. */
+/**
+ * The absolute path of the file that Pi reads. Links are not followed: a link is another name to
+ * the model.
+ */
 export async function readPath(path: string, cwd: string): Promise<string> {
   const [plain = "", ...others] = variants(path, cwd);
   for (const variant of [plain, ...others]) if (await exists(variant)) return variant;

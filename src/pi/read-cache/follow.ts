@@ -32,11 +32,17 @@ export interface ReadFollower {
   readonly failures: { count: number; last: string };
   /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
   called(input: Record<string, unknown>, options: Pick<ReadContext, "cwd">): Promise<string | null>;
-  /** The text that is sent instead of Pi's answer, and its details; null: Pi's answer stays as it is. */
+  /**
+   * The text that is sent instead of Pi's answer, and its details; null: Pi's answer stays as it
+   * is.
+   */
   answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null>;
 }
 
-/** Reads that Pi answers, one after the other. Nothing here rejects: what fails leaves Pi's own answer. */
+/**
+ * Reads that Pi answers, one after the other. Nothing here rejects: what fails leaves Pi's own
+ * answer.
+ */
 export function openReadFollower({ exempt, sent, texts, isRefreshOffered }: FollowParts): ReadFollower {
   const served = openServed();
   const failures = { count: 0, last: "" };
@@ -88,7 +94,10 @@ export function openReadFollower({ exempt, sent, texts, isRefreshOffered }: Foll
   };
 }
 
-/** Answers that are kept for calls without a result on the branch: those of one answer of the model, and so not many. */
+/**
+ * Answers that are kept for calls without a result on the branch: those of one answer of the model,
+ * and so not many.
+ */
 const SERVED = 256;
 
 /** Providers may give an id again, so that the entry with the call is a part of the key. */
@@ -106,8 +115,9 @@ function openServed() {
 }
 
 /**
- * A read that Pi has answered with a text. Returns null for what is not a plain text of the tool `read`: an error, an image,
- * the answer of another cache, or a nested call, whose program is to get the text.
+ * A read that Pi has answered with a text. Returns null for what is not a plain text of the tool
+ * `read`: an error, an image, the answer of another cache, or a nested call, whose program is to
+ * get the text.
  */
 function readIn(event: ToolResultEvent): (ReadResult & { readonly path: string }) | null {
   const { toolName, isError, content, details } = event;
@@ -124,7 +134,10 @@ const NestedSchema = v.object({ parentToolCallId: v.string() });
 const InputSchema = v.object({ path: v.string(), offset: v.optional(v.unknown()), limit: v.optional(v.unknown()) });
 const CutSchema = v.object({ truncation: v.optional(v.unknown()) });
 
-/** Makes arguments of the lines that stand at the end of a path; answers what is wrong with them, or null. */
+/**
+ * Makes arguments of the lines that stand at the end of a path; answers what is wrong with them, or
+ * null.
+ */
 async function withLines(input: Record<string, unknown>, cwd: string): Promise<string | null> {
   const { path, offset, limit } = input;
   if (typeof path !== "string" || offset !== undefined || limit !== undefined) return null;

@@ -9,15 +9,19 @@ import { FULL, type Lines, type Meta, metaIn, REFRESH_ENTRY, rangeOf, refreshIn,
 export interface BranchReading {
   readonly branch: readonly BranchEntry[];
   readonly cwd: string;
-  /** True if the model was sent this text as the result of this call, when it asked for what is read now. */
+  /**
+   * True if the model was sent this text as the result of this call, when it asked for what is read
+   * now.
+   */
   wasSent(call: string, text: string): boolean;
   /** The answer to a call of this entry whose result is not on the branch yet. */
   served(entry: BranchEntry, call: string): Meta | undefined;
 }
 
 /**
- * Events of a file before a call, or up to now, from the newest compaction on: earlier ones may be gone from the model's
- * window, whichever entries were kept. Results stand in the order of the branch.
+ * Events of a file before a call, or up to now, from the newest compaction on: earlier ones may be
+ * gone from the model's window, whichever entries were kept. Results stand in the order of the
+ * branch.
  */
 export function happenedTo(file: string, call: string | null, reading: BranchReading): readonly Happened[] {
   const { branch } = reading;
@@ -66,7 +70,10 @@ function callsBefore(entry: BranchEntry, call: string | null): readonly Call[] {
 
 interface ResultParts extends BranchReading {
   readonly file: string;
-  /** The result and the read that is answered now are of one answer of the model: it is sent both at once. */
+  /**
+   * The result and the read that is answered now are of one answer of the model: it is sent both at
+   * once.
+   */
   readonly isOfThisAnswer: boolean;
 }
 
@@ -87,7 +94,10 @@ function ofResult(message: PiMessage, call: OpenCall | undefined, parts: ResultP
   return isOfThisAnswer || wasSent(toolCallId, text) ? [{ is: "read", meta }] : [];
 }
 
-/** Possible effects of calls that have no result on the branch, in their order; none is open afterwards. */
+/**
+ * Possible effects of calls that have no result on the branch, in their order; none is open
+ * afterwards.
+ */
 function withoutResults(open: OpenCall[], file: string, { cwd, served }: BranchReading): Happened[] {
   return open.splice(0).flatMap((call): Happened[] => {
     if (CHANGING.includes(call.name)) return names(call, cwd, file) ? [{ is: "edited" }] : [];
@@ -141,7 +151,10 @@ export type Happened =
 /** The state of the file of which the model has a scope. */
 interface Trust {
   readonly hash: string;
-  /** The state that the lines were shown of: another one if a marker has said since that they are equal in this one. */
+  /**
+   * The state that the lines were shown of: another one if a marker has said since that they are
+   * equal in this one.
+   */
   readonly shownOf: string;
   /** Grows with each thing that happened. */
   readonly seq: number;
@@ -156,7 +169,9 @@ export interface Known {
   readonly ranges: ReadonlyMap<string, Trust>;
   /** Lines that a refresh wants whole, though the whole file is known. */
   readonly blocked: readonly (Pick<Lines, "start" | "end"> & { readonly seq: number })[];
-  /** The newest state of which anything was shown, and since when nothing else was; null if unknown. */
+  /**
+   * The newest state of which anything was shown, and since when nothing else was; null if unknown.
+   */
   readonly newest: { readonly hash: string; readonly since: number } | null;
   /** When the model changed the file last; -1 if it did not. */
   readonly edited: number;
@@ -170,14 +185,17 @@ export function knownOf(happened: readonly Happened[]): Known {
 }
 
 /**
- * True if the model has seen nothing of another state since. A text in pieces of two states is not one that it can rely on,
- * and showing some lines again does not put the others right.
+ * True if the model has seen nothing of another state since. A text in pieces of two states is not
+ * one that it can rely on, and showing some lines again does not put the others right.
  */
 export function isOfOneState({ newest }: Known, { shownOf, seq }: Trust): boolean {
   return newest !== null && newest.hash === shownOf && newest.since <= seq;
 }
 
-/** The trust that an answer about these lines can rest on; of a range the fresher one of its own and the whole file's. */
+/**
+ * The trust that an answer about these lines can rest on; of a range the fresher one of its own and
+ * the whole file's.
+ */
 export function candidateOf(known: Known, lines: Lines): Trust | null {
   const scope = scopeOf(lines);
   if (scope === FULL) return known.full;
@@ -212,7 +230,8 @@ function afterRead(known: Known, meta: Meta, seq: number): Known {
     return isFull ? { ...next, full: trust } : { ...next, ranges: new Map(ranges).set(scope, trust) };
   };
   const rests = (trust: Trust | null) => (trust?.hash === base && trust && isOfOneState(known, trust) ? trust : null);
-  // No marker stands for a text that is older than the model's own edit: the one that it stood for is no longer sent.
+  // No marker stands for a text that is older than the model's own edit: the one that it stood for
+  // is no longer sent.
   const restsUnedited = (trust: Trust | null) => (trust && trust.seq > known.edited ? rests(trust) : null);
   switch (mode) {
     case "full":
@@ -231,7 +250,10 @@ function afterRead(known: Known, meta: Meta, seq: number): Known {
   }
 }
 
-/** A range's refresh reaches every range that it touches: what a read shows may be cut shorter than what is asked for. */
+/**
+ * A range's refresh reaches every range that it touches: what a read shows may be cut shorter than
+ * what is asked for.
+ */
 function afterRefresh(known: Known, scope: string, seq: number): Known {
   const range = rangeOf(scope);
   if (!range) return scope === FULL ? { ...known, full: null, ranges: new Map(), newest: null } : known;

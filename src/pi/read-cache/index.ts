@@ -13,7 +13,10 @@ import { openSent } from "./sent.ts";
 import { statusLine, statusOf } from "./status.ts";
 import { badRange, openTexts, suffixOf } from "./texts.ts";
 
-/** The read cache while one instance of the extension lives. It does nothing unless a setting turns it on. */
+/**
+ * The read cache while one instance of the extension lives. It does nothing unless a setting turns
+ * it on.
+ */
 export interface ReadCache {
   /** Pi is on a session. */
   arrived(context: StartContext): void;
@@ -181,7 +184,10 @@ interface Wish {
   readonly limit?: number | undefined;
 }
 
-/** Keeps the wish on the branch, and answers what is to be said. A file that is not there may come to be. @throws Error */
+/**
+ * Keeps the wish on the branch, and answers what is to be said. A file that is not there may come
+ * to be. @throws Error
+ */
 async function refresh(wish: Wish, cwd: string, { exempt, append, now }: RefreshParts): Promise<string> {
   const { path, offset, limit } = await withSuffix(wish, cwd);
   const pathKey = await readPath(path, cwd);
@@ -213,7 +219,10 @@ function wishIn(line: string): Wish {
   return { path: lines === undefined ? path : `${path}:${lines}` };
 }
 
-/** The tool with which a model asks for a text again. Its guideline is all that the cache says in the prompt. */
+/**
+ * The tool with which a model asks for a text again. Its guideline is all that the cache says in
+ * the prompt.
+ */
 function refreshTool(parts: RefreshParts): ToolDefinition {
   return {
     name: REFRESH_TOOL,

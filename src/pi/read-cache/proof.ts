@@ -20,8 +20,9 @@ export interface Shown extends Lines {
 }
 
 /**
- * The lines of the file that the text is. Returns null if it cannot be shown: another reader's format, or a file that has
- * changed since. The lines are taken from what Pi says that it sent, because versions of Pi cut at different places.
+ * The lines of the file that the text is. Returns null if it cannot be shown: another reader's
+ * format, or a file that has changed since. The lines are taken from what Pi says that it sent,
+ * because versions of Pi cut at different places.
  */
 export function prove({ text, offset, limit, truncation }: ReadResult, file: string): Shown | null {
   const asked = v.safeParse(AskedSchema, { offset, limit });

@@ -3,7 +3,10 @@ import { onlyText, type PiMessage } from "../externalize/message.ts";
 export interface Sent {
   /** The messages of a request, as Belay leaves them. */
   requested(next: readonly PiMessage[]): void;
-  /** Takes the final payload to the provider: other extensions may have taken texts out behind Belay. */
+  /**
+   * Takes the final payload to the provider: other extensions may have taken texts out behind
+   * Belay.
+   */
   posted(payload: unknown): void;
   /** True if this process has made a request. */
   hasAsked(): boolean;
@@ -12,12 +15,15 @@ export interface Sent {
 }
 
 /**
- * The texts that the model had when it made its newest calls. Messages and payload are kept by reference, and read when asked
- * for.
+ * The texts that the model had when it made its newest calls. Messages and payload are kept by
+ * reference, and read when asked for.
  */
 export function openSent(): Sent {
   let messages: readonly PiMessage[] | null = null;
-  /** null: nothing was posted since, as by a provider of an extension's own; the messages decide alone. */
+  /**
+   * null: nothing was posted since, as by a provider of an extension's own; the messages decide
+   * alone.
+   */
   let strings: (() => readonly string[]) | null = null;
   return {
     requested(next) {

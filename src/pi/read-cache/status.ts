@@ -24,7 +24,8 @@ const MODES: { readonly [mode in Meta["mode"]]: string } = {
  * The page of `/readcache-status` for a branch.
  *
  * @param store its state, in words
- * @param failures reads that were left as they were because something failed, and why the last one was
+ * @param failures reads that were left as they were because something failed, and why the last one
+ * was
  */
 export function statusOf(reading: BranchReading, store: string, failures: ReadFollower["failures"]): string {
   const answers = answersOn(reading.branch);

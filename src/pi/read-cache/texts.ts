@@ -1,7 +1,10 @@
 import { messageOf } from "../../platform/errors.ts";
 import { sha256 } from "./file.ts";
 
-/** Whole files as the model knows them, by hash: diffs begin there. Nothing of it is waited for but a read. */
+/**
+ * Whole files as the model knows them, by hash: diffs begin there. Nothing of it is waited for but
+ * a read.
+ */
 export interface Texts {
   keep(hash: string, text: string): void;
   /** `null` if the text is lost or damaged. */
@@ -21,7 +24,9 @@ interface TextStore {
 
 /** Texts that stay in memory; each has at most 50 KB, since Pi shows no more at once. */
 const IN_MEMORY = 64;
-/** Texts that wait for the store, at the most: one that does not answer must not fill the memory. */
+/**
+ * Texts that wait for the store, at the most: one that does not answer must not fill the memory.
+ */
 const WAITING = 64;
 
 export function openTexts(store: TextStore): Texts {
@@ -73,8 +78,8 @@ export function openTexts(store: TextStore): Texts {
 }
 
 /**
- * The lines of `path:n` or `path:n-m`, with the path before them and the fault of the lines, null if they can be. Returns null if
- * the path has no such end. It may be the whole name of a file.
+ * The lines of `path:n` or `path:n-m`, with the path before them and the fault of the lines, null
+ * if they can be. Returns null if the path has no such end. It may be the whole name of a file.
  */
 export function suffixOf(named: string) {
   const [, path = "", first = "", last = first] = SUFFIX.exec(named) ?? [];

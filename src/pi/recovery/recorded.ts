@@ -72,7 +72,10 @@ export async function recordedExec(
   };
 }
 
-/** The answer that the tool would have given; null if its record does not have it. @throws RlmError of the store */
+/**
+ * The answer that the tool would have given; null if its record does not have it. @throws RlmError
+ * of the store
+ */
 export async function recordedAnswer(
   store: Store,
   tool: Tool,

@@ -33,7 +33,8 @@ type Recovered =
 /**
  * Finishes the interrupted calls of the branch.
  *
- * @returns true if the turn can continue by a call at the branch's end, and the user wants Pi to continue by itself
+ * @returns true if the turn can continue by a call at the branch's end, and the user wants Pi to
+ * continue by itself
  */
 export async function recover(branch: OnBranch): Promise<boolean> {
   const seen = branch.view();
@@ -45,8 +46,8 @@ export async function recover(branch: OnBranch): Promise<boolean> {
 }
 
 /**
- * Gives calls of our tools that an earlier process began, and that have no result, their real one: what the store has is
- * put in place, what is unfinished is finished (semantics 34, 35).
+ * Gives calls of our tools that an earlier process began, and that have no result, their real one:
+ * what the store has is put in place, what is unfinished is finished (semantics 34, 35).
  *
  * @returns how many calls at the branch's end were answered, by which the turn can continue
  */
@@ -180,8 +181,8 @@ function mirrorEnd({ actions, view }: Recovering, { complete, session, checkpoin
 }
 
 /**
- * Puts a result into what the model is sent, and into the session if the branch still ends with the call and Pi has no result of its
- * own. Returns whether it ends with the call.
+ * Puts a result into what the model is sent, and into the session if the branch still ends with the
+ * call and Pi has no result of its own. Returns whether it ends with the call.
  */
 export function insert(
   { answers, clock, context, view }: Pick<OnBranch, "answers" | "clock" | "context" | "view">,
@@ -224,8 +225,8 @@ function lineOf(
 const NEWLINE = 0x0a;
 
 /**
- * Ends a session file that breaks off in the middle of a line, as a process leaves it that died while it wrote: Pi 0.73
- * would join the next entry to the rest, and lose all that came before.
+ * Ends a session file that breaks off in the middle of a line, as a process leaves it that died
+ * while it wrote: Pi 0.73 would join the next entry to the rest, and lose all that came before.
  */
 export function endTornLine(path: string | undefined): void {
   if (path === undefined) return;

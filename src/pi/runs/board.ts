@@ -11,7 +11,10 @@ import {
 
 import type { ToolEnvelope } from "../../tools/index.ts";
 
-/** The state that the widget and the commands show. A new object for every change; times are ms since the epoch. */
+/**
+ * The state that the widget and the commands show. A new object for every change; times are ms
+ * since the epoch.
+ */
 export interface State {
   /** False after `/rlm off`: the tools are not offered to the model. */
   readonly enabled: boolean;
@@ -45,7 +48,10 @@ export interface ContextState {
   readonly tokens_estimate: number;
   /** null if this process has not opened the session. */
   readonly documents: number | null;
-  /** A sentence about files of its sources that could not be read; null if there are none. Absent as `documents` is null. */
+  /**
+   * A sentence about files of its sources that could not be read; null if there are none. Absent as
+   * `documents` is null.
+   */
   readonly unread?: string | null;
 }
 
@@ -61,7 +67,10 @@ export interface RunningState {
   readonly started_at: number;
   /** The turn of an ask that it has come to; null before the first, and for other execs. */
   readonly turn: TurnState | null;
-  /** The turn that a child has come to which a call waits for; null if none has told one since the last answer. */
+  /**
+   * The turn that a child has come to which a call waits for; null if none has told one since the
+   * last answer.
+   */
   readonly child: Pick<TurnProgress, "turn" | "of" | "depth"> | null;
   /** Sub-calls, tokens and cost of the session so far; null before the first. */
   readonly calls: CallProgress | null;
@@ -77,7 +86,10 @@ export type TurnState = Pick<TurnProgress, "turn" | "of" | "cells" | "sub_calls"
 /** The state, and who is told when it changes. */
 export interface StateBoard {
   current(): State;
-  /** Calls the listener after every change, until the returned function is called. A listener must not throw. */
+  /**
+   * Calls the listener after every change, until the returned function is called. A listener must
+   * not throw.
+   */
   subscribe(listener: (state: State) => void): () => void;
   change(changed: Partial<State>): void;
   /** Changes what is shown of the running call, if there is one. */
@@ -128,7 +140,10 @@ export interface ToolDetails {
   readonly elapsed_ms: number;
   /** The call was interrupted, and finished by another process. */
   readonly recovered: boolean;
-  /** Pi stopped the call, perhaps because it left the session: this stands where the real result may come. */
+  /**
+   * Pi stopped the call, perhaps because it left the session: this stands where the real result may
+   * come.
+   */
   readonly stopped?: true;
 }
 

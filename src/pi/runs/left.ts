@@ -44,7 +44,10 @@ export function keepLeftRun(run: Omit<LeftRun, "done">, done: Promise<void>): vo
   tell(null);
 }
 
-/** Calls the listener when a call begins to run on, or has ended, until the returned function is called. It must not throw. */
+/**
+ * Calls the listener when a call begins to run on, or has ended, until the returned function is
+ * called. It must not throw.
+ */
 export function watchLeftRuns(listener: (over: LeftRun | null) => void): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);

@@ -38,15 +38,17 @@ export interface Runs {
   run(run: Run, phase: Running["phase"], work: Work): Promise<RunOutcome>;
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
-  /** Suspends what runs. Its promise never settles, since Pi must not take this for the call's end. */
+  /**
+   * Suspends what runs. Its promise never settles, since Pi must not take this for the call's end.
+   */
   suspend(): void;
   /** Pi is about to leave the session: what it aborts from now on is not cancelled. */
   departs(): void;
   /** Pi stays on the session. Resolves when a call that it has stopped has ended. */
   stays(): Promise<void>;
   /**
-   * Pi has left the session. What runs is suspended; with `mayGoOn` a call continues, and is returned. Recovery does not: it is
-   * begun anew when Pi is back.
+   * Pi has left the session. What runs is suspended; with `mayGoOn` a call continues, and is
+   * returned. Recovery does not: it is begun anew when Pi is back.
    */
   leave(
     mayGoOn: boolean,
@@ -185,8 +187,8 @@ async function perform(parts: RunningParts, own: Running, work: Work, give: Give
 type Give = (outcome: RunOutcome) => void;
 
 /**
- * Pi aborts a call. If it may do so because it leaves the session, it gets a result at once, without which it does not leave;
- * the call is cancelled if Pi is still there after a while.
+ * Pi aborts a call. If it may do so because it leaves the session, it gets a result at once,
+ * without which it does not leave; the call is cancelled if Pi is still there after a while.
  */
 function abort({ board, clock, departure }: RunningParts, own: Running, give: Give): void {
   const grace = departure.grace();
@@ -297,11 +299,17 @@ interface Departure {
   /** True if Pi has told that it is about to leave. */
   isNear(): boolean;
   near(is: boolean): void;
-  /** The time after which a call that Pi aborts now counts as cancelled, ms; null: it is cancelled at once. */
+  /**
+   * The time after which a call that Pi aborts now counts as cancelled, ms; null: it is cancelled
+   * at once.
+   */
   grace(): number | null;
 }
 
-/** ms that a call which Pi has aborted continues: it was about to leave the session, or may be about to quit. */
+/**
+ * ms that a call which Pi has aborted continues: it was about to leave the session, or may be about
+ * to quit.
+ */
 const DEPARTING_MS = 5_000;
 const QUITTING_MS = 1_000;
 

@@ -4,7 +4,10 @@ import { isRecord, parseJson, withoutUndefined } from "../../platform/json.ts";
 
 import { oneLine } from "./texts.ts";
 
-/** The end of a call as a row of the conversation shows it. Read from Pi's details, which another version may have written. */
+/**
+ * The end of a call as a row of the conversation shows it. Read from Pi's details, which another
+ * version may have written.
+ */
 export interface Answer {
   readonly envelope: Envelope;
   readonly calls: Calls;
@@ -130,7 +133,10 @@ const DetailsSchema = v.object({
 
 const maybeText = v.fallback(v.optional(v.string()), undefined);
 
-/** Arguments of any of our tools, as far as a row shows them. While the model writes them they are there in part. */
+/**
+ * Arguments of any of our tools, as far as a row shows them. While the model writes them they are
+ * there in part.
+ */
 const ArgumentsSchema = v.fallback(
   v.object({
     code: maybeText,
@@ -168,7 +174,10 @@ export function readArguments(args: unknown): ShownArguments {
   return { ...others, ...withoutUndefined({ prompt, path }) };
 }
 
-/** The subject of a call, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */
+/**
+ * The subject of a call, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder
+ * of the project
+ */
 export function subject(shown: ShownArguments, cwd: string): string[] {
   const { code, prompt, path, name, key, ops, target, targets } = shown;
   const place = path?.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;

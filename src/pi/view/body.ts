@@ -5,7 +5,9 @@ import type { Answer, Calls, Envelope, ShownArguments } from "./answer.ts";
 import { budgetLeft } from "./summary.ts";
 import { type Highlight, harmless, jsonText, oneLine, type Paint } from "./texts.ts";
 
-/** Lines of a block that are shown: what is longer is in the session, and a terminal is not a pager. */
+/**
+ * Lines of a block that are shown: what is longer is in the session, and a terminal is not a pager.
+ */
 const LINES_SHOWN = 400;
 
 /** The request: the code of a cell or helper, a question, values for the memory. */
@@ -85,7 +87,10 @@ function resultLines(envelope: Envelope, paint: Paint): string[] {
   });
 }
 
-/** `path:line` or `report.pdf p.12`, and the words there, for each place that an answer cites; one that does not exist says so. */
+/**
+ * `path:line` or `report.pdf p.12`, and the words there, for each place that an answer cites; one
+ * that does not exist says so.
+ */
 function placeLines({ citations }: Envelope, paint: Paint): string[] {
   return citations.map(({ valid, quote, ...cited }) => {
     const place = valid ? harmless(citedPlace(cited)) : "not a place of P";

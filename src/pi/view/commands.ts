@@ -182,7 +182,10 @@ export async function runCommand(
   }
 }
 
-/** Completions after `/rlm `. Returns null if nothing fits, or if the word is complete: Enter then runs it. */
+/**
+ * Completions after `/rlm `. Returns null if nothing fits, or if the word is complete: Enter then
+ * runs it.
+ */
 export function completions(typed: string): { value: string; label: string; description: string }[] | null {
   const all = VERBS.flatMap(({ name, description, option }) => [
     { value: name, description },
@@ -201,8 +204,8 @@ function unknownVerb(typed: string): RlmError {
 }
 
 /**
- * Goes to a checkpoint: the one whose id ends as wanted, or the one that is picked from a list. If nobody can be asked, the list
- * is the answer.
+ * Goes to a checkpoint: the one whose id ends as wanted, or the one that is picked from a list. If
+ * nobody can be asked, the list is the answer.
  *
  * @throws RlmError if something runs, or if no checkpoint fits
  */
@@ -267,7 +270,10 @@ function contextLine({ sources, chars, tokens_estimate, documents }: NonNullable
 
 const SESSIONS_SHOWN = 20;
 
-/** `/rlm sessions`: those of the store, with a mark at that of the branch. @param now ms since the epoch */
+/**
+ * `/rlm sessions`: those of the store, with a mark at that of the branch. @param now ms since the
+ * epoch
+ */
 function sessionsPage({ sessions: found, damaged }: ReadableSessions, current: string | null, now: number): string {
   const lost = damaged.slice(0, SESSIONS_SHOWN).map(({ problem }) => problem);
   if (damaged.length > lost.length)
@@ -290,7 +296,10 @@ function sessionsPage({ sessions: found, damaged }: ReadableSessions, current: s
   return [...columns(rows), ...more, ...lost].join("\n");
 }
 
-/** `/rlm checkpoints`: ends of execs, the newest first; no two labels are the same. @param now ms since the epoch */
+/**
+ * `/rlm checkpoints`: ends of execs, the newest first; no two labels are the same. @param now ms
+ * since the epoch
+ */
 function checkpointChoices(session: SessionDescription, at: string | null, now: number) {
   const execs = new Map(session.execs.map((exec) => [exec.exec_id, exec]));
   return session.checkpoints

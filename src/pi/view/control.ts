@@ -19,13 +19,22 @@ import { type BranchReport, sessionsOf } from "./report.ts";
 /** A person's commands to the extension. A failed one throws an RlmError. */
 export interface Control {
   readonly board: StateBoard;
-  /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
+  /**
+   * Brings the board up to the branch. If Pi has only just come to a session, the board may lag
+   * behind.
+   */
   refresh(): Promise<void>;
-  /** Offers the tools to the model, or takes them away, for this branch. Those that stubs name, or may name again, stay. */
+  /**
+   * Offers the tools to the model, or takes them away, for this branch. Those that stubs name, or
+   * may name again, stay.
+   */
   setEnabled(enabled: boolean): Switched;
   /** Has the tools offered or not, as the branch says that Pi has come to. */
   followBranch(): void;
-  /** Has Pi compact the conversation without a model, and takes all tools away. Rejects if something runs, or if Pi cannot. */
+  /**
+   * Has Pi compact the conversation without a model, and takes all tools away. Rejects if something
+   * runs, or if Pi cannot.
+   */
   leave(compact: Compact): Promise<Left>;
   externalize(): Externalized;
   clear(): Cleared;
@@ -41,7 +50,9 @@ export interface Control {
   sessions(): Promise<ReadableSessions>;
   /** The session and the checkpoint of the branch; null if RLM was not used on it. */
   branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
-  /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */
+  /**
+   * The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch
+   */
   look(texts: boolean, now: number): Promise<Looked | null>;
   /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
   goTo(session: string, checkpoint: string): Promise<void>;
@@ -64,7 +75,10 @@ export function openControl(
     rested();
   }
 
-  /** Offers the tools to the model, or takes them away, for this branch. Those that stubs name, or may name again, stay. */
+  /**
+   * Offers the tools to the model, or takes them away, for this branch. Those that stubs name, or
+   * may name again, stay.
+   */
   function setEnabled(enabled: boolean): Switched {
     const sent = outside.switched(!enabled);
     offer(enabled ? OURS : staying(sent), enabled);
@@ -131,7 +145,10 @@ export function openControl(
   };
 }
 
-/** Documents of P as `/rlm store` shows them: what is sent of them is what the model reads with tools. */
+/**
+ * Documents of P as `/rlm store` shows them: what is sent of them is what the model reads with
+ * tools.
+ */
 async function documentsOf(P: Context | null) {
   if (!P) return [];
   return Array.fromAsync(P.documents, async (document) => {

@@ -78,8 +78,8 @@ function every(ms: number, work: () => void): () => void {
 const FIRST_RUN_FILE = "pi-first-run";
 
 /**
- * Tells once what Belay does by itself, unless the settings say that it does not. If that cannot be remembered, nothing is
- * told: it would be told at each start.
+ * Tells once what Belay does by itself, unless the settings say that it does not. If that cannot be
+ * remembered, nothing is told: it would be told at each start.
  */
 export function tellFirstRun(cwd: string, tell: (text: string) => void, env: NodeJS.ProcessEnv): void {
   try {
@@ -101,7 +101,10 @@ const NOTICE =
 /** The place of the line in Pi's footer. */
 const STATUS = "rlm-background";
 
-/** Shows calls that run on in sessions that Pi has left, in one line of its footer, until the returned function is called. */
+/**
+ * Shows calls that run on in sessions that Pi has left, in one line of its footer, until the
+ * returned function is called.
+ */
 function tellLeftRuns(ui: Pick<ExtensionUIContext, "setStatus" | "notify">): () => void {
   const show = () => {
     const names = leftRuns().map(({ tool }) => tool);

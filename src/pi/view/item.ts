@@ -1,6 +1,8 @@
 import { oneLine } from "./texts.ts";
 
-/** A line of what is shown of a branch: a heading, or something that can be looked at more closely. */
+/**
+ * A line of what is shown of a branch: a heading, or something that can be looked at more closely.
+ */
 export interface Item {
   /** The number of its indents. */
   readonly depth: number;

@@ -162,10 +162,16 @@ function section(title: string, none: string, rows: readonly (readonly string[])
 
 const since = (at: number | null, now: number) => (at === null ? "" : ago(now - at));
 
-/** A line of the file of `/rlm trace`: a conversation, an epoch, a compaction, a session, an exec or a call. */
+/**
+ * A line of the file of `/rlm trace`: a conversation, an epoch, a compaction, a session, an exec or
+ * a call.
+ */
 type TraceRecord = { readonly record: string; readonly [field: string]: unknown };
 
-/** Epochs, compactions, sessions, and each exec and sub-call with the one that made it. Times are ms since 1970. */
+/**
+ * Epochs, compactions, sessions, and each exec and sub-call with the one that made it. Times are ms
+ * since 1970.
+ */
 export function traceRecords({ overview, size, sessions }: BranchReport): readonly TraceRecord[] {
   const { objects, epochs, compactions, isOff } = overview;
   const counts = Object.fromEntries(
@@ -182,7 +188,9 @@ export function traceRecords({ overview, size, sessions }: BranchReport): readon
   ];
 }
 
-/** Execs and calls of a session. The records of a session that answers a call stand after the call. */
+/**
+ * Execs and calls of a session. The records of a session that answers a call stand after the call.
+ */
 function recordsOf(session: SessionDescription, execs: readonly ExecDescription[]): readonly TraceRecord[] {
   const records: TraceRecord[] = [];
   for (const step of walk(session, { execs: (one) => (one === session ? execs : one.execs) })) {
@@ -202,7 +210,10 @@ function recordsOf(session: SessionDescription, execs: readonly ExecDescription[
   return records;
 }
 
-/** Execs of a session with their sub-calls, and those of the children that answer them, each under what made it. */
+/**
+ * Execs of a session with their sub-calls, and those of the children that answer them, each under
+ * what made it.
+ */
 function callTree(session: SessionDescription, execs: readonly ExecDescription[], depth: number): Item[] {
   const indentOf = (step: WalkedSession | WalkedExec | WalkedCall): number => {
     if (step.is === "exec") return indentOf(step.in) + step.level;

@@ -17,7 +17,10 @@ import { answered, asked, unread } from "./body.ts";
 import { failure, outcome, progress } from "./summary.ts";
 import { dotted, type Highlight, harmless, type Paint } from "./texts.ts";
 
-/** The state that the two renderers of one call share: the call is drawn first, and its line shows the result. */
+/**
+ * The state that the two renderers of one call share: the call is drawn first, and its line shows
+ * the result.
+ */
 export interface RowState {
   shown?: Shown;
 }
@@ -44,8 +47,8 @@ export interface KnownCalls {
 }
 
 /**
- * Draws calls of one tool in Pi's conversation: one line for a call, with its suggestion if it failed, and everything if Pi's
- * tools are expanded.
+ * Draws calls of one tool in Pi's conversation: one line for a call, with its suggestion if it
+ * failed, and everything if Pi's tools are expanded.
  */
 export function rowRenderers(tool: string, highlight: Highlight, known: KnownCalls) {
   return {

@@ -5,7 +5,10 @@ import type { ConversationState, RunningState, TurnState } from "../runs/board.t
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
 
-/** The outcome in a line: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and message instead. */
+/**
+ * The outcome in a line: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and
+ * message instead.
+ */
 export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): string[] {
   const { turns, cells, usage, skipped } = envelope;
   return [
@@ -42,7 +45,10 @@ export function outsideParts({ objects, tokens, next }: ConversationState): stri
   return [`${amount(objects, "object")} outside`, `${compact(tokens)} tokens`, ...part];
 }
 
-/** The progress of a call: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */
+/**
+ * The progress of a call: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k
+ * held)`, `$0.021 (up to $0.034)`.
+ */
 export function progress({ turn, child, calls, load, notice }: RunningState): string[] {
   const { done, running, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls ?? NO_CALLS;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";

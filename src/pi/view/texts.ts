@@ -1,7 +1,10 @@
 import type { ExtensionUIContext, Theme } from "@mariozechner/pi-coding-agent";
 import { visible } from "../../platform/visible.ts";
 
-/** Text of a guest, model or file as Pi's screen may get it: what steers or hides is a code point. Tabs are spaces. */
+/**
+ * Text of a guest, model or file as Pi's screen may get it: what steers or hides is a code point.
+ * Tabs are spaces.
+ */
 export function harmless(text: string): string {
   return visible(text).replaceAll("\t", "  ");
 }

@@ -40,7 +40,10 @@ export function cancelled({ board, cancel }: Pick<Control, "board" | "cancel">):
 
 export const YES = "--yes";
 
-/** The argument without `--yes`, and a function that makes sure: it asks the person unless `--yes` was typed. */
+/**
+ * The argument without `--yes`, and a function that makes sure: it asks the person unless `--yes`
+ * was typed.
+ */
 export function asked(argument: string) {
   const words = argument.split(" ").filter((word) => word !== "");
   return {

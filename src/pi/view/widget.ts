@@ -19,7 +19,10 @@ export interface WidgetPlace {
 interface WidgetClock {
   /** ms since the epoch. */
   now(): number;
-  /** Calls again and again, that many ms apart, until what it gives is called; does not keep the process alive. */
+  /**
+   * Calls again and again, that many ms apart, until what it gives is called; does not keep the
+   * process alive.
+   */
   every(ms: number, work: () => void): () => void;
 }
 
@@ -28,7 +31,8 @@ const KEY = "rlm";
 const TICK_MS = 1000;
 
 /**
- * Shows one line below the editor: what runs, or quietly what is there; no line if RLM was not used.
+ * Shows one line below the editor: what runs, or quietly what is there; no line if RLM was not
+ * used.
  *
  * @returns ends it, and takes the line away
  */
