@@ -5,7 +5,7 @@ import type { Server, Sql } from "./connection.ts";
 import { FUNCTIONS } from "./functions.ts";
 
 /** Version of a store of 0.1.0. Builds before it used lower numbers. */
-const FIRST_VERSION = 10;
+const FIRST_VERSION = 11;
 
 /**
  * Statements that turn a store of one version into one of the next. The first make {@link

@@ -2,7 +2,7 @@
 export const APPLICATION_ID = 0x42656c79;
 
 /** Version of a store of 0.1.0. Builds before it used lower numbers. */
-export const FIRST_VERSION = 10;
+export const FIRST_VERSION = 11;
 
 /**
  * Statements that turn a store of one version into one of the next. The first make {@link
