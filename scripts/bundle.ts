@@ -45,6 +45,16 @@ const ALONE: readonly (readonly string[])[] = [
 ];
 const SMALL = ["acorn", "htmlparser2", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot", "yauzl"];
 
+/** Modules that help and the list of tools need, of rooms whose other modules they do not. */
+export const LIGHT: readonly string[] = [
+  "models/schema/compare",
+  "models/schema/pointer",
+  "session/empty-envelope",
+  "session/session-name",
+  "store/server-packages",
+  "store/store-place",
+];
+
 /**
  * Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. Modules of the
  * command are not among them: Pi shares some, and would load SQLite with them. `shared` has those that help and the list of tools need.
@@ -56,7 +66,7 @@ const TOGETHER = [
   { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
   {
     name: "shared",
-    test: /\/src\/(platform|query|settings)\/|\/builtins\/|\/(?:schema\/(?:compare|pointer)|empty-envelope)\.ts|usingCtx/,
+    test: new RegExp(String.raw`/src/(platform|query|settings)/|/builtins/|/(?:${LIGHT.join("|")})\.ts|usingCtx`),
     priority: 1,
   },
   { name: "library", test: /\/src\/(session\/)?index\.ts$/ },
