@@ -24,7 +24,6 @@ const HELD: readonly [words: string, of: (house: House) => number][] = [
   ["nodes of syntax a line", ({ nodesPerLine }) => nodesPerLine],
   ["lines over 100 characters, %", ({ longLines }) => 100 * longLines],
   ["npm scripts", ({ scripts }) => scripts],
-  ["hand-written words of README and docs", ({ words }) => words],
 ];
 
 test("what a reader of the sources feels does not get worse", () => {

@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { closeSync, fdatasync, openSync } from "node:fs";
 import { Worker } from "node:worker_threads";
+import { openThreadCaller, type ThreadCaller } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { Row } from "../rows/row.ts";
 
@@ -26,15 +26,20 @@ export interface Log {
 }
 
 /**
- * Bytes of the log after which its pages are moved into the database: readers look through the log
- * first.
+ * Bytes of the log after which its pages are moved into the database. Once all are moved the file is
+ * written again from its beginning, which takes the disk half the time of a file that grows.
  */
-export const LOG_BYTES = 16 * 2 ** 20;
+export const LOG_BYTES = 4 * 2 ** 20;
 /** Fewer are moved faster than a thread starts. */
 const FEW_BYTES = 2 ** 20;
 
-/** @param database path of the database */
-export function openLog(database: string): Log {
+/**
+ * @param database path of the database
+ * @param moveRest moves the pages that were written while others were moved, unless a transaction is
+ * open: the log begins anew only if it has none
+ */
+export function openLog(database: string, moveRest: () => void): Log {
+  const thread = openPragmaThread(database);
   let file: number | undefined;
   let bytes = 0;
   let moving = Promise.resolve();
@@ -43,8 +48,11 @@ export function openLog(database: string): Log {
   function move(): Promise<void> {
     bytes = 0;
     // What fails here is done once the log has grown as much again, or when the database is closed.
-    const work = () => pragmaApart(database, "wal_checkpoint(PASSIVE)").then(nothing, nothing);
-    moving = moving.then(work);
+    const work = async () => {
+      await thread.run("wal_checkpoint(PASSIVE)");
+      if (failure === undefined) moveRest();
+    };
+    moving = moving.then(work).catch(nothing);
     return moving;
   }
 
@@ -69,6 +77,7 @@ export function openLog(database: string): Log {
     empty: () => (bytes > FEW_BYTES ? move() : moving),
     async close() {
       await moving;
+      await thread.end();
       if (file !== undefined) closeSync(file);
       file = undefined;
     },
@@ -83,21 +92,47 @@ function flushed(file: number): Promise<void> {
 
 function nothing(): void {}
 
-/** The data with which the thread is started. */
-export interface PragmaApart {
-  /** Path of a database. */
-  readonly database: string;
-  /** With its arguments. */
-  readonly pragma: string;
+/** Runs pragmas that take long in a thread of their own, which starts with the first one. */
+export interface PragmaThread {
+  /** Runs a pragma, with its arguments, and returns its rows. */
+  run(pragma: string): Promise<readonly Row[]>;
+  end(): Promise<void>;
 }
 
-/** Runs a pragma that takes long in a thread of its own, and returns its rows. */
-export async function pragmaApart(database: string, pragma: string): Promise<readonly Row[]> {
-  const worker = new Worker(entryUrl("store/sqlite/thread-entry"), {
-    workerData: { database, pragma } satisfies PragmaApart,
-    // Flags of a caller such as --input-type are refused for a thread.
-    execArgv: [],
-  });
-  const [rows] = await once(worker, "message");
-  return rows;
+/** The thread ends after this time without a pragma, ms. It takes about 10 MB. */
+const IDLE_MS = 10_000;
+
+/** @param database path of the database */
+export function openPragmaThread(database: string): PragmaThread {
+  let thread: ThreadCaller<string, readonly Row[]> | undefined;
+  let idle: NodeJS.Timeout | undefined;
+
+  async function end(): Promise<void> {
+    const ending = thread;
+    thread = undefined;
+    clearTimeout(idle);
+    await ending?.end();
+  }
+
+  return {
+    async run(pragma) {
+      clearTimeout(idle);
+      thread ??= startThread(database);
+      try {
+        return await thread.ask(pragma);
+      } catch (error) {
+        await end();
+        throw error;
+      } finally {
+        if (thread) idle = setTimeout(end, IDLE_MS).unref();
+      }
+    },
+    end,
+  };
+}
+
+function startThread(database: string): ThreadCaller<string, readonly Row[]> {
+  // Flags of a caller such as --input-type are refused for a thread.
+  const worker = new Worker(entryUrl("store/sqlite/thread-entry"), { workerData: database, execArgv: [] });
+  return openThreadCaller(worker, "the thread of a database ended");
 }

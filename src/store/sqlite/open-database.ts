@@ -50,7 +50,10 @@ export function openDatabase(folder: string | null): Database {
 
 function checked(connection: DatabaseSync, path: string): Database {
   checkSchema(connection, path);
-  return connect(connection, openLog(path));
+  const moveRest = () => {
+    if (connection.isOpen && !connection.isTransaction) connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  };
+  return connect(connection, openLog(path, moveRest));
 }
 
 /**
@@ -156,11 +159,13 @@ function checkOwn(folder: string, path: string): void {
 }
 
 function openConnection(path: string): DatabaseSync {
-  const ofFile = `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_size_limit = ${LOG_BYTES}`;
+  const ofFile = `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_size_limit = ${MOST_LOG_BYTES}`;
   return begunWith(new DatabaseSync(path), `${ofFile}; ${KIND}; ${WITH_LOG}`);
 }
 
 const BUSY_MS = 10_000;
+/** A log that was longer is cut off to this when it begins anew. */
+const MOST_LOG_BYTES = 4 * LOG_BYTES;
 /**
  * The first counts only before anything is written. A copy that SQLite has made of a database
  * (`VACUUM INTO`) has no log.
@@ -170,7 +175,7 @@ const KIND = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL";
  * `Log` waits until a commit is on disk, and empties the log before SQLite would do so within a
  * commit.
  */
-const WITH_LOG = `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${(4 * LOG_BYTES) / 4096}`;
+const WITH_LOG = `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${(4 * MOST_LOG_BYTES) / 4096}`;
 
 /**
  * Version of the database; looked up without a write, since what is not ours must stay as it is.

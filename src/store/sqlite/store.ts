@@ -27,7 +27,7 @@ import { commit, dropUnneeded, insertCheckpoint } from "./commit.ts";
 import type { Database } from "./database.ts";
 import { dueJobs, markDoubtful, releaseHold, reserve, silenceRate, takeRateSlot } from "./jobs.ts";
 import { type Leases, openLeases } from "./leases.ts";
-import { pragmaApart } from "./log.ts";
+import { openPragmaThread } from "./log.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 
 /**
@@ -74,7 +74,8 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
       const isLong =
         part === "file" && folder !== null && statSync(join(folder, DATABASE_FILE)).size > MOST_CHECKED_HERE;
       if (!isLong) return reads((own) => verifyPage(part, after, own));
-      const rows = await pragmaApart(join(folder, DATABASE_FILE), "integrity_check").catch(lineOf);
+      const thread = openPragmaThread(join(folder, DATABASE_FILE));
+      const rows = await thread.run("integrity_check").catch(lineOf).finally(thread.end);
       return { findings: typeof rows === "string" ? [rows] : findingsOf(rows), next: null };
     },
     "jobs.due": (page) => reads(() => dueJobs(page, now(), isBusy)),

@@ -1,10 +1,15 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { channelOfPort, serveCaller } from "../../../runtime/index.ts";
 import { silenceSqliteWarning } from "../../platform/sqlite-warning.ts";
-import type { PragmaApart } from "./log.ts";
+import type { Row } from "../rows/row.ts";
 
-// Runs one pragma and ends. Its host has not asked for node:sqlite and need not hear of it.
+// Runs pragmas on a database. Its host has not asked for node:sqlite and need not hear of it.
 silenceSqliteWarning();
 const { DatabaseSync } = await import("node:sqlite");
-const { database, pragma }: PragmaApart = workerData;
-using connection = new DatabaseSync(database);
-parentPort?.postMessage(connection.prepare(`PRAGMA ${pragma}`).all());
+const database: string = workerData;
+serveCaller<string, readonly Row[]>(channelOfPort(parentPort), {
+  answer(pragma) {
+    using connection = new DatabaseSync(database);
+    return connection.prepare(`PRAGMA ${pragma}`).all();
+  },
+});

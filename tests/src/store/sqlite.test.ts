@@ -172,6 +172,15 @@ test("a log that has grown is moved into the database by another thread", async 
   await database.close();
 });
 
+test("a log begins anew while more is written, so it stays short", async () => {
+  const folder = folderWith({});
+  const database = openDatabase(folder);
+  const text = randomBytes(2 ** 14).toString("hex");
+  for (let n = 0; n < 1500; n++) await database.write(() => database.perform(keepText(`h${n}`, text, 1)));
+  expect(statSync(join(folder, "belay.db-wal")).size).toBeLessThan(32 * 2 ** 20);
+  await database.close();
+});
+
 describe("writes that are kept together", () => {
   function scene() {
     const folder = folderWith({});
