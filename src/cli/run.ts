@@ -5,7 +5,7 @@ import { inLine, visible } from "../platform/visible.ts";
 import { hasSecret, isServer, withoutPasswords } from "../store/store-place.ts";
 import type { Command } from "./commands/define.ts";
 import { type Host, processHost } from "./commands/define.ts";
-import type { Arguments } from "./flags/arguments.ts";
+import { type Arguments, parseArguments } from "./flags/arguments.ts";
 import { commandLine, UsageError } from "./flags/usage.ts";
 
 /** Runs `belay` with these arguments. Gives the exit code: `belay --help` lists them. */
@@ -78,7 +78,6 @@ async function allCommands(): Promise<readonly Command[]> {
 }
 
 async function checked(command: Command, args: readonly string[]): Promise<Arguments> {
-  const { parseArguments } = await import("./flags/arguments.ts");
   const parsed = parseArguments(command.name, command.options, args);
   await checkModelNames(command, parsed);
   const [superfluous] = command.takes ? [] : parsed.positionals;
