@@ -122,6 +122,7 @@ async function checkRuntimes(): Promise<void> {
       console.log(`${name} cannot be installed: not tried.`);
       continue;
     }
+    await rm(join(cwd, "kept"), { recursive: true, force: true });
     await run(program, [...args, "kept.mjs"], { cwd });
     const { output } = await run(program, [...args, "kept.mjs"], { cwd });
     if (!output.includes(said)) throw new Error(`in ${name} the program says ${output.trim()}, and not ${said}`);
