@@ -102,7 +102,7 @@ export class RlmError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.suggestion = options.suggestion;
-    // What only a guest is told is not printed when nobody catches the error.
+    // A text for the guest alone is not printed when nobody catches the error.
     const { guestName = "Error", retriable } = options;
     Object.defineProperties(this, { guestName: { value: guestName }, retriable: { value: retriable } });
   }

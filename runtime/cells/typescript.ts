@@ -31,7 +31,7 @@ export function withoutTypes(source: string, mistake: ScriptMistake): string | n
   if (stripped.kind === "absent" && isTyped) throw withoutParser(placeOf(source, mistake.pos));
   const { line, column, message, kind } = stripped;
   if (kind === "unsupported") throw new CellSyntaxError(message, cureOf(message), { line, column });
-  // What JavaScript stopped at is a type, and TypeScript came farther: the mistake lies there.
+  // JavaScript stopped at a type, and TypeScript came farther: the mistake lies there.
   if (!isTyped || isMarkup(source, mistake.pos) || offsetOf(source, line, column) <= mistake.pos) return null;
   if (message.startsWith("Return statement")) throw outerReturn({ line, column });
   throw new CellSyntaxError(message, "Fix the TypeScript at this line and column.", { line, column });

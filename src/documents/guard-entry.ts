@@ -33,7 +33,7 @@ const workerData = { until, parent: Number(parent), most: Number(most), full, sl
 const options = { eval: true, execArgv: [], workerData, resourceLimits: { maxOldGenerationSizeMb: 16 } };
 new threads.Worker(WATCH, options).unref();
 
-// What is imported of this module would stay as it is: Node does not bring its names up to date.
+// Names imported of this module would stay as they are: Node does not bring its names up to date.
 const sqlite = process.getBuiltinModule("node:sqlite");
 const { DatabaseSync: Database } = sqlite;
 const { prepare } = Database.prototype;

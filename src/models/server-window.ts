@@ -39,7 +39,7 @@ async function serverWindow(server: ModelServer): Promise<ServerWindow> {
     entry?.owned_by === "llamacpp" ? { count: (request: ModelRequest) => countTokens(server, request) } : {};
   const window = entry ? windowIn(entry) : null;
   if (window !== null || list === null || !isPrivateAddress(base)) return { window, ...counts };
-  // What servers add to OpenAI's API stands beside its path.
+  // Additions of servers to OpenAI's API have paths beside its own.
   const root = base.replace(/\/v1$/, "");
   const at = (path: string, body?: object) => asked(server, root + path, limit, body);
   const told = await Promise.all([ofLlamaCpp(at), ofLmStudio(at, id), ofOllama(at, id)]);
@@ -237,7 +237,7 @@ export function withinWindow(model: Model, serverOf: (() => Promise<ModelServer>
     ...model,
     askWindow: async () => (await factsOf()).window,
     async complete(request, signal) {
-      // What goes by a batch waits for hours: its server is asked for nothing meanwhile.
+      // A request by batch waits for hours: its server is asked for nothing meanwhile.
       if (request.post) return model.complete(request, signal);
       const estimate = estimateRequest(request, null).input_tokens;
       const maxTokens = await roomFor(request, estimate);

@@ -102,7 +102,7 @@ export async function runAtHead(
   const work: Work = (signals) => tool.run(open, called.args, { ...signals, ...hostOf(branch), conversation });
   const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
   if (outcome.details.stopped) return outcome;
-  // What is shown must not replace the answer.
+  // A failure to show something must not replace the answer.
   await branch.refresh().catch(() => {});
   return outcome;
 }
@@ -186,7 +186,7 @@ function showConversation(board: StateBoard, asked: Pick<Asked, "overview" | "si
     const tokens = out.reduce((sum, object) => sum + object.tokens, 0);
     board.change({ conversation: isShown ? { objects: out.length, tokens, next: asked.size() } : null });
   } catch {
-    // What is shown must not end what Pi does.
+    // A failure to show something must not end Pi's work.
   }
 }
 

@@ -101,7 +101,7 @@ export async function collectUntil<End>(parts: Collecting<End>, signal: AbortSig
     }
   } finally {
     over.abort();
-    // What a request that hangs comes to is looked for later.
+    // The outcome of a request that hangs is looked for later.
     const late = stopMs === undefined ? [] : [sleep(clock, stopMs, new AbortController().signal)];
     await Promise.race([collecting, ...late]);
   }

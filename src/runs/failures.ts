@@ -62,7 +62,7 @@ export function openTroubles(): Troubles {
       if (!trouble) return;
       trouble.count = 0;
       for (const [n, at] of trouble.back) {
-        // What was on its way when the job went back says nothing of the time since.
+        // A request that was out when the job went back says nothing about the time since.
         if (mark < at) continue;
         trouble.own.add(n);
         trouble.back.delete(n);

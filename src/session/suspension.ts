@@ -71,7 +71,7 @@ export function openSuspension(): Suspension {
 
   function change(by: number): void {
     active += by;
-    // What an end makes possible begins in the same turn of the event loop.
+    // Work that an end makes possible begins in the same turn of the event loop.
     if (active === 0 && awaitsBatch > 0) setImmediate(suspendIfIdle);
   }
 

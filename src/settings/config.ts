@@ -162,7 +162,7 @@ function parsed(text: string, path: string): unknown {
   }
 }
 
-// What the file of a project may set: it came with the project, so it may not grant anything.
+// Settings that the file of a project may have. It came with the project, so it may not grant anything.
 
 /** Keys that decide who gets texts and keys, what calls cost, or which programs run: a project never sets them. */
 export const USER_ONLY: readonly string[] = ROWS.filter(([, row]) => row.project === "may not set").map(([key]) => key);

@@ -81,7 +81,7 @@ interface Parts {
 
 function parts(settings: Json): Parts {
   if (!isRecord(settings)) return { rest: {}, signature: null };
-  // What people say of a session grants nothing, and any host may change it.
+  // Remarks on a session grant nothing, and any host may change them.
   const { signature = null, remarks: _remarks, ...rest } = settings;
   if (!isRecord(signature)) return { rest, signature: null };
   const { store, mac } = signature;

@@ -83,7 +83,7 @@ function withoutPassword(word: string): string {
  */
 export function readServerUrl(given: string): { readonly connectionString: string; readonly schema: string } {
   const url = isServer(given) && URL.canParse(given) ? new URL(given) : null;
-  // What follows a `/`, `?` or `#` in a password is not the password for the client, and is shown
+  // The rest of a password after a `/`, `?` or `#` is not the password for the client, and is shown
   // by servers.
   if (!url || `${url.pathname}${url.hash}${url.username === "" ? url.search : ""}`.includes("@"))
     throw notAUrl("the store's URL cannot be read: in names and passwords / ? # @ are written %2F %3F %23 %40");

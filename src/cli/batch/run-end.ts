@@ -78,7 +78,7 @@ function stateLines(asked: RunRequest, counted: CountedRun, problem: RlmError | 
     if (reason) lines.push(`${reason.count} × ${failureText(reason)}`);
     lines.push(`why they failed: ${about(name, "--state", "failed")}`);
     if (reason && reason.filtered > 0) lines.push(filteredLine(asked, reason));
-    // What the same model would filter again is not worth another try.
+    // The same model would filter it again, so it is not worth another try.
     if (reason?.filtered !== counts.failed) lines.push(retryLine(asked, reason));
   } else if (counts.cancelled > 0) {
     lines.push(`try them again: ${asked.own.retryCancelled ? asked.line() : asked.line("--retry-cancelled")}`);

@@ -46,7 +46,7 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const spec = specOf(asked, { name: "eval", source }, "each");
     // Without a model, or its key, texts would be made for nothing.
     if (!own.dryRun) checkModel(spec, modelsOf(asked.settings));
-    // What a dry run makes is not kept.
+    // Results of a dry run are not kept.
     using scratch = own.dryRun ? temporaryFolder("belay-eval-") : null;
     const { folder = FOLDER } = own;
     const contexts = join(scratch?.path ?? folder, CONTEXTS);

@@ -84,7 +84,7 @@ export async function modelNameError(command: string, args: Arguments, bare: Arg
   const { modelsMeantBy } = await import("../../models/index.ts");
   const meant = hasServer(args) ? [`local/${value}`] : modelsMeantBy(value, process.env);
   const [nearest] = meant;
-  // What is not like the name of any model may be a key that was put there by mistake: it is not
+  // A value unlike the name of any model may be a key that was put there by mistake: it is not
   // repeated.
   if (nearest === undefined) {
     const problem = `${place} must be PROVIDER/ID, such as anthropic/claude-sonnet-5, and no model is named like it`;

@@ -113,7 +113,7 @@ function whatIsResumed(name: string, execs: readonly ExecDescription[]): string 
     return `nothing is unfinished in ${name}; this is the record of what ran last`;
   }
   const { calls, kind, input } = last;
-  // What it waits for is the reply of the model, which is not a sub-call.
+  // It waits for the reply of the model, which is not a sub-call.
   if (kind === "turn") return `resuming ${name}: ${input} of the ask`;
   const lastLoad = execs.findLastIndex((exec) => exec.kind === "load" && exec.status === "ok");
   const number = execs.slice(lastLoad + 1).filter((exec) => exec.kind === "cell").length;

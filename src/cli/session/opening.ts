@@ -88,7 +88,7 @@ export async function makeReady(
   if (signal.aborted) throw cancelled();
   if (met === "given up") await opened.session.discard();
   if (isBegun) opened.goesOn();
-  // What was interrupted stays as it is until a person decides on it.
+  // Interrupted work stays as it is until a person decides on it.
   if (met !== "none" || !opened.session.unfinished()) await opened.accept();
   try {
     await load();

@@ -72,7 +72,7 @@ export function rowOf(
 ): Json {
   const isSame = newest === null || JSON.stringify(fieldsOf(newest)) === JSON.stringify(fieldsOf(first));
   const unfinished = isSame ? {} : { unfinished: fieldsOf(newest) };
-  // What is undefined is left out.
+  // Undefined fields are left out.
   return jsonOf({ ...fieldsOf(first), ...more, ...unfinished });
 }
 

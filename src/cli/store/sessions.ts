@@ -180,7 +180,7 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
     const work = async (store: Store) => [await store.gc(rule), await store.damaged()] as const;
     const [collected, damaged] = await withStore(place, host, work);
     const problems = damaged.map(({ problem }) => problem);
-    // What they reach cannot be known.
+    // The data that they reach is unknown.
     const damage = damageError(problems, { rest: "Damaged sessions stay, with all that is theirs" });
     if (args.get(OUTPUT_FLAGS.json)) {
       const summary = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };

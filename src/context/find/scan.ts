@@ -93,7 +93,7 @@ export function* scan(
     }
     const from = skip(position.from, isDeclined);
     if (from === undefined) return;
-    // What is behind a long skip is likely to be alone.
+    // A match behind a long skip is likely to be alone.
     if (from - position.from > size) size = Math.min(size, ALONE);
     const native = searchNatively(from);
     if (native !== undefined) {

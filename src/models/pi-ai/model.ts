@@ -171,7 +171,7 @@ async function receive(
   const isWhole = stopped?.meaning === "whole" || stopped?.meaning === "cut";
   if (!isWhole && (message.stopReason === "error" || message.stopReason === "aborted")) {
     const explained = explain({ ...refusal, said });
-    // What the model has said is paid for, whatever its server makes of it.
+    // The model's words are paid for, whatever its server makes of them.
     if (explained.unread !== undefined) return { ...failed, ...explained, charged: isReported(usage) };
     const isAdapted = !explained.isTooLong && asking.adapt(said, statusOf(said, seen));
     return { ...failed, ...explained, ...(isAdapted ? { isAdapted } : {}) };

@@ -75,7 +75,7 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
  */
 function keyNames(piAi: PiAi, provider: string): readonly string[] {
   const all = new Proxy<Record<string, string>>({}, { get: () => "set" });
-  // What ANTHROPIC_AUTH_TOKEN holds is no key: it is sent as `Authorization: Bearer`.
+  // ANTHROPIC_AUTH_TOKEN holds no key: its value is sent as `Authorization: Bearer`.
   return (piAi.findEnvKeys(provider, all) ?? []).filter((name) => name !== "ANTHROPIC_AUTH_TOKEN");
 }
 

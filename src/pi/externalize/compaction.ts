@@ -132,7 +132,7 @@ function reasonOf(
   const last = messagesOf(branch).at(-1);
   if (last && brokeOff(last) && last.stopReason === "error") return "overflow";
   const { window, reserve } = rules;
-  // What another model took in says nothing of an overflow of this one.
+  // Another model's input says nothing about an overflow of this one.
   if (tokensBefore > window && !isOtherModel({ branch }, rules)) return "overflow";
   return tokensBefore > window - reserve ? "threshold" : "manual";
 }

@@ -125,7 +125,7 @@ function withPlan<M extends PiMessage>(
   const bare: EpochEntry = { ...plan, ...facts, window, before: now.size.tokens, after: 0, objects: 0 };
   const written = [...now.entries, bare].map((data) => ({ type: "custom", customType: OUTSIDE_ENTRY, data }));
   const outside = parts.outside.under(readEntries([...parts.branch, ...written]));
-  // What the provider counted is still what it counts an estimated token for.
+  // The provider's count is still the measure of an estimated token.
   const then = stateOf(parts, outside, [], now.size.ratio);
   const after = Math.max(0, Math.round(now.size.tokens - freedTokens(now, then)));
   const { objects } = requestOf(then);

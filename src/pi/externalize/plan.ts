@@ -35,7 +35,7 @@ export function planEpoch(parts: PlanParts, wanted: number | null): Plan | null 
   const groups = groupsOf(parts);
   let freed = 0;
   let taken = 0;
-  // What an entry cannot name goes out with the next that it can.
+  // Messages that no entry names go out with the next one that an entry names.
   while (taken < groups.length && (wanted === null || freed < wanted || groups[taken - 1]?.through === null)) {
     freed += groups[taken]?.freed ?? 0;
     taken++;
@@ -97,7 +97,7 @@ function shownTokens(fate: Fate, parts: PlanParts): number {
   return tokensOf(nextStub(fate, parts) ?? fate.sent);
 }
 
-// What can go out together, and what has to stay.
+// Groups that go out together, and messages that stay.
 
 /** A message and the results of its calls: all of them go out together. */
 interface Group {

@@ -39,7 +39,7 @@ export function sizeOf(sent: readonly PiMessage[], parts: SizeParts, ratio: numb
 
 /** The size of the next request if nothing of it were outside. */
 export function rawSize(parts: SizeParts): Size {
-  // What was counted behind the newest entry may be either of stubs or of texts.
+  // The count behind the newest entry may be either of stubs or of texts.
   const { newest } = parts.outside.entries;
   const branch = newest < 0 ? parts.branch : parts.branch.slice(0, newest);
   const outside = parts.outside.under(readEntries(branch));

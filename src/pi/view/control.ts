@@ -91,7 +91,7 @@ export function openControl(
     setEnabled,
     followBranch() {
       const isOff = outside.isOff();
-      // What the user or another extension has chosen holds, unless we have chosen before.
+      // The choice of the user or another extension holds, unless we have chosen before.
       if (isOff === board.current().enabled) setEnabled(!isOff);
     },
     async leave(compact) {

@@ -183,7 +183,7 @@ export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedPart
   async function contextOf(path: string | null): Promise<string | RlmError | null> {
     const source = path ?? (await shared?.source());
     if (source === undefined) return null;
-    // What the user names may be read.
+    // Files that the user names may be read.
     const ownRoots = own.contextField === undefined && path !== null ? [path] : asked.roots;
     const roots = (path === null ? (shared?.roots ?? []) : ownRoots).map((one) => resolve(one));
     const documents = { ...asked.documents, ...asked.loading };

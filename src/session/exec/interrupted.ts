@@ -202,7 +202,7 @@ export async function restored<Kept>(
   }
   toldRestored(work, state);
   if (asides.length === 0) return null;
-  // What failed must not fail the next exec too.
+  // This failure must not fail the next exec too.
   const machine = await setup.guest.use(positionOf(recorder.state()));
   for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });
   return keep(machine);

@@ -56,7 +56,7 @@ export function openRecorder(
   return {
     state: () => current,
     noticed(error) {
-      // What a store says of damaged records is another matter: they stay damaged.
+      // Damaged records are another matter: they stay damaged.
       if (hasCode(error, "store_failed", "lease_lost")) failed = true;
     },
     hasFailed: () => failed,

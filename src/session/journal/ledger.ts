@@ -217,7 +217,7 @@ export function minus(a: Amount, b: Amount): Amount {
 /** The rest of each of the two budgets. `question` is null if only the session's holds. @param unsettled what no ledger has yet */
 export function leftOfEach(rules: BudgetRules, { ledger, question }: Spendings, unsettled = NOTHING) {
   const own = limitsOfQuestion(rules, question);
-  // What began without a question has no budget beyond the session's whole spending.
+  // An exec that began without a question has no budget beyond the session's whole spending.
   const spent = question?.ledger ?? ledger;
   return {
     session: remaining({ ...ledger, ...plus(ledger, unsettled) }, rules.budget),

@@ -19,7 +19,7 @@ export function reusableFor(start: Start, last: ExecRecords | null, before: Reus
   const reusable = new Map(before);
   // A conversation that has grown since decides what a call gets that is given places of it, and no other.
   const holds = start.history_hash === last.start.history_hash ? () => true : isOutsideHistory;
-  // What that exec took over are the first of its own.
+  // Answers that the exec took over are the first of its own.
   for (const [asked, answers] of answersOf(last, holds)) {
     if (answers.length > (reusable.get(asked)?.length ?? 0)) reusable.set(asked, answers);
   }
@@ -54,7 +54,7 @@ export function openReuse(
 }
 
 function isAgain({ kind, cell }: Start, { start, complete }: ExecRecords): boolean {
-  // What was given up has left no state: its caller wants none of it.
+  // An exec that was given up has left no state: its caller wants none of it.
   if (complete?.error_code !== "cancelled" || complete.checkpoint_id === null || cell === null) return false;
   return start.kind === kind && start.cell === cell;
 }

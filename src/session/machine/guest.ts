@@ -102,7 +102,7 @@ export function openGuest(options: GuestOptions): Guest {
   async function opened(position: Position): Promise<Machine> {
     const open = () => opener.at(position);
     const opening = live?.opening ?? begin(position, open);
-    // What made it fail may be over by now.
+    // The cause of its failure may have ended by now.
     return opening.catch(() => begin(position, open));
   }
 

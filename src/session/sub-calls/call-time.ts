@@ -39,7 +39,7 @@ export function openStop(
   const spent = isOwn ? failure("timeout", `the call took longer than ${wholeMs} ms`) : TIME_OVER;
   let why = spent;
   const end = (reason: SubCallError) => {
-    // What suspends the exec aborts its calls too.
+    // Suspending the exec aborts its calls too.
     if (stop.signal.aborted || suspend?.aborted) return;
     why = reason;
     stop.abort(new RlmError(reason.code, reason.message, { suggestion: reason.suggestion }));

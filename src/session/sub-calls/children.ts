@@ -305,7 +305,7 @@ async function askChild(
     return endOf(await askOnce(session, request, settings, signals), request, signals);
   } catch (error) {
     if (!(error instanceof RlmError) || !isFailureCode(error.code)) throw error;
-    // What cannot continue is not left to be resumed.
+    // A child that cannot continue is not left to be resumed.
     await session.discard();
     return { ok: false, error: failure(error.code, error.message, { suggestion: error.suggestion }) };
   }

@@ -158,7 +158,7 @@ export function openLeads(models: Models, clock: Clock): (request: SubCallReques
     const key = JSON.stringify([model, tools, schema, text.slice(0, LIMITS.leadUnits)]);
     const fan = fans.get(key) ?? { beginning: text, calls: 0, ahead: null };
     const beginning = commonBeginning(fan.beginning, text);
-    // What the call ahead has written to the cache can be read only as it was.
+    // The cache gives the prefix of the call ahead only if it is sent unchanged.
     if (fan.ahead !== null && beginning !== fan.beginning) return undefined;
     fan.beginning = beginning;
     fan.calls += 1;

@@ -38,7 +38,7 @@ export async function deliveryOf(
   { isAgain, signal }: Pick<CallContext, "isAgain" | "signal">,
 ): Promise<ByBatch | SubCallError | null> {
   const { store, clock } = session.env;
-  // What is on its way is the answer to the call, whatever was asked for since.
+  // The request that is out answers the call, whatever was asked for since.
   const earlier = isAgain ? await store.batches.ofCall(session.row.id, asked.id) : [];
   const isWanted = (asked.request.delivery ?? session.options.delivery) === "batch" && !isOfQuery(session);
   if (!isWanted && earlier.length === 0) return null;

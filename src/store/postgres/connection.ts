@@ -141,7 +141,7 @@ function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResul
       const { rows, rowCount } = await run(text, values);
       return { rows, changes: rowCount ?? 0 };
     } catch (error) {
-      // What names the server already is named again, with the statement, where the plan ends.
+      // An error that names the server already is named again, with the statement, where the plan ends.
       return { text, cause: error instanceof RlmError ? error.cause : error };
     }
   }

@@ -112,7 +112,7 @@ function postgresDialect(leases: Pick<Leases, "holds">): Dialect {
     *dropUnneeded(checkpoint) {
       yield* get(sql`SELECT drop_unneeded(${checkpoint})::text AS gone`);
     },
-    // What the server fails at is not a finding.
+    // A failure of the server is not a finding.
     messageOf(error) {
       if (error instanceof RlmError) return error.message;
       throw error;

@@ -135,7 +135,7 @@ export function* shownSession(id: string, own: Looking): Plan<SessionRow> {
 
 /** Sessions but children, the one changed last first. */
 export function* listSessions(page: SessionPage, own: Looking): Plan<SessionRow[]> {
-  // What the sessions of the page take is summed up, and not what all of them do.
+  // Sizes are summed up for the sessions of the page alone.
   const rows = yield* all(sql`${SHOWN} WHERE id IN (${listed(page)}) ORDER BY changed_at DESC, id DESC`);
   return rows.map((row) => shownIn(row, own));
 }

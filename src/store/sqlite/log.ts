@@ -27,7 +27,7 @@ export interface Log {
 
 /**
  * Bytes of the log after which its pages are moved into the database. Once all are moved the file is
- * written again from its beginning, which takes the disk half the time of a file that grows.
+ * written again from its beginning, which takes the disk less time than a file that grows.
  */
 export const LOG_BYTES = 4 * 2 ** 20;
 /** Fewer are moved faster than a thread starts. */
@@ -47,7 +47,7 @@ export function openLog(database: string, moveRest: () => void): Log {
 
   function move(): Promise<void> {
     bytes = 0;
-    // What fails here is done once the log has grown as much again, or when the database is closed.
+    // A move that fails is made up for once the log has grown as much again, or when the database is closed.
     const work = async () => {
       await thread.run("wal_checkpoint(PASSIVE)");
       if (failure === undefined) moveRest();

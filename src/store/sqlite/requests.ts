@@ -66,7 +66,7 @@ export function serveFile(folder: string | null): Serving {
       waiting.push({ isShort, perform, reject });
       if (isServing) return;
       isServing = true;
-      // What is asked in one round of the event loop is there by then.
+      // All requests of one round of the event loop are there by then.
       setImmediate(() => void serve());
     });
   }

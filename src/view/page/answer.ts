@@ -36,7 +36,7 @@ export function openAnswer(view: View) {
     }
     const took = costs(view.model, exec);
     const key = JSON.stringify([exec, texts, head.coverage?.told, took, asks.length]);
-    // What a reader has opened stays open.
+    // Parts that a reader has opened stay open.
     if (key === drawn) return;
     drawn = key;
     fill(
