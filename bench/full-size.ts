@@ -31,7 +31,7 @@ export async function benchFullSize(corpus: Corpus): Promise<Report> {
     ...(await sessionCases(corpus)),
   ];
   return {
-    title: `${(corpus.context.text.data.bytes.length / 2 ** 20).toFixed(1)} MB of P`,
+    title: `${(corpus.context.text.bytes / 2 ** 20).toFixed(1)} MB of P`,
     cases,
     aims: [],
     notes: patterns.notes,
@@ -41,7 +41,7 @@ export async function benchFullSize(corpus: Corpus): Promise<Report> {
 async function patternCases({ context: { text }, scratch }: Corpus) {
   const plain = text.slice(0, text.length);
   const file = join(scratch(), "P.txt");
-  writeFileSync(file, text.data.bytes);
+  writeFileSync(file, text.read(0, text.bytes));
   const ripgrep = await ripgrepPath();
   const cases: Case[] = [];
   for (const [pattern, flags] of PATTERNS) {

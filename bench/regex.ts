@@ -24,7 +24,7 @@ type Count = (pattern: string, windows: readonly Window[], expired: () => boolea
 
 /** All engines match in linear time; what differs is how text and matches cross the border of WebAssembly. */
 export async function benchRegex({ context }: Corpus): Promise<Report> {
-  const windows = windowsOf(context.text.data.bytes.subarray(0, SEARCHED_BYTES));
+  const windows = windowsOf(context.text.read(0, SEARCHED_BYTES));
   const contestants: readonly (readonly [name: string, count: Count])[] = [
     ["rregex, as find calls it", (pattern, windows) => sum(windows, ({ bytes }) => findAll(pattern, [bytes]).length)],
     [

@@ -22,7 +22,7 @@ export async function benchSearch(
   { turns = INDEX_TURNS, isCompared = true }: { readonly turns?: Turns; readonly isCompared?: boolean } = {},
 ): Promise<Report> {
   const { text, documents, hash } = context;
-  const chunks = Array.from(chunksOf(text, documents), ({ start, end }, id) => ({
+  const chunks = Array.from(chunksOf(text, [...documents]), ({ start, end }, id) => ({
     ...{ id, start },
     text: text.slice(start, end),
   }));
@@ -39,7 +39,7 @@ export async function benchSearch(
           index?.[Symbol.dispose]();
           folder = scratch();
           return timed(() => {
-            index = openSearchIndex({ text, documents, hash }, { dir: folder });
+            index = openSearchIndex({ text, documents: [...documents], hash }, { dir: folder });
           });
         },
       },
@@ -83,7 +83,7 @@ export async function benchSearch(
         once: () =>
           timed(() => {
             index?.[Symbol.dispose]();
-            index = openSearchIndex({ text, documents, hash }, { dir: folder });
+            index = openSearchIndex({ text, documents: [...documents], hash }, { dir: folder });
             index.search("error", BEST);
           }),
       },
@@ -108,7 +108,7 @@ export async function benchSearch(
     notes: [
       "Belay's index is a file on disk, made anew each time, with the parts of names (readFile → read, file); minisearch's is in memory. The others are given the chunks ready-made.",
       "FTS5 is SQLite's, with a table of words and one of stems: the same scores.",
-      `The index takes ${percent(size / text.data.bytes.length)} of the corpus's bytes; minisearch's, kept as JSON, ${percent(kept.length / text.data.bytes.length)}.`,
+      `The index takes ${percent(size / text.bytes)} of the corpus's bytes; minisearch's, kept as JSON, ${percent(kept.length / text.bytes)}.`,
       ...shared,
     ],
     aims: [],

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../scripts/process.ts";
-import type { Context } from "../src/context/context.ts";
+import type { SmallContext } from "../src/context/context.ts";
 import { load } from "../src/context/load/load.ts";
 import {
   inputs,
@@ -93,7 +93,7 @@ async function readBy(engine: string, from: string, { scratch }: Corpus): Promis
   };
 }
 
-function textIn(context: Context, name: string): ReadInput {
+function textIn(context: SmallContext, name: string): ReadInput {
   const read = readIn(context, `${name}.html`);
   return { ...read, text: alike(read.text), lost: [] };
 }

@@ -22,7 +22,7 @@ const VARIANTS: readonly (readonly [name: string, tables: Tables])[] = [
 /** An index of FTS5 with two tables, which scores as Belay's, and with one of them: time, size, and what it finds. */
 export async function benchStems({ context, scratch }: Corpus): Promise<Report> {
   const { text, documents } = context;
-  const chunks = Array.from(chunksOf(text, documents), ({ start, end }) => text.slice(start, end));
+  const chunks = Array.from(chunksOf(text, [...documents]), ({ start, end }) => text.slice(start, end));
   const files = new Map<string, string>();
   const built = await takeTurns(
     VARIANTS.map(([name, tables]) => ({
@@ -45,7 +45,7 @@ export async function benchStems({ context, scratch }: Corpus): Promise<Report> 
       return bestOfFts5(database, tables, query).filter((id) => reference.includes(id)).length / reference.length;
     });
     const share = shares.reduce((sum, each) => sum + each, 0) / shares.length;
-    const size = statSync(path).size / text.data.bytes.length;
+    const size = statSync(path).size / text.bytes;
     remarks[name] = `${(size * 100).toFixed(1)} % of P's bytes; ${(share * 100).toFixed(1)} % of the ${BEST} best`;
   }
   return {

@@ -40,6 +40,7 @@ export {
   type FunctionFacts,
   type HistoryServices,
   noConversation,
+  tooLargeForP,
 } from "./services.ts";
 export { callsOf, OF_HISTORY, readSubCall, type SubCallRequest } from "./sub-call.ts";
 

@@ -36,7 +36,7 @@ export const list_docs = defineBuiltin({
   params: { prefix: optional(string), page: optional(Page) },
   run(services, { prefix = "", page = {} }, scope) {
     const { from, limit } = page;
-    const listed = services.context().documents.filter(({ id }) => id.startsWith(prefix));
+    const listed = services.context().documentsBegunWith(prefix);
     const first = from ?? 0;
     const end = first + Math.min(limit ?? LIMITS.listedDocuments, LIMITS.listedDocuments);
     // A cell that says where to begin, or how many it wants, pages without being told to.

@@ -10,7 +10,7 @@ export const peek_doc = defineBuiltin({
   params: { doc_id: string, start: optional(integer), end: optional(integer) },
   run(services, { doc_id, start = 0, end = Number.MAX_SAFE_INTEGER }) {
     const context = services.context();
-    const document = context.documents.find(({ id }) => id === doc_id);
+    const document = context.documentNamed(doc_id);
     if (!document) return "";
     const within = (offset: number) => Math.min(Math.max(offset, 0), document.size);
     return context.slice(document.start + within(start), document.start + within(end));

@@ -1,4 +1,4 @@
-import { firstly, type Json, RlmError } from "../runtime/index.ts";
+import { argumentError, firstly, type Json, RlmError } from "../runtime/index.ts";
 
 /** A place of P: UTF-16 units, `start` below `end`. */
 export type Range = readonly [start: number, end: number];
@@ -69,10 +69,20 @@ export interface ContextServices {
   readonly skipped: Json;
   readonly length: number;
   readonly lines: number;
-  readonly documents: readonly DocumentEntry[];
+  readonly documents: Iterable<DocumentEntry> & { readonly length: number };
+  documentNamed(id: string): DocumentEntry | undefined;
+  /** Documents whose ids begin so, in their order. */
+  documentsBegunWith(prefix: string): {
+    readonly length: number;
+    slice(from: number, to: number): readonly DocumentEntry[];
+  };
   slice(start: number, end: number): string;
-  /** P as UTF-8. */
+  /** True if P is too large to be a string of the guest. */
+  readonly isLarge: boolean;
+  /** P as UTF-8. @throws RlmError if it is too large for the guest */
   utf8(): Uint8Array;
+  /** The first place of a part in a large P at or after an offset; -1: none. */
+  indexOf(part: string, from: number): number;
   /**
    * The first matches of a pattern; `capped` if there are more.
    *
@@ -155,6 +165,16 @@ export function noConversation(): RlmError {
   return new RlmError("context_not_loaded", "there is no conversation here", {
     suggestion: "Use it inside Pi; elsewhere load texts as a context.",
   });
+}
+
+/** For what needs all of P in the guest. @param what the guest's words for it */
+export function tooLargeForP(length: number, what = "P as a string"): RlmError {
+  const size = `${(length / 1e6).toFixed(0)} million characters`;
+  return argumentError(
+    "RangeError",
+    `${what} would copy ${size} into the cell`,
+    "Use find, count, search, peek(start, end) or list_docs and peek_doc; P.length, P.slice, P.indexOf and P[i] work as well.",
+  );
 }
 
 /** For builtins that need a context if none is loaded. */

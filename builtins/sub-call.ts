@@ -247,7 +247,7 @@ function checkContext(name: string, given: ChildContext, source: ContextServices
     throw wrong("RangeError", name, `has the place [${last.join(", ")}], but ${of} has ${length} characters`);
   }
   let next = 0;
-  const holdsText = documents.some(({ start, end }) => {
+  const holdsText = [...documents].some(({ start, end }) => {
     while (next < ranges.length && (ranges[next]?.[1] ?? 0) <= start) next++;
     return start < end && (ranges[next]?.[0] ?? length) < end;
   });

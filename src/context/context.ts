@@ -12,7 +12,7 @@ import {
   skippedStats,
   withSkipsOf,
 } from "./skipped.ts";
-import { type Text, textFromParts } from "./text/text.ts";
+import { type MemoryText, type Text, textFromParts } from "./text/text.ts";
 
 /**
  * A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of
@@ -29,6 +29,12 @@ export interface Document extends Partial<Converted> {
   readonly size: number;
   /** The id of the newest text of the same file, if a later append found the file changed. */
   readonly replaced_by?: string;
+}
+
+/** Documents by `start`. Those of a large context are read when they are asked for. */
+export interface Documents extends Iterable<Document> {
+  readonly length: number;
+  at(n: number): Document | undefined;
 }
 
 /** Facts about a context, by their wire names (spec §3.1). */
@@ -79,12 +85,21 @@ export interface Context {
   readonly text: Text;
   readonly parts: readonly ContextPart[];
   /** By `start`; they do not overlap, and separators lie between them. */
-  readonly documents: readonly Document[];
+  readonly documents: Documents;
   readonly routes: readonly RouteEntry[];
   /** The files that each source lacks, of the sources that lack any. */
   readonly skips: readonly SourceSkips[];
   readonly stats: ContextStats;
 }
+
+/** A context whose text is in memory. */
+export interface SmallContext extends Context {
+  readonly text: Text<MemoryText>;
+  readonly documents: readonly Document[];
+}
+
+/** True if the text of a context is in memory. */
+export const isSmall = (context: Context): context is SmallContext => context.text.large === undefined;
 
 /**
  * A file that was read: its bytes (valid UTF-8), the separator that stands before it in P, and what
@@ -118,10 +133,10 @@ const NEWLINE = 0x0a;
 
 /** The context that follows `previous` (none: the first load). */
 export async function extendContext(
-  previous: Context | undefined,
+  previous: SmallContext | undefined,
   source: LoadedSource,
   pause: Pause,
-): Promise<Context> {
+): Promise<SmallContext> {
   const before = previous === undefined ? [] : [previous.text.data.bytes];
   const added = source.files.flatMap((file) => [file.separator, file.bytes]);
   const text = await textFromParts([...before, ...added], pause);
@@ -170,13 +185,13 @@ export function changesSkips(previous: Context, source: LoadedSource): boolean {
 
 /** Tells whether the newest document of a path on disk has these bytes. */
 export function unchangedIn(context: Context | undefined): (path: string, bytes: Uint8Array) => boolean {
-  const newest = new Map<string, Document>(context?.documents.map((document) => [document.path, document]));
+  const newest = new Map<string, Document>();
+  for (const document of context?.documents ?? []) newest.set(document.path, document);
   return (path, bytes) => {
     const document = path === NO_PATH ? undefined : newest.get(path);
     if (!context || !document) return false;
-    const { data, byteAt } = context.text;
-    const known = data.bytes.subarray(byteAt(document.start), byteAt(document.end));
-    return Buffer.compare(known, bytes) === 0;
+    const { read, byteAt } = context.text;
+    return Buffer.compare(read(byteAt(document.start), byteAt(document.end)), bytes) === 0;
   };
 }
 
@@ -198,7 +213,12 @@ function keyOf(hash: string, index: Pick<Context, "documents" | "routes" | "skip
   return digest("sha256", JSON.stringify([hash, digest("sha256", JSON.stringify(index))]));
 }
 
-function documentsOf(source: LoadedSource, previous: Context | undefined, text: Text, firstByte: number): Document[] {
+function documentsOf(
+  source: LoadedSource,
+  previous: SmallContext | undefined,
+  text: Text,
+  firstByte: number,
+): Document[] {
   const taken = new Set(previous?.documents.map(({ id }) => id));
   const folder = source.folder === null ? null : basename(source.name);
   let at = firstByte;

@@ -22,7 +22,7 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
     at = start + part.end - part.start;
     return { ...part, separator, at: start };
   });
-  const { data, byteAt } = context.text;
+  const { read, byteAt } = context.text;
   const { at: placeAt } = openPlaces(context.text, context.documents);
   const lineAt = (offset: number) => placeAt(offset)?.line ?? 1;
   return {
@@ -33,7 +33,7 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
     files: placed.map((part) => ({
       relative: part.id,
       path: "-",
-      bytes: data.bytes.subarray(byteAt(part.start), byteAt(part.end)),
+      bytes: read(byteAt(part.start), byteAt(part.end)),
       ...conversionOf(part, lineAt),
     })),
     /**
@@ -87,7 +87,7 @@ const moved = ([, label, firstRow]: readonly [number, string, (number | undefine
 
 function partsOf({ documents }: Pick<Context, "documents">, ranges: readonly Range[]): readonly Part[] {
   let next = 0;
-  return documents.flatMap((of) => {
+  return [...documents].flatMap((of) => {
     const { id, start, end } = of;
     while ((ranges[next]?.[1] ?? end) < start) next++;
     const parts: Part[] = [];

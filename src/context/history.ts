@@ -1,5 +1,5 @@
 import { createHash, hash as digest, type Hash } from "node:crypto";
-import type { Context, ContextPart, Document } from "./context.ts";
+import type { Context, ContextPart, Document, SmallContext } from "./context.ts";
 import type { Pause } from "./pauses.ts";
 import { NOTHING_SKIPPED } from "./skipped.ts";
 import { sharedBytes, textFromParts } from "./text/text.ts";
@@ -39,7 +39,7 @@ const NAME_UNITS = 64;
  * A conversation as a context: a document and a part for each message, with a line end between two.
  * The parts of a conversation that continues begin with those that it had.
  */
-export function historyContext(messages: readonly HistoryMessage[], pause: Pause): Promise<Context> {
+export function historyContext(messages: readonly HistoryMessage[], pause: Pause): Promise<SmallContext> {
   return growingHistory()(messages, pause);
 }
 
@@ -51,7 +51,7 @@ export function growingHistory(): typeof historyContext {
   let grown = nothingYet();
   let last: Promise<unknown> = Promise.resolve();
 
-  async function contextOf(messages: readonly HistoryMessage[], pause: Pause): Promise<Context> {
+  async function contextOf(messages: readonly HistoryMessage[], pause: Pause): Promise<SmallContext> {
     if (!grown.messages.every((one, n) => one === messages[n])) grown = nothingYet();
     for (const message of messages.slice(grown.messages.length)) {
       await pause(append(grown, message));

@@ -2,7 +2,14 @@ export { convertedIn, isOfBytes, lossText } from "../documents/conversions.ts";
 export { CUT_OFF, GUESSED_ENCODING, type Loss, UNPLACED } from "../documents/growing.ts";
 export type { Converters, DocumentOptions } from "../documents/kinds.ts";
 export { kindOf, MOST_ORIGINAL_BYTES } from "../documents/kinds.ts";
-export type { Context, ContextStats, Document } from "./context.ts";
+export {
+  type Context,
+  type ContextStats,
+  type Document,
+  type Documents,
+  isSmall,
+  type SmallContext,
+} from "./context.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { count, type DocumentHits, find, findInDocuments, HITS_COUNTED } from "./find/find.ts";
 export { type FoundLine, openLineFinder } from "./find/found-lines.ts";

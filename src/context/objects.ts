@@ -2,7 +2,7 @@ import { createHash, hash as digest } from "node:crypto";
 import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../platform/nearest.ts";
 import type { Context, Document } from "./context.ts";
-import { inSlices, type Pause } from "./pauses.ts";
+import type { Pause } from "./pauses.ts";
 
 /**
  * A context whose documents can be named by ids of their texts: the history of a conversation, or
@@ -44,7 +44,7 @@ export async function objectOf(at: SourceDocument, pause: Pause): Promise<TextOb
  * are meant
  */
 export async function findObject(sources: readonly ObjectSource[], id: string, pause: Pause): Promise<TextObject> {
-  const all = sources.flatMap((source) => source.context.documents.map((document) => ({ ...source, document })));
+  const all = sources.flatMap((source) => [...source.context.documents].map((document) => ({ ...source, document })));
   const named = all.filter(({ document }) => document.id === id);
   const digits = DIGITS.exec(id)?.[1]?.toLowerCase();
   if (named.length === 0 && digits === undefined) throw notFound(id, all);
@@ -71,6 +71,8 @@ function idOf(hash: string): string {
   return PREFIX + hash.slice(0, ID_DIGITS);
 }
 
+/** Bytes that are hashed without a pause. */
+const SLICE_BYTES = 1024 * 1024;
 /** Digests of documents: they never change, and an append keeps them. */
 const hashes = new WeakMap<Document, string>();
 
@@ -78,9 +80,13 @@ const hashes = new WeakMap<Document, string>();
 async function hashOf({ context: { text }, document }: SourceDocument, pause: Pause): Promise<string> {
   const known = hashes.get(document);
   if (known !== undefined) return known;
-  const bytes = text.data.bytes.subarray(text.byteAt(document.start), text.byteAt(document.end));
   const digest = createHash("sha256");
-  for await (const slice of inSlices(bytes, pause)) digest.update(slice);
+  const end = text.byteAt(document.end);
+  for (let at = text.byteAt(document.start); at < end; at += SLICE_BYTES) {
+    const slice = text.read(at, Math.min(at + SLICE_BYTES, end));
+    digest.update(slice);
+    await pause(slice.length);
+  }
   const hash = digest.digest("hex");
   hashes.set(document, hash);
   return hash;

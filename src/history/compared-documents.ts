@@ -66,11 +66,12 @@ export async function compareDocuments(
   const left = await hashesOf(before);
   if (!added || !left) return null;
   const texts = new Set(left.values());
-  const apart = now.documents.filter(({ id }) => !left.has(id));
-  const changed = now.documents.filter(({ id }) => left.has(id) && left.get(id) !== added.get(id));
+  const all = [...now.documents];
+  const apart = all.filter(({ id }) => !left.has(id));
+  const changed = all.filter(({ id }) => left.has(id) && left.get(id) !== added.get(id));
   const fresh = apart.filter(({ id }) => !texts.has(added.get(id) ?? ""));
   const moved = new Set(apart.map(({ id }) => added.get(id)));
-  const gone = before.documents.filter(({ id }) => !added.has(id) && !moved.has(left.get(id)));
+  const gone = [...before.documents].filter(({ id }) => !added.has(id) && !moved.has(left.get(id)));
   const ids = (of: readonly Document[]) => of.slice(0, listed).map(({ id }) => clean(id));
   const total = now.documents.length;
   const told = {
@@ -81,7 +82,7 @@ export async function compareDocuments(
     gone: gone.length,
     listed: { changed: ids(changed), new: ids(fresh), gone: ids(gone) },
   };
-  const old = new Map(before.documents.map((document) => [document.id, document]));
+  const old = new Map([...before.documents].map((document) => [document.id, document]));
   const wholes = [...changed, ...fresh].map((document): Part => ({ document, range: [document.start, document.end] }));
   const parts = wholes.map((whole): Part => {
     const was = old.get(whole.document.id);
@@ -117,7 +118,7 @@ async function hashesOf(context: Context): Promise<ReadonlyMap<string, string> |
 }
 
 function bytesOf({ text }: Context, { start, end }: Document): Uint8Array {
-  return text.data.bytes.subarray(text.byteAt(start), text.byteAt(end));
+  return text.read(text.byteAt(start), text.byteAt(end));
 }
 
 /** The part of P between what both versions of a document begin with and what both end with. */

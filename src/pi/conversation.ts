@@ -75,7 +75,7 @@ export function openConversations(parts: ConversationParts): Conversations {
       const own = all.findLastIndex(({ message }) => callsOf(message).some(({ id }) => id === tool_call_id));
       const sources: ObjectSource[] = [{ of: "history", context: history }];
       if (P) sources.push({ of: "P", context: P });
-      return { sources, own: history.documents[own]?.id ?? null, problem };
+      return { sources, own: history.documents.at(own)?.id ?? null, problem };
     },
     history: () => historyOf(messages()),
     allowed: (asked, signal) => reading(asked, signal, isAgain),

@@ -41,9 +41,9 @@ const NAMED = 50;
 /** The objects of the files that were named, those that are new first. */
 async function answerOf(ingested: Ingested, stats: LoadResult["stats"] | null): Promise<object> {
   const { context, before } = ingested;
-  const added = context.documents.slice(before);
-  const isNew = new Set(added);
-  const already = documentsNamed(context.documents, ingested).filter((document) => !isNew.has(document));
+  const added = [...context.documents].slice(before);
+  const isNew = new Set(added.map(({ id }) => id));
+  const already = documentsNamed(context.documents, ingested).filter(({ id }) => !isNew.has(id));
   const pause = pauses();
   const objects = await Array.fromAsync([...added, ...already].slice(0, NAMED), async (document) => {
     const object = await objectOf({ of: "P", context, document }, pause);

@@ -59,7 +59,7 @@ interface Searched extends ObjectSource {
 function searchable({ sources, own }: ConversationObjects): Searched[] {
   const isCopy = ({ id }: Document) => id === own || /-rlm_(?:search|peek)$/.test(id);
   return sources.map((source) => {
-    const { documents } = source.context;
+    const documents = [...source.context.documents];
     return { ...source, documents: source.of === "P" ? documents : documents.filter((one) => !isCopy(one)) };
   });
 }

@@ -58,7 +58,7 @@ export function surroundings(context: Pick<Context, "text" | "documents"> | null
     const { text, documents } = context;
     if (text.slice(p_start, p_start + quote.length) !== quote) return null;
     const length = Math.min(p_end - p_start, CITED);
-    const document = documents.find(({ start, end }) => start <= p_start && p_start + length <= end);
+    const document = [...documents].find(({ start, end }) => start <= p_start && p_start + length <= end);
     const from = Math.max(document?.start ?? 0, p_start - AROUND);
     const to = Math.min(document?.end ?? text.length, p_start + length + AROUND);
     // Keys are looked for beyond what is shown: half a one would not be known.

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { doc_at } from "../../builtins/doc_at.ts";
 import { list_docs } from "../../builtins/list_docs.ts";
 import { stats } from "../../builtins/stats.ts";
-import type { Context } from "../../src/context/context.ts";
+import type { SmallContext } from "../../src/context/context.ts";
 import { openServices } from "../../src/session/machine/services.ts";
 import { scopeWith } from "../support/builtin-services.ts";
 import { contextOf, convertedFile, type Section, textFile } from "../support/converted.ts";
 
 /** What cells get of this context. */
-function cellsOver(context: Context) {
+function cellsOver(context: SmallContext) {
   const { text, ...others } = context;
   const services = openServices();
   services.use({ ...others, text: text.data, indexDir: "" });

@@ -1,4 +1,4 @@
-import { type Context, extendContext, type LoadedFile } from "../../src/context/context.ts";
+import { extendContext, type LoadedFile, type SmallContext } from "../../src/context/context.ts";
 import type { Loss, Place } from "../../src/documents/growing.ts";
 
 /** A part of a converted document as readers make it: a heading line, then the body. */
@@ -31,6 +31,6 @@ export function textFile(id: string, text: string): LoadedFile {
 }
 
 /** The context of these files, or that of an append. */
-export function contextOf(files: readonly LoadedFile[], previous?: Context): Promise<Context> {
+export function contextOf(files: readonly LoadedFile[], previous?: SmallContext): Promise<SmallContext> {
   return extendContext(previous, { name: "/s", files, skipped: [] }, async () => {});
 }

@@ -17,7 +17,7 @@ const WINDOWS: Windows = { smallest: 12 * 1024, largest: 64 * 1024, effort: 256 
  */
 export function find(text: Text, pattern: FindPattern, limit: number, between?: () => void, windows?: Windows) {
   const matches: [start: number, end: number][] = [];
-  for (const some of matchesIn(text.data, pattern, between, windows)) {
+  for (const some of matchesIn(text.read(0, text.bytes), pattern, between, windows)) {
     for (const [start, end] of some) {
       if (matches.length === limit) return { matches, capped: true };
       matches.push([text.unitAt(start), text.unitAt(end)]);
@@ -27,9 +27,9 @@ export function find(text: Text, pattern: FindPattern, limit: number, between?: 
 }
 
 /** The number of all matches. */
-export function count({ data }: Text, pattern: FindPattern, between?: () => void): number {
+export function count(text: Text, pattern: FindPattern, between?: () => void): number {
   let matches = 0;
-  for (const some of matchesIn(data, pattern, between)) for (const _match of some) matches++;
+  for (const some of matchesIn(text.read(0, text.bytes), pattern, between)) for (const _match of some) matches++;
   return matches;
 }
 
@@ -39,7 +39,7 @@ export function count({ data }: Text, pattern: FindPattern, between?: () => void
  * @param between is called between two windows, and may throw to end the search
  */
 export function* matchesIn(
-  { bytes }: Pick<TextData, "bytes">,
+  bytes: Uint8Array,
   pattern: FindPattern,
   between = () => {},
   windows = WINDOWS,
@@ -95,12 +95,13 @@ export function findInDocuments(
   let total = 0;
   let documents = 0;
   for (const [text, { text: data, ranges }] of texts.entries()) {
-    const { unitAt, byteAt } = openText(data);
+    using opened = openText(data);
+    const { unitAt, byteAt } = opened;
     for (const [range, [first, last]] of ranges.entries()) {
       const from = byteAt(first);
-      const bytes = data.bytes.subarray(from, byteAt(last));
+      const bytes = opened.read(from, byteAt(last));
       const before = total;
-      for (const some of matchesIn({ bytes }, compiled)) {
+      for (const some of matchesIn(bytes, compiled)) {
         for (const [start, end] of some) {
           if (hits.length < limit)
             hits.push({ text, range, start: unitAt(from + start) - first, end: unitAt(from + end) - first });

@@ -102,7 +102,7 @@ interface MatchedLine {
 function* linesThatMatch(block: Block, pattern: FindPattern): Generator<MatchedLine> {
   const { bytes } = block;
   let line: (MatchedLine & { readonly matches: Range[] }) | null = null;
-  for (const some of matchesIn(block, pattern)) {
+  for (const some of matchesIn(bytes, pattern)) {
     for (const [start, end] of some) {
       const isBehindAll = start === bytes.length && bytes.at(-1) === LINE_FEED;
       if (isBehindAll) continue;

@@ -8,8 +8,10 @@ import {
   type Context,
   changesSkips,
   extendContext,
+  isSmall,
   type LoadedFile,
   type LoadedSource,
+  type SmallContext,
   unchangedIn,
 } from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
@@ -69,10 +71,13 @@ export type Source =
  * Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or
  * `cancelled`.
  */
+export function load(source: Source, given: LoadOptions, previous?: SmallContext): Promise<SmallContext>;
+export function load(source: Source, given: LoadOptions, previous?: Context): Promise<Context>;
 export async function load(source: Source, given: LoadOptions, previous?: Context): Promise<Context> {
+  if (previous && !isSmall(previous)) throw new Error("nothing can be put behind a context in files");
   const options = { ...given, begunAt: performance.now() };
   if (source.kind === "paths") return extendByPaths(previous, source, options);
-  const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
+  const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.bytes ?? 0 };
   const reading = readingOf(source, size, previous, options);
   const { name, pause } = reading;
   await pause(0);

@@ -2,7 +2,15 @@ import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import { isWithin } from "../../platform/paths.ts";
-import { type Context, changesSkips, type Document, extendContext, type LoadedFile, unchangedIn } from "../context.ts";
+import {
+  changesSkips,
+  type Document,
+  type Documents,
+  extendContext,
+  type LoadedFile,
+  type SmallContext,
+  unchangedIn,
+} from "../context.ts";
 import { find } from "../find/find.ts";
 import { compileFind, escapePattern, type FindPattern } from "../find/pattern.ts";
 import type { Pause } from "../pauses.ts";
@@ -70,11 +78,11 @@ interface FoundFile {
  * @throws RlmError as `load` does
  */
 export async function extendByPaths(
-  previous: Context | undefined,
+  previous: SmallContext | undefined,
   source: PathsSource,
   options: LoadOptions,
-): Promise<Context> {
-  const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
+): Promise<SmallContext> {
+  const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.bytes ?? 0 };
   const pause = pauseFor(options, size);
   await pause(0);
   const roots = openRoots(options.roots, options.cwd);
@@ -120,10 +128,10 @@ export async function extendByPaths(
 
 /** The newest document of each file that the paths name, among those of P. */
 export function documentsNamed(
-  documents: readonly Document[],
+  documents: Documents,
   { paths, folder }: Pick<PathsSource, "paths" | "folder">,
 ): readonly Document[] {
-  const newest = new Map(documents.map((document) => [document.path, document]));
+  const newest = new Map(Array.from(documents, (document) => [document.path, document]));
   const all = [...newest.values()];
   const named = paths.flatMap((given) => {
     const at = canonical(resolve(folder, given));

@@ -114,7 +114,7 @@ export function refuseAgain(path: string, source: SearchSource, mark: string, op
 }
 
 function tooLarge({ text }: SearchSource, options: IndexLocation): RlmError {
-  const [size, most] = [text.data.bytes.length, mostOf(options)].map(megabytes);
+  const [size, most] = [text.bytes, mostOf(options)].map(megabytes);
   const index = `the search index of P (${size}) would have more than ${most}`;
   return new RlmError("search_too_large", index, {
     suggestion: "Use find, which needs no index, or load fewer files.",

@@ -76,8 +76,8 @@ interface Words {
   postings(): Postings;
 }
 
-function openWords({ data }: Text): Words {
-  const bytes = Buffer.from(data.bytes.buffer, data.bytes.byteOffset, data.bytes.length);
+function openWords(text: Text): Words {
+  const bytes = text.read(0, text.bytes);
   const terms = new Map<string, number>();
   /**
    * Per term: its last posting, plus 1. Per posting: its term, and how often the chunk has it. Per
@@ -240,8 +240,8 @@ const CHUNK_UNITS = 1500;
  * `CHUNK_UNITS`. A longer line is cut at that length, never inside a surrogate pair. Chunks of a
  * document tile it; none crosses its ends.
  */
-export function* chunksOf({ data, byteAt }: Text, documents: readonly Span[]): Generator<Chunk> {
-  const bytes = Buffer.from(data.bytes.buffer, data.bytes.byteOffset, data.bytes.length);
+export function* chunksOf({ bytes: size, byteAt, read }: Text, documents: readonly Span[]): Generator<Chunk> {
+  const bytes = read(0, size);
   for (const document of documents) {
     const last = byteAt(document.end);
     let from = byteAt(document.start);

@@ -1,6 +1,6 @@
 import type { Place } from "../../documents/growing.ts";
 import { binarySearch } from "../../platform/binary-search.ts";
-import type { Document } from "../context.ts";
+import type { Document, Documents } from "../context.ts";
 import type { Text } from "./text.ts";
 
 const LINE_UNITS = 200;
@@ -8,8 +8,8 @@ const LINE_UNITS = 200;
 const LEAD_UNITS = 60;
 
 /** Finds the places of offsets. @param documents by `start`, not overlapping */
-export function openPlaces(text: Text, documents: readonly Document[]) {
-  const lines = openLines(text.data.bytes);
+export function openPlaces(text: Text, documents: Documents) {
+  const { lines } = text;
   const newlinesBefore = (offset: number) => lines.at(text.byteAt(offset)).newlines;
 
   return {
@@ -56,9 +56,9 @@ export function openPlaces(text: Text, documents: readonly Document[]) {
 }
 
 /** The first document that does not end before the offset. */
-function documentAt(documents: readonly Document[], offset: number): Document | undefined {
+function documentAt(documents: Documents, offset: number): Document | undefined {
   if (offset < 0) return undefined;
-  return documents[binarySearch(documents.length, (at) => (documents[at]?.end ?? 0) >= offset)];
+  return documents.at(binarySearch(documents.length, (at) => (documents.at(at)?.end ?? 0) >= offset));
 }
 
 /**
@@ -78,73 +78,14 @@ function labelAt(places: readonly Place[], unit: number, linesSince: (unit: numb
  * The ranges of P that documents and their parts take, so that a passage of one of them has one
  * place.
  */
-export function partsOf(documents: readonly Document[]): Pick<Document, "start" | "end">[] {
-  return documents.flatMap(({ start, end, places = [] }) => {
+export function* partsOf(documents: Documents): Generator<Pick<Document, "start" | "end">> {
+  for (const { start, end, places = [] } of documents) {
     const begins = [start, ...places.map(([unit]) => start + unit)];
-    return begins.map((begin, at) => ({ start: begin, end: begins[at + 1] ?? end }));
-  });
+    for (const [at, begin] of begins.entries()) yield { start: begin, end: begins[at + 1] ?? end };
+  }
 }
 
 /** The number of places that begin before a unit. */
 export function placesBefore(places: readonly Place[], unit: number): number {
   return binarySearch(places.length, (at) => (places[at]?.[0] ?? 0) >= unit);
-}
-
-/**
- * Bytes of a block: counting within one takes a few microseconds, and 100 MB take 200 KB of index.
- */
-const BLOCK = 4096;
-const NEWLINE = 0x0a;
-
-/** The lines of a text by its blocks. */
-interface LineIndex {
-  /** The newlines before each block. */
-  readonly newlines: Uint32Array;
-  /** The beginning of the line in which each block begins. */
-  readonly starts: Uint32Array;
-}
-
-/** The lines of a text of UTF-8. */
-function openLines(bytes: Uint8Array) {
-  let index: LineIndex | undefined;
-  return {
-    prepare(): void {
-      index ??= count(bytes);
-    },
-    /**
-     * The line that holds a byte: how many newlines stand before it, and the byte at which it
-     * begins.
-     */
-    at(byte: number): { readonly newlines: number; readonly start: number } {
-      index ??= count(bytes);
-      const block = Math.min(Math.floor(byte / BLOCK), index.newlines.length - 1);
-      let newlines = index.newlines[block] ?? 0;
-      let start = index.starts[block] ?? 0;
-      for (let at = block * BLOCK; at < byte; at++) {
-        if (bytes[at] !== NEWLINE) continue;
-        newlines += 1;
-        start = at + 1;
-      }
-      return { newlines, start };
-    },
-  };
-}
-
-function count(bytes: Uint8Array): LineIndex {
-  const blocks = Math.max(1, Math.ceil(bytes.length / BLOCK));
-  const newlines = new Uint32Array(blocks);
-  const starts = new Uint32Array(blocks);
-  let seen = 0;
-  let start = 0;
-  for (let block = 0; block < blocks; block++) {
-    newlines[block] = seen;
-    starts[block] = start;
-    const end = Math.min((block + 1) * BLOCK, bytes.length);
-    for (let at = block * BLOCK; at < end; at++) {
-      if (bytes[at] !== NEWLINE) continue;
-      seen += 1;
-      start = at + 1;
-    }
-  }
-  return { newlines, starts };
 }

@@ -1,11 +1,15 @@
 import { isAscii } from "node:buffer";
 import { binarySearch } from "../../platform/binary-search.ts";
+import { type FileText, openFileText } from "./file-text.ts";
+import { type Lines, openLines } from "./lines.ts";
+import type { TableDocuments } from "./table.ts";
+import { type Tallied, unitsOf } from "./tally.ts";
 
-/**
- * Structured-cloneable form of P: backed by SharedArrayBuffer, so it crosses threads without a
- * copy.
- */
-export interface TextData {
+/** Structured-cloneable form of P, which crosses threads without a copy of the text. */
+export type TextData = MemoryText | FileText;
+
+/** A text in shared memory. */
+export interface MemoryText {
   /** P as valid UTF-8. */
   readonly bytes: Uint8Array;
   /**
@@ -18,8 +22,17 @@ export interface TextData {
 }
 
 /** P: UTF-8 inside, UTF-16 units (the indices of a JavaScript string) outside. */
-export interface Text {
-  readonly data: TextData;
+export interface Text<Data extends TextData = TextData> extends Disposable {
+  readonly data: Data;
+  /** Bytes of UTF-8. */
+  readonly bytes: number;
+  /**
+   * The UTF-8 of the bytes `from..to` (clamped). Of a text in memory it is a view; of one in files a
+   * copy, for which `room` may be used.
+   *
+   * @throws RlmError `context_lost` if a page of a file is damaged
+   */
+  read(from: number, to: number, room?: Buffer): Buffer;
   /** UTF-16 units. */
   readonly length: number;
   /**
@@ -31,6 +44,20 @@ export interface Text {
   unitAt(byte: number): number;
   /** Byte offset of the character that contains the UTF-16 unit (clamped). */
   byteAt(unit: number): number;
+  readonly lines: Lines;
+  /** Present if the text lies in files. */
+  readonly large?: LargeText;
+}
+
+/** The table and the lookups of a text in files. */
+export interface LargeText {
+  documents(): TableDocuments;
+  tallied(): Tallied;
+  /**
+   * The first place at or after a UTF-16 unit at which a well-formed part stands, in UTF-16 units;
+   * -1: none.
+   */
+  indexOf(part: string, from: number): number;
 }
 
 const BLOCK = 2048;
@@ -42,41 +69,53 @@ const BLOCK = 2048;
 export async function textFromParts(
   parts: readonly Uint8Array[],
   pause: (bytes: number) => Promise<void>,
-): Promise<Text> {
+): Promise<Text<MemoryText>> {
   const work = assemble(parts);
   for (;;) {
     const step = work.next();
-    if (step.done) return openText(step.value);
+    if (step.done) return openMemoryText(step.value);
     await pause(step.value);
   }
 }
 
 /** The text of a JavaScript string; lone surrogates become U+FFFD. */
-export function textFromString(text: string): Text {
+export function textFromString(text: string): Text<MemoryText> {
   const work = assemble([Buffer.from(text, "utf8")]);
   for (;;) {
     const step = work.next();
-    if (step.done) return openText(step.value);
+    if (step.done) return openMemoryText(step.value);
   }
 }
 
 /** Opens data that came from another thread; nothing is copied. */
+export function openText(data: MemoryText): Text<MemoryText>;
+export function openText(data: TextData): Text;
 export function openText(data: TextData): Text {
+  return "bytes" in data ? openMemoryText(data) : openFileText(data);
+}
+
+function openMemoryText(data: MemoryText): Text<MemoryText> {
   const { bytes, length } = data;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const whole = {
+    data,
+    length,
+    bytes: bytes.length,
+    read: (from: number, to: number) => view.subarray(Math.max(from, 0), Math.max(to, 0)),
+    lines: openLines(bytes),
+    [Symbol.dispose]() {},
+  };
   if (bytes.length === length) {
     const clamp = (offset: number): number => Math.min(Math.max(offset, 0), length);
     return {
-      data,
-      length,
+      ...whole,
       slice: (start, end) => view.toString("latin1", clamp(start), clamp(end)),
       unitAt: clamp,
       byteAt: clamp,
     };
   }
   return {
-    data,
-    length,
+    ...whole,
     slice: (start, end) => sliceUnits(data, view, start, Math.min(end, length)),
     unitAt: unitReader(data),
     byteAt: (unit) => locate(data, unit).byte,
@@ -92,7 +131,7 @@ export function sharedBytes(length: number): Uint8Array {
  * Copies and indexes; yields the bytes that each step has worked on. One part in shared memory
  * stays where it is.
  */
-function* assemble(parts: readonly Uint8Array[]): Generator<number, TextData> {
+function* assemble(parts: readonly Uint8Array[]): Generator<number, MemoryText> {
   const [first] = parts;
   if (parts.length === 1 && first?.buffer instanceof SharedArrayBuffer) return yield* index(first);
   const bytes = sharedBytes(parts.reduce((sum, part) => sum + part.length, 0));
@@ -111,7 +150,7 @@ function* assemble(parts: readonly Uint8Array[]): Generator<number, TextData> {
 /** Bytes of one step, a whole number of blocks. */
 const STEP = 512 * BLOCK;
 
-function* index(bytes: Uint8Array): Generator<number, TextData> {
+function* index(bytes: Uint8Array): Generator<number, MemoryText> {
   if (isAscii(bytes)) return { bytes, anchors: new Uint32Array(new SharedArrayBuffer(0)), length: bytes.length };
   const blocks = Math.ceil(bytes.length / BLOCK);
   const anchors = new Uint32Array(new SharedArrayBuffer(blocks * Uint32Array.BYTES_PER_ELEMENT));
@@ -133,16 +172,11 @@ export function unitsIn(bytes: Uint8Array, start: number, end: number): number {
   return units;
 }
 
-/** 0 for a continuation byte, 2 for the first byte of four, else 1. */
-function unitsOf(byte: number): number {
-  return byte < 0x80 ? 1 : byte < 0xc0 ? 0 : byte < 0xf0 ? 1 : 2;
-}
-
 /**
  * Matches arrive in ascending order, so counting continues from the last answer while it lies in
  * the same block.
  */
-function unitReader({ bytes, anchors, length }: TextData): (byte: number) => number {
+function unitReader({ bytes, anchors, length }: MemoryText): (byte: number) => number {
   let lastByte = 0;
   let lastUnit = 0;
   return (byte) => {
@@ -159,7 +193,7 @@ function unitReader({ bytes, anchors, length }: TextData): (byte: number) => num
 }
 
 /** The character that contains `unit`: its first byte and its first unit. Past the end: the end. */
-function locate({ bytes, anchors, length }: TextData, unit: number): { byte: number; unit: number } {
+function locate({ bytes, anchors, length }: MemoryText, unit: number): { byte: number; unit: number } {
   if (unit >= length) return { byte: bytes.length, unit: length };
   const block = Math.max(0, binarySearch(anchors.length, (at) => (anchors[at] ?? 0) > unit) - 1);
   let byte = block * BLOCK;
@@ -172,7 +206,7 @@ function locate({ bytes, anchors, length }: TextData, unit: number): { byte: num
   }
 }
 
-function sliceUnits(data: TextData, view: Buffer, start: number, end: number): string {
+function sliceUnits(data: MemoryText, view: Buffer, start: number, end: number): string {
   const from = Math.max(start, 0);
   if (end <= from) return "";
   const first = locate(data, from);

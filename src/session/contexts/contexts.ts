@@ -5,6 +5,7 @@ import { type Clock, hasCode, type Json, RlmError, remedy } from "../../../runti
 import {
   type Context,
   type DocumentOptions,
+  isSmall,
   type Known,
   type LoadOptions,
   load,
@@ -212,6 +213,7 @@ function nameOf(source: LoadInput): string {
 }
 
 function stored(context: Context): StoredContext {
+  if (!isSmall(context)) throw new Error("a context in files is not kept in rows");
   const { key, text, documents, routes, skips, stats } = context;
   let at = 0;
   const parts = context.parts.map((part) => {
@@ -271,7 +273,7 @@ export async function changedFiles(
       if (error instanceof RlmError && error.code !== "cancelled") return context;
       throw error;
     });
-    for (const { path } of after.documents.slice(context.documents.length)) found.add(path);
+    for (const { path } of [...after.documents].slice(context.documents.length)) found.add(path);
   }
   for (const { path, replaced_by } of context.documents) {
     const isAllowed = allowed.some((root) => isWithin(root, path));

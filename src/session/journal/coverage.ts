@@ -132,7 +132,9 @@ interface CoveredText {
   readonly hash: string;
   /** UTF-16 units of P. */
   readonly length: number;
-  readonly documents: readonly { readonly id: string; readonly start: number; readonly end: number }[];
+  readonly documents: Iterable<{ readonly id: string; readonly start: number; readonly end: number }> & {
+    readonly length: number;
+  };
 }
 
 /** A context at hand as its coverage is told. */
@@ -161,7 +163,7 @@ export interface SummedCoverage {
 /** Sums up the parts of a context that execs have looked at. */
 export function sumCoverage(context: CoveredText, execs: readonly Covering[]): SummedCoverage {
   const { hash, length } = context;
-  const documents = context.documents.filter(({ start, end }) => start < end);
+  const documents = [...context.documents].filter(({ start, end }) => start < end);
   const { levels, joined, not_recorded } = gathered(execs);
   const reached: (readonly Range[])[] = [];
   const met: number[][] = [];
@@ -223,7 +225,10 @@ function gathered(execs: readonly Covering[]) {
 }
 
 /** Characters of the ranges that lie in each document. */
-function unitsMet(ranges: readonly Range[], documents: CoveredText["documents"]): number[] {
+function unitsMet(
+  ranges: readonly Range[],
+  documents: readonly { readonly start: number; readonly end: number }[],
+): number[] {
   let first = 0;
   return documents.map(({ start, end }) => {
     let units = 0;

@@ -1,5 +1,5 @@
 import type { FunctionFacts } from "../../../builtins/index.ts";
-import type { Context, TextData } from "../../context/index.ts";
+import type { Context, Document, TextData } from "../../context/index.ts";
 
 /** The message to the machine's thread: the context, the conversation in which the next exec runs, or the functions that are lent. */
 export type ContextMessage =
@@ -8,8 +8,10 @@ export type ContextMessage =
   | { readonly functions: readonly FunctionFacts[] };
 
 /** A context on its way to the machine's thread: its text crosses as shared memory. */
-export interface TextMessage extends Omit<Context, "text"> {
+export interface TextMessage extends Omit<Context, "text" | "documents"> {
   readonly text: TextData;
+  /** Those of a text in memory: a large one has them in its table. */
+  readonly documents: readonly Document[];
   /** Folder of search indexes. */
   readonly indexDir: string;
   /** Packed ranges of it that cells were given on other machines. */

@@ -14,7 +14,7 @@ import {
   remedy,
   type Sandbox,
 } from "../../../runtime/index.ts";
-import { type Context, objectOf, pauses } from "../../context/index.ts";
+import { type Context, isSmall, objectOf, pauses } from "../../context/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { CheckpointRow } from "../../store/index.ts";
 import type { Env } from "../env.ts";
@@ -293,7 +293,8 @@ function foreign(id: string, problem: string): RlmError {
 }
 
 export function contextMessage(context: Context, indexDir: string): TextMessage {
-  return { ...context, text: context.text.data, indexDir };
+  const documents = isSmall(context) ? context.documents : [];
+  return { ...context, text: context.text.data, documents, indexDir };
 }
 
 /** @param messageOf the context as a machine's thread takes it */

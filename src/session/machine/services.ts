@@ -7,6 +7,7 @@ import {
   factsOf,
   type HistoryServices,
   noConversation,
+  tooLargeForP,
 } from "../../../builtins/index.ts";
 import { type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
 import { compileFind, count, find, openPlaces, openText, partsOf, toldSkips } from "../../context/index.ts";
@@ -82,7 +83,9 @@ type LoadedContext = ContextServices & Disposable & { readonly coverage: Coverag
 function contextServices(message: TextMessage): LoadedContext {
   const text = openText(message.text);
   const coverage = openCoverage(text, message.hash, message.given);
-  const places = openPlaces(text, message.documents);
+  const { large } = text;
+  const documents = large?.documents() ?? message.documents;
+  const places = openPlaces(text, documents);
   const routes = openRoutes(message.routes);
   let index: SearchIndex | undefined;
   return {
@@ -92,19 +95,27 @@ function contextServices(message: TextMessage): LoadedContext {
     skipped: jsonOf(toldSkips(message.stats.skipped, SKIPS_IN_CELLS)),
     length: text.length,
     lines: message.stats.line_count,
-    documents: message.documents,
+    documents,
+    documentNamed: (id) => (large ? large.documents().named(id) : message.documents.find((one) => one.id === id)),
+    documentsBegunWith: (prefix) =>
+      large?.documents().begunWith(prefix) ?? message.documents.filter(({ id }) => id.startsWith(prefix)),
     slice(start, end) {
       coverage.given(start, end, "given");
       return text.slice(start, end);
     },
-    utf8: () => text.data.bytes,
+    isLarge: large !== undefined,
+    utf8() {
+      if ("bytes" in text.data) return text.data.bytes;
+      throw tooLargeForP(text.length);
+    },
+    indexOf: (part, from) => large?.indexOf(part, from) ?? -1,
     find: (pattern, flags, limit, between) => find(text, compileFind(pattern, flags), limit, between),
     count: (pattern, flags, between) => count(text, compileFind(pattern, flags), between),
     prepareLines: places.prepare,
     place: places.at,
     lineText: places.lineText,
     prepareSearch(onProgress, between) {
-      const source = { text, documents: partsOf(message.documents), hash: message.hash };
+      const source = { text, documents: [...partsOf(documents)], hash: message.hash };
       index ??= available(() => openSearchIndex(source, { dir: message.indexDir, onProgress, between }));
     },
     search(query, k) {
@@ -118,7 +129,10 @@ function contextServices(message: TextMessage): LoadedContext {
     },
     coverage,
     routes: (topic, limit) => routes.find(topic, limit),
-    [Symbol.dispose]: () => index?.[Symbol.dispose](),
+    [Symbol.dispose]() {
+      index?.[Symbol.dispose]();
+      text[Symbol.dispose]();
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Context, extendContext, type LoadedSource } from "../../../src/context/context.ts";
+import { extendContext, type LoadedSource, type SmallContext } from "../../../src/context/context.ts";
 
 test("documents are ranges of P, by start, without their separators", async () => {
   const context = await extended([source("/s", { "a.txt": "é\u{1f600}x", "b/c.txt": "" }, "|ü|")]);
@@ -93,8 +93,8 @@ test("work is paused for in slices of a megabyte, and a pause that rejects ends 
   await expect(extendContext(undefined, big, () => Promise.reject(new Error("stop")))).rejects.toThrow("stop");
 });
 
-async function extended(sources: readonly LoadedSource[]): Promise<Context> {
-  let context: Context | undefined;
+async function extended(sources: readonly LoadedSource[]): Promise<SmallContext> {
+  let context: SmallContext | undefined;
   for (const next of sources) context = await extendContext(context, next, async () => {});
   if (context === undefined) throw new Error("no source");
   return context;

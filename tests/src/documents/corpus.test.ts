@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../../src/context/index.ts";
+import type { SmallContext } from "../../../src/context/index.ts";
 import { load } from "../../../src/context/load/load.ts";
 import { folderWith } from "../../support/tree.ts";
 import { inputs, readIn, statements, wrongIn } from "./corpus/statements.ts";
@@ -12,9 +12,9 @@ const ALL = Object.values(KINDS).flat();
 const isStrict = process.env.BELAY_CORPUS_OPEN !== undefined;
 
 /** All inputs, read by the first test that asks. */
-let loaded: Promise<Context> | undefined;
+let loaded: Promise<SmallContext> | undefined;
 
-async function all(): Promise<Context> {
+async function all(): Promise<SmallContext> {
   const cwd = folderWith(inputs());
   return load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
 }

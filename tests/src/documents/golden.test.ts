@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Context } from "../../../src/context/index.ts";
+import type { SmallContext } from "../../../src/context/index.ts";
 import { load } from "../../../src/context/load/load.ts";
 import type { DocumentOptions } from "../../../src/documents/kinds.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -14,12 +14,12 @@ async function loaded(
   tree: Readonly<Record<string, Uint8Array>>,
   path = ".",
   documents: DocumentOptions = {},
-): Promise<Context> {
+): Promise<SmallContext> {
   const cwd = folderWith(tree);
   return load({ kind: "path", path }, { cwd, roots: [cwd], documents });
 }
 
-function described({ text, documents }: Context, id: string): string {
+function described({ text, documents }: SmallContext, id: string): string {
   const found = documents.find((document) => document.id === id);
   if (!found) throw new Error(`${id} is not loaded`);
   const { start, end, original, places = [], lost = [] } = found;
@@ -43,7 +43,7 @@ const readsInMemory = "deserialize" in DatabaseSync.prototype;
 const IN_ARCHIVES = Object.keys(ORIGINALS).filter((name) => readsInMemory || name !== "shop.db");
 const members = IN_ARCHIVES.map((name) => ({ name: `deep/${name}`, data: ORIGINALS[name]?.() ?? "" }));
 /** The same documents as files, loaded by the first test that asks. */
-let files: Promise<Context> | undefined;
+let files: Promise<SmallContext> | undefined;
 
 test.for([
   ["all.zip", zip(members)],

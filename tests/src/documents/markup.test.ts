@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../../src/context/index.ts";
+import type { SmallContext } from "../../../src/context/index.ts";
 import { load } from "../../../src/context/load/load.ts";
 import { type Member, openParts } from "../../../src/documents/archives.ts";
 import { openXml } from "../../../src/documents/markup.ts";
@@ -81,13 +81,13 @@ const KINDS = ["plan.docx", "talk.pptx", "sales.xlsx", "text.odt", "talk.odp", "
 
 const original = async (name: string) => (await openParts(ORIGINALS[name]?.() ?? Buffer.alloc(0))).members;
 
-async function loaded(tree: Readonly<Record<string, Buffer>>): Promise<Context> {
+async function loaded(tree: Readonly<Record<string, Buffer>>): Promise<SmallContext> {
   const cwd = folderWith(tree);
   return load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
 }
 
 /** The text of a document, and what is lost of it. */
-function readAs({ text, documents }: Context, id: string) {
+function readAs({ text, documents }: SmallContext, id: string) {
   const found = documents.find((document) => document.id === id);
   const { start = 0, end = 0, lost, original: from } = found ?? {};
   return { kind: from?.kind, text: text.slice(start, end), lost };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../../src/context/index.ts";
+import type { SmallContext } from "../../../src/context/index.ts";
 import { load } from "../../../src/context/load/load.ts";
 import { folderWith } from "../../support/tree.ts";
 import { zip } from "./packed.ts";
@@ -179,9 +179,9 @@ function presentation(shapes: readonly string[]): Buffer {
 }
 
 /** All cases, read by the first test that asks. */
-let loaded: Promise<Context> | undefined;
+let loaded: Promise<SmallContext> | undefined;
 
-async function all(): Promise<Context> {
+async function all(): Promise<SmallContext> {
   const files = SLIDES.map(({ shapes }, at) => [`${at}.pptx`, presentation([shapes])]);
   const cwd = folderWith(Object.fromEntries([...files, ["gap.pptx", presentation([SLIDES[0]?.shapes ?? "", ""])]]));
   return load({ kind: "path", path: "." }, { cwd, roots: [cwd] });

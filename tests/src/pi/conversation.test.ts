@@ -97,7 +97,7 @@ test("a later call has the documents of earlier messages as they are, and only n
   readTurns(self, 1, 3000, 3);
   const after = await at("second").history();
   expect(after.documents.length).toBe(before.documents.length + 4);
-  expect(before.documents.every((one, n) => one === after.documents[n])).toBe(true);
+  expect([...before.documents].every((one, n) => one === after.documents.at(n))).toBe(true);
 });
 
 test("rlm_stats counts the texts that are in, out and folded, and the epochs; the request is estimated if Pi does not know", async () => {

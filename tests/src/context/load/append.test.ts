@@ -1,13 +1,13 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Context } from "../../../../src/context/context.ts";
+import type { SmallContext } from "../../../../src/context/context.ts";
 import { load } from "../../../../src/context/load/load.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 import { zip } from "../../documents/packed.ts";
 
 const source = (path: string) => ({ kind: "path", path }) as const;
-const told = ({ documents, text }: Context) =>
+const told = ({ documents, text }: SmallContext) =>
   documents.map(({ id, start, end, replaced_by = null }) => [id, text.slice(start, end), replaced_by]);
 
 test("what is appended again adds what is new or changed, and the older text of a changed file says so", async () => {

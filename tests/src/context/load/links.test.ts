@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Context } from "../../../../src/context/context.ts";
+import type { SmallContext } from "../../../../src/context/context.ts";
 import { load } from "../../../../src/context/load/load.ts";
 import { documentsNamed } from "../../../../src/context/load/paths.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 const SKIPPED = "symlink to a file that is already loaded";
-const idsOf = ({ documents }: Context) => documents.map(({ id }) => id);
+const idsOf = ({ documents }: SmallContext) => documents.map(({ id }) => id);
 
 /** A repository in which a guide has two names, and a folder has a link to a file of another folder. */
 function scene() {

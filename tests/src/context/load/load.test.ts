@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Context } from "../../../../src/context/context.ts";
+import type { SmallContext } from "../../../../src/context/context.ts";
 import { load, type Source } from "../../../../src/context/load/load.ts";
 import type { LoadOptions } from "../../../../src/context/load/reading.ts";
 import { tooLarge } from "../../../../src/context/load/reading.ts";
@@ -351,7 +351,7 @@ test("an abort before or between files rejects with cancelled", async () => {
   await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
 });
 
-function loadIn(folder: string, path: string): Promise<Context> {
+function loadIn(folder: string, path: string): Promise<SmallContext> {
   return load(pathSource(path), optionsFor(folder));
 }
 
@@ -363,6 +363,6 @@ function optionsFor(folder: string): LoadOptions {
   return { roots: [folder], cwd: folder };
 }
 
-function textOf({ text }: Context): string {
+function textOf({ text }: SmallContext): string {
   return text.slice(0, text.length);
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Context } from "../../../../src/context/context.ts";
+import type { SmallContext } from "../../../../src/context/context.ts";
 import { load } from "../../../../src/context/load/load.ts";
 import type { PathsSource } from "../../../../src/context/load/paths.ts";
 import { folderWith } from "../../../support/tree.ts";
@@ -9,11 +9,11 @@ import { folderWith } from "../../../support/tree.ts";
 const SOURCES = { "src/one.ts": "1\n", "src/deep/two.ts": "2\n", "src/notes.md": "notes" };
 const TREE = { ".gitignore": "out/\n", "a.txt": "alpha", ...SOURCES, "out/made.ts": "made" };
 
-const idsOf = ({ documents }: Context) => documents.map(({ id }) => id);
-const textOf = ({ text }: Context) => text.slice(0, text.length);
+const idsOf = ({ documents }: SmallContext) => documents.map(({ id }) => id);
+const textOf = ({ text }: SmallContext) => text.slice(0, text.length);
 
 /** What is added to a context, or loaded as the first one. */
-function added(folder: string, paths: readonly string[], before?: Context, most: PathsSource["most"] = {}) {
+function added(folder: string, paths: readonly string[], before?: SmallContext, most: PathsSource["most"] = {}) {
   const source: PathsSource = { kind: "paths", paths, folder, most };
   const options = { roots: [folder], cwd: folder };
   return load(source, options, before);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import type { Context } from "../../../../src/context/index.ts";
+import type { SmallContext } from "../../../../src/context/index.ts";
 import type { Loss, Place } from "../../../../src/documents/growing.ts";
 import { HAND_MADE } from "./hand-made.ts";
 
@@ -71,7 +71,7 @@ export function statements(): Readonly<Record<string, readonly Statement[]>> {
 }
 
 /** The reading of an input by Belay, from the context that holds it. */
-export function readIn({ text, documents, stats }: Context, name: string): ReadInput {
+export function readIn({ text, documents, stats }: SmallContext, name: string): ReadInput {
   const found = documents.find(({ id }) => id === name);
   if (!found) {
     const skipped = stats.skipped.files.find(({ path }) => path === name);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Context } from "../../../../src/context/index.ts";
+import type { SmallContext } from "../../../../src/context/index.ts";
 import { load } from "../../../../src/context/load/load.ts";
 import { folderWith } from "../../../support/tree.ts";
 import { zip } from "../packed.ts";
@@ -301,9 +301,9 @@ const CASES: Readonly<
 const NAMES = Object.keys(CASES);
 
 /** All cases, read by the first test that asks. */
-let loaded: Promise<Context> | undefined;
+let loaded: Promise<SmallContext> | undefined;
 
-async function all(): Promise<Context> {
+async function all(): Promise<SmallContext> {
   const cwd = folderWith(
     Object.fromEntries(NAMES.map((name) => [`${name}.odt`, odf(CASES[name]?.[0] ?? { body: "" })])),
   );

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
-import type { Context } from "../../../../src/context/index.ts";
+import type { SmallContext } from "../../../../src/context/index.ts";
 import { changedReader, storedContext } from "../../../../src/session/contexts/contexts.ts";
 import type { Host } from "../../../../src/session/env.ts";
 import { contextParts } from "../../../../src/session/index.ts";
@@ -35,7 +35,7 @@ async function seen(store: Store, session: string, parts: Host = {}) {
   return [opened.id, (await opened.exec(SEEN)).result_json] as const;
 }
 
-const loaded = (store: Store, session: string, context: Context) => seen(store, session, contextParts(context));
+const loaded = (store: Store, session: string, context: SmallContext) => seen(store, session, contextParts(context));
 
 test("originals whose texts are equal are two contexts, and sessions and forks keep the places of their own", async () => {
   expect([docx.hash, docx.parts]).toEqual([pdf.hash, pdf.parts]);
@@ -109,7 +109,9 @@ test("a lost context whose documents another reader makes into other text is ref
     ...store,
     context: () => Promise.reject(new RlmError("context_lost", "a part is damaged", { suggestion: "" })),
     contextIndex: async () =>
-      JSON.parse(JSON.stringify({ stats: index.stats, documents: documents.map((one) => ({ ...one, original })) })),
+      JSON.parse(
+        JSON.stringify({ stats: index.stats, documents: [...documents].map((one) => ({ ...one, original })) }),
+      ),
   };
   writeFileSync(join(folder, "a.txt"), "two");
   await expect(openSessionWith(options, { store: lost })).rejects.toMatchObject({

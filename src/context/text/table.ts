@@ -1,0 +1,165 @@
+import { binarySearch } from "../../platform/binary-search.ts";
+import { type CheckedFile, openChecked, type WrittenFile, writeChecked } from "../../platform/checked-file.ts";
+import type { Document, Documents } from "../context.ts";
+import { PAGE_NUMBERS, type Tallied } from "./tally.ts";
+
+// The table of a large context, a checked file. Numbers are doubles, but those of the order have 32
+// bits. In this order:
+// - bytes, units and newlines of P, the number of its pages, and the number of its documents;
+// - of each page the units and newlines before it, and 1 if it is ASCII;
+// - of each document where it begins and ends in P, where its names begin in this file, and the
+//   bytes of its id, of its path, and of the JSON of all else that is known of it;
+// - the numbers of the documents in the order of their ids;
+// - the names.
+
+const NUMBER_BYTES = 8;
+const HEAD_NUMBERS = 5;
+const RECORD_NUMBERS = 6;
+const RECORD_BYTES = RECORD_NUMBERS * NUMBER_BYTES;
+const ORDER_BYTES = 4;
+
+/** Writes the table into a folder. @param documents by `start` */
+export function writeTable(folder: string, tallied: Tallied, documents: readonly Document[]): WrittenFile {
+  const { bytes, units, newlines, before } = tallied;
+  const file = writeChecked(folder);
+  try {
+    const pages = before.length / PAGE_NUMBERS;
+    putNumbers(file, [bytes, units, newlines, pages, documents.length]);
+    file.put(new Uint8Array(before.buffer, before.byteOffset, before.byteLength));
+    let at = placesOf(pages, documents.length).names;
+    for (const document of documents) {
+      const lengths = namesOf(document).map((name) => Buffer.byteLength(name));
+      putNumbers(file, [document.start, document.end, at, ...lengths]);
+      at += lengths.reduce((sum, length) => sum + length, 0);
+    }
+    const order = Uint32Array.from(documents.keys());
+    order.sort((one, other) => ((documents[one]?.id ?? "") < (documents[other]?.id ?? "") ? -1 : 1));
+    file.put(new Uint8Array(order.buffer));
+    for (const document of documents) for (const name of namesOf(document)) file.put(Buffer.from(name));
+    return file.end();
+  } finally {
+    file.drop();
+  }
+}
+
+function putNumbers(file: Pick<ReturnType<typeof writeChecked>, "put">, numbers: readonly number[]): void {
+  file.put(new Uint8Array(Float64Array.from(numbers).buffer));
+}
+
+/** The texts that the table has of a document. */
+function namesOf({ id, path, start, end, size, ...rest }: Document): readonly [id: string, path: string, rest: string] {
+  return [id, path, Object.keys(rest).length === 0 ? "" : JSON.stringify(rest)];
+}
+
+/** The beginnings of the parts of a table, in bytes. */
+interface TablePlaces {
+  readonly pages: number;
+  readonly records: number;
+  readonly order: number;
+  readonly names: number;
+}
+
+function placesOf(pages: number, documents: number): TablePlaces {
+  const pagesAt = HEAD_NUMBERS * NUMBER_BYTES;
+  const records = pagesAt + pages * PAGE_NUMBERS * NUMBER_BYTES;
+  const order = records + documents * RECORD_BYTES;
+  return { pages: pagesAt, records, order, names: order + documents * ORDER_BYTES };
+}
+
+/** Documents that are read from the table when they are asked for. */
+export interface TableDocuments extends Documents {
+  /** The document with this id. */
+  named(id: string): Document | undefined;
+  /** The documents whose ids begin so, in their order in P. */
+  begunWith(prefix: string): DocumentSlice;
+}
+
+/** Some documents of a context, in their order. */
+export interface DocumentSlice {
+  readonly length: number;
+  slice(from: number, to: number): readonly Document[];
+}
+
+/** The table of a large context, open for reading. */
+export interface Table extends Disposable {
+  readonly tallied: Tallied;
+  readonly documents: TableDocuments;
+}
+
+/** Opens a table. @throws RlmError `context_lost` */
+export function openTable(path: string): Table {
+  const file = openChecked(path);
+  const [bytes = 0, units = 0, newlines = 0, pages = 0, length = 0] = numbersIn(file, 0, HEAD_NUMBERS);
+  const places = placesOf(pages, length);
+  const before = new Float64Array(Uint8Array.from(file.read(places.pages, places.records)).buffer);
+  return {
+    tallied: { bytes, units, newlines, before },
+    documents: documentsIn(file, places, length),
+    [Symbol.dispose]: () => file[Symbol.dispose](),
+  };
+}
+
+function numbersIn(file: CheckedFile, at: number, count: number): readonly number[] {
+  const bytes = file.read(at, at + count * NUMBER_BYTES);
+  return Array.from({ length: count }, (_, n) => bytes.readDoubleLE(n * NUMBER_BYTES));
+}
+
+function documentsIn(file: CheckedFile, places: TablePlaces, length: number): TableDocuments {
+  const textAt = (at: number, bytes: number) => file.read(at, at + bytes).toString();
+  const recordOf = (n: number) => numbersIn(file, places.records + n * RECORD_BYTES, RECORD_NUMBERS);
+
+  function idOf(n: number): string {
+    const [, , at = 0, idBytes = 0] = recordOf(n);
+    return textAt(at, idBytes);
+  }
+
+  function at(n: number): Document | undefined {
+    if (!(n >= 0 && n < length)) return undefined;
+    const [start = 0, end = 0, names = 0, idBytes = 0, pathBytes = 0, restBytes = 0] = recordOf(n);
+    const id = textAt(names, idBytes);
+    const path = textAt(names + idBytes, pathBytes);
+    const rest = restBytes === 0 ? {} : JSON.parse(textAt(names + idBytes + pathBytes, restBytes));
+    return { id, path, start, end, size: end - start, ...rest };
+  }
+
+  /** The number of the document at a place of the order of ids. */
+  const inOrder = (place: number) =>
+    file.read(places.order + place * ORDER_BYTES, places.order + (place + 1) * ORDER_BYTES).readUInt32LE(0);
+  /** The first place of the order from which on a condition holds for ids. */
+  const firstWhere = (holds: (id: string) => boolean) => binarySearch(length, (place) => holds(idOf(inOrder(place))));
+
+  function sliceOf(numbers: Uint32Array | null): DocumentSlice {
+    const count = numbers?.length ?? length;
+    return {
+      length: count,
+      slice: (from, to) =>
+        Array.from({ length: Math.max(0, Math.min(to, count) - from) }, (_, n) =>
+          at(numbers?.[from + n] ?? from + n),
+        ).filter((document) => document !== undefined),
+    };
+  }
+
+  return {
+    length,
+    at,
+    *[Symbol.iterator]() {
+      for (let n = 0; n < length; n++) {
+        const document = at(n);
+        if (document) yield document;
+      }
+    },
+    named(id) {
+      const place = firstWhere((other) => other >= id);
+      if (place === length) return undefined;
+      const document = at(inOrder(place));
+      return document?.id === id ? document : undefined;
+    },
+    begunWith(prefix) {
+      if (prefix === "") return sliceOf(null);
+      const first = firstWhere((id) => id >= prefix);
+      const end = firstWhere((id) => id >= prefix && !id.startsWith(prefix));
+      const order = file.read(places.order + first * ORDER_BYTES, places.order + end * ORDER_BYTES);
+      return sliceOf(new Uint32Array(Uint8Array.from(order).buffer).sort());
+    },
+  };
+}

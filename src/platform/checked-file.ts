@@ -1,0 +1,281 @@
+import { createHash, randomUUID } from "node:crypto";
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { RlmError } from "../../runtime/errors.ts";
+import { errorCode } from "./errors.ts";
+
+// The form of a checked file: its bytes; the CRC-32 of each 64 KB of them; how many bytes there
+// are, as a double; and the CRC-32 of all these sums and of that number. Numbers are little-endian,
+// and a sum has 32 bits.
+
+/** Bytes that have a checksum together, and are read together. */
+export const PAGE_BYTES = 64 * 1024;
+/** Bytes that a writer gathers before they go to disk: a whole number of pages. */
+const ROOM_BYTES = 16 * PAGE_BYTES;
+const SUM_BYTES = 4;
+/** The length and the checksum at the end of the file. */
+const END_BYTES = 12;
+/** Pages of an open file that stay in memory: 4 MB. */
+const HELD_PAGES = 64;
+
+/** A checked file as it lies on disk. */
+export interface WrittenFile {
+  /** Absolute path. */
+  readonly path: string;
+  /** SHA-256 of the bytes, hex; of a file with a name of its own, the name. */
+  readonly hash: string;
+  /** Its own bytes, without checksums. */
+  readonly bytes: number;
+}
+
+/** Writes one checked file. Nothing has the file's name before `end`. */
+export interface CheckedWriter {
+  /** The number of bytes that were put. */
+  length(): number;
+  put(bytes: Uint8Array): void;
+  /**
+   * Gives the file its name. It is on disk then, with its entry in the folder, unless it holds
+   * derived data. A file of equal bytes that is whole stays; a damaged one is replaced.
+   */
+  end(): WrittenFile;
+  /** Removes what was written. After `end` it does nothing. */
+  drop(): void;
+}
+
+/**
+ * Begins a checked file in a folder that is there.
+ *
+ * @param name for derived data, which may be lost; absent: the SHA-256 of the bytes
+ */
+export function writeChecked(folder: string, name?: string): CheckedWriter {
+  const prefix = name === undefined ? "" : `${name}.`;
+  const temporary = join(folder, `${prefix}${randomUUID()}.${process.pid}.tmp`);
+  const file = openSync(temporary, "wx", 0o600);
+  const digest = createHash("sha256");
+  const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  const sums: number[] = [];
+  let filled = 0;
+  let length = 0;
+  let isOpen = true;
+
+  function write(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+  }
+
+  function flush(): void {
+    const bytes = room.subarray(0, filled);
+    for (let at = 0; at < filled; at += PAGE_BYTES) sums.push(crc32(bytes.subarray(at, at + PAGE_BYTES)));
+    if (name === undefined) digest.update(bytes);
+    write(bytes);
+    filled = 0;
+  }
+
+  function close(): void {
+    if (isOpen) closeSync(file);
+    isOpen = false;
+  }
+
+  function drop(): void {
+    if (!isOpen) return;
+    close();
+    rmSync(temporary, { force: true });
+  }
+
+  /** Syncs and renames the file. */
+  function keep(path: string): void {
+    if (name === undefined) fsyncSync(file);
+    close();
+    renameSync(temporary, path);
+    if (name === undefined) syncFolder(folder);
+  }
+
+  return {
+    length: () => length,
+    put(bytes) {
+      for (let at = 0; at < bytes.length; ) {
+        const some = bytes.subarray(at, at + ROOM_BYTES - filled);
+        room.set(some, filled);
+        filled += some.length;
+        at += some.length;
+        if (filled === ROOM_BYTES) flush();
+      }
+      length += bytes.length;
+    },
+    end() {
+      flush();
+      write(endOf(sums, length));
+      const hash = name ?? digest.digest("hex");
+      const path = join(folder, hash);
+      // Others may have the same bytes open.
+      if (name === undefined && checkedBytes(path) === length && isIntact(path)) drop();
+      else keep(path);
+      return { path, hash, bytes: length };
+    },
+    drop,
+  };
+}
+
+function endOf(sums: readonly number[], length: number): Buffer {
+  const end = Buffer.alloc(sums.length * SUM_BYTES + END_BYTES);
+  for (const [at, sum] of sums.entries()) end.writeUInt32LE(sum, at * SUM_BYTES);
+  end.writeDoubleLE(length, sums.length * SUM_BYTES);
+  end.writeUInt32LE(crc32(end.subarray(0, -SUM_BYTES)), end.length - SUM_BYTES);
+  return end;
+}
+
+/** Puts the entries of a folder on disk. */
+function syncFolder(folder: string): void {
+  const opened = openSync(folder, "r");
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** The number of bytes of a checked file; null if none is there, or if its end is damaged. */
+export function checkedBytes(path: string): number | null {
+  return unlessLost(() => {
+    using file = openChecked(path);
+    return file.length;
+  });
+}
+
+/** True if every page of a checked file is as it was written. Reads all of it. */
+export function isIntact(path: string): boolean {
+  const isWhole = unlessLost(() => {
+    using file = openChecked(path);
+    const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+    for (let at = 0; at < file.length; at += ROOM_BYTES) file.read(at, Math.min(at + ROOM_BYTES, file.length), room);
+    return true;
+  });
+  return isWhole ?? false;
+}
+
+function unlessLost<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "context_lost") return null;
+    throw error;
+  }
+}
+
+/** A checked file that is open for reading. */
+export interface CheckedFile extends Disposable {
+  /** Its own bytes, without checksums. */
+  readonly length: number;
+  /**
+   * The bytes `from..to`, which lie in the file. They may lie in `room`, if it is given and large
+   * enough.
+   *
+   * @throws RlmError `context_lost` if a page of them is damaged
+   */
+  read(from: number, to: number, room?: Buffer): Buffer;
+}
+
+/**
+ * Opens a checked file. Each page is checked when it is read.
+ *
+ * @throws RlmError `context_lost` if it is missing, has another length than it was written with, or
+ * a damaged end
+ */
+export function openChecked(path: string): CheckedFile {
+  const file = opened(path);
+  let isOpen = true;
+  function close(): void {
+    if (isOpen) closeSync(file);
+    isOpen = false;
+  }
+
+  const { length, sums } = lengthAndSums(file, path, close);
+  const held = new Map<number, Buffer>();
+
+  /** Reads the whole pages `first..to`. */
+  function readPages(first: number, to: number, room: Buffer): Buffer {
+    const bytes = room.subarray(0, Math.min(to * PAGE_BYTES, length) - first * PAGE_BYTES);
+    for (let at = 0; at < bytes.length; ) {
+      const more = readSync(file, bytes, at, bytes.length - at, first * PAGE_BYTES + at);
+      if (more === 0) throw damaged(path, first + Math.floor(at / PAGE_BYTES));
+      at += more;
+    }
+    for (let page = first; page < to; page++) {
+      const at = (page - first) * PAGE_BYTES;
+      if (crc32(bytes.subarray(at, at + PAGE_BYTES)) !== sums.readUInt32LE(page * SUM_BYTES)) throw damaged(path, page);
+    }
+    return bytes;
+  }
+
+  function heldPage(page: number): Buffer {
+    const known = held.get(page);
+    if (known) return known;
+    const bytes = readPages(page, page + 1, Buffer.allocUnsafeSlow(PAGE_BYTES));
+    const [oldest] = held.keys();
+    if (held.size === HELD_PAGES && oldest !== undefined) held.delete(oldest);
+    held.set(page, bytes);
+    return bytes;
+  }
+
+  return {
+    length,
+    read(from, to, room) {
+      if (!isOpen) throw new Error(`${path} is read after it was closed`);
+      if (to <= from) return Buffer.alloc(0);
+      const first = Math.floor(from / PAGE_BYTES);
+      const last = Math.ceil(to / PAGE_BYTES);
+      const at = from - first * PAGE_BYTES;
+      if (last - first === 1) return heldPage(first).subarray(at, at + to - from);
+      const most = (last - first) * PAGE_BYTES;
+      const into = room && room.length >= most ? room : Buffer.allocUnsafeSlow(most);
+      return readPages(first, last, into).subarray(at, at + to - from);
+    },
+    [Symbol.dispose]: close,
+  };
+}
+
+function opened(path: string): number {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") throw lost(`${path} is missing`);
+    throw error;
+  }
+}
+
+interface LengthAndSums {
+  readonly length: number;
+  /** One for each page. */
+  readonly sums: Buffer;
+}
+
+function lengthAndSums(file: number, path: string, close: () => void): LengthAndSums {
+  try {
+    const { size } = fstatSync(file);
+    const length = tail(file, path, size, END_BYTES).readDoubleLE(0);
+    const pages = Math.ceil(length / PAGE_BYTES);
+    // Written so that NaN is refused, too.
+    if (!(length >= 0 && length + pages * SUM_BYTES + END_BYTES === size)) throw wrongLength(path);
+    const sums = tail(file, path, size, pages * SUM_BYTES + END_BYTES);
+    if (crc32(sums.subarray(0, -SUM_BYTES)) !== sums.readUInt32LE(sums.length - SUM_BYTES)) throw wrongLength(path);
+    return { length, sums };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** The last bytes of a file. */
+function tail(file: number, path: string, size: number, bytes: number): Buffer {
+  const room = Buffer.alloc(bytes);
+  if (size < bytes || readSync(file, room, 0, bytes, size - bytes) !== bytes) throw wrongLength(path);
+  return room;
+}
+
+const wrongLength = (path: string) => lost(`${path} was cut, or its end is damaged`);
+const damaged = (path: string, page: number) =>
+  lost(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`);
+
+function lost(problem: string): RlmError {
+  return new RlmError("context_lost", problem, { suggestion: "Load the context again." });
+}
