@@ -44,6 +44,7 @@ import {
   type LoadOptions,
   nothingToLoad,
   pauseFor,
+  type SmallLoadOptions,
   tooLarge,
   unreadable,
 } from "./reading.ts";
@@ -71,7 +72,7 @@ export type Source =
  * Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or
  * `cancelled`.
  */
-export function load(source: Source, given: LoadOptions, previous?: SmallContext): Promise<SmallContext>;
+export function load(source: Source, given: SmallLoadOptions, previous?: SmallContext): Promise<SmallContext>;
 export function load(source: Source, given: LoadOptions, previous?: Context): Promise<Context>;
 export async function load(source: Source, given: LoadOptions, previous?: Context): Promise<Context> {
   if (previous && !isSmall(previous)) throw new Error("nothing can be put behind a context in files");

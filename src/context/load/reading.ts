@@ -28,6 +28,13 @@ export interface LoadOptions {
    * converted with its place.
    */
   onProgress?: (progress: { files: number; bytes: number; converting?: string }) => void;
+  /** The most that the context may hold; absent: 10,000 files and 100 MB. */
+  most?: Readonly<ContextSize>;
+  /**
+   * Absolute folder in which texts of large contexts lie, which is asked for when one is needed.
+   * Without it no context holds more than 10,000 files and 100 MB.
+   */
+  texts?: () => Promise<string>;
   /** Contexts of earlier loads: files that have not changed since are not read again. */
   known?: Known;
   documents?: DocumentOptions;
@@ -37,6 +44,13 @@ export interface LoadOptions {
    * When the load began, ms of `performance.now()`; absent: its time has no bound, as in a search.
    */
   begunAt?: number;
+}
+
+/** Options of a load whose context is in memory. */
+export interface SmallLoadOptions extends LoadOptions {
+  texts?: never;
+  /** A context of an earlier load may lie in files. */
+  known?: never;
 }
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { SmallContext } from "../../../../src/context/context.ts";
 import { load, type Source } from "../../../../src/context/load/load.ts";
-import type { LoadOptions } from "../../../../src/context/load/reading.ts";
+import type { SmallLoadOptions } from "../../../../src/context/load/reading.ts";
 import { tooLarge } from "../../../../src/context/load/reading.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 
@@ -128,7 +128,7 @@ test("a folder's file with a few bad bytes is read and told; a file that is name
   expect(stats.converted).toMatchObject({ count: 1, lossy: 1, lost: { "byte that is not UTF-8": 1 }, files: [file] });
   expect(stats.skipped.count).toBe(0);
   await expect(loadIn(folder, "a.log")).rejects.toMatchObject({ code: "invalid_argument" });
-  const read = (documents: LoadOptions["documents"]) =>
+  const read = (documents: SmallLoadOptions["documents"]) =>
     load(pathSource("a.log"), { ...optionsFor(folder), documents: documents ?? {} }).then(textOf);
   expect(await read({ lossy: true })).toContain("caf\ufffd");
   expect(await read({ encoding: "latin1" })).toContain("caf\u00e9");
@@ -359,7 +359,7 @@ function pathSource(path: string): Source {
   return { kind: "path", path };
 }
 
-function optionsFor(folder: string): LoadOptions {
+function optionsFor(folder: string): SmallLoadOptions {
   return { roots: [folder], cwd: folder };
 }
 
