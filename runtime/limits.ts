@@ -50,6 +50,9 @@ export const LIMITS = {
   routeResults: 50,
   listedDocuments: 1000,
   files: 10_000,
+  /** The most that a user may allow a context: MB of text, and documents. */
+  mostContextMb: 16_384,
+  mostFiles: 1_000_000,
   /** Places of converted documents in a context that have a label. */
   documentPlaces: 100_000,
   contextBytes: 100 * MB,

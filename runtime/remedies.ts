@@ -27,6 +27,8 @@ export const REMEDIES = {
   raiseDepth: "raise `maxDepth`",
   giveFunction: "pass `functions: { * }` to `openSession`",
   raiseSpace: "raise `maxSessionMb`",
+  raiseContext: "allow it with `maxContextMb: *`",
+  raiseFiles: "allow so many with `maxFiles: *`",
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",
   addFlags: "continue with `*` in the command",

@@ -22,6 +22,8 @@ export const PI: Wording = {
   moreBudget: "ask the user to raise max_sub_calls, max_tokens, max_time_ms or max_cost_usd in belay.json",
   raiseDepth: "ask the user to raise max_depth in belay.json",
   raiseSpace: "ask the user to raise max_session_mb in belay.json",
+  raiseContext: "ask the user to set `max_context_mb` to * in belay.json",
+  raiseFiles: "ask the user to set `max_files` to * in belay.json",
   beginAnew: "load the context again with rlm_load",
   removeHelper: "remove it with rlm_helpers_remove",
   addFlags: "ask the user to continue in the terminal, with `*`",

@@ -37,6 +37,7 @@ type ProcessOptions = Pick<
   | ("cwd" | "roots" | "indexDir" | "models")
   | ("baseUrl" | "apiKeyEnv" | "price" | "leaveOut" | "waitForServerMs")
   | ("limits" | "budget" | "memoryMb" | "maxSessionMb" | "maxDepth")
+  | ("maxContextMb" | "maxFiles")
 >;
 
 /** The store, and what this process allows: no run can add to it, raise or replace any of it. */
@@ -362,6 +363,7 @@ const flag = v.optional(v.boolean("true or false"));
 const signal = v.optional(v.instance(AbortSignal, "an AbortSignal"));
 const { cwd, roots, indexDir, models, baseUrl, apiKeyEnv, price, leaveOut } = SESSION_OPTIONS.entries;
 const { waitForServerMs, limits, budget, memoryMb, maxSessionMb, maxDepth } = SESSION_OPTIONS.entries;
+const { maxContextMb, maxFiles } = SESSION_OPTIONS.entries;
 const { model, thinking, sampling, delivery } = SESSION_OPTIONS.entries;
 const { max_functions: _, ...ofBudget } = budget.wrapped.entries;
 
@@ -384,6 +386,8 @@ const RUNS_OPTIONS = optionsSchema({
   memoryMb,
   maxSessionMb,
   maxDepth,
+  maxContextMb,
+  maxFiles,
 } satisfies SchemaOf<RunsOptions>);
 
 const RUN_OPTIONS = optionsSchema({

@@ -43,6 +43,13 @@ interface CommonOptions extends RemarkOptions {
    */
   readonly maxSessionMb?: number | undefined;
   /**
+   * MB of text that a context may have (default 100, at most 16,384). One of more than 100 MB lies in files beside the store, and
+   * cells read it by windows.
+   */
+  readonly maxContextMb?: number | undefined;
+  /** Documents that a context may have (default 10,000, at most 1,000,000). */
+  readonly maxFiles?: number | undefined;
+  /**
    * Time that the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back; the
    * next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
    * another session needs its thread.

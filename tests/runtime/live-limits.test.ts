@@ -21,6 +21,8 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>>
   "LIMITS.memoryStoreBytes": ["tests/cells/memory__limit.js", "memory store.*5242880"],
   "LIMITS.helpersBytes": ["tests/cells/helpers__limit.js", "helper_limit_exceeded"],
   "LIMITS.files": ["tests/src/context/load/load.test.ts", "more than 10,000 files are too many"],
+  "LIMITS.mostContextMb": ["tests/src/session/options.test.ts", "maxContextMb must be a whole number from 1 to 16384"],
+  "LIMITS.mostFiles": ["tests/src/session/options.test.ts", "maxFiles must be a whole number from 1 to 1000000"],
   "LIMITS.documentPlaces": ["tests/src/documents/conversions.test.ts", "a context has 100,000 places with a label"],
   "LIMITS.contextBytes": ["tests/src/context/load/load.test.ts", "more than 100 MB is too much"],
   "LIMITS.directoryFileBytes": ["tests/src/context/load/load.test.ts", "what a folder's load skips is reported"],

@@ -24,6 +24,8 @@ const COMMAND: Wording = {
   raiseDepth: "raise `--depth`",
   giveFunction: "continue in the program that lends `*`",
   raiseSpace: "raise `--max-session-mb`",
+  raiseContext: "allow it with `--max-context-mb *`",
+  raiseFiles: "allow so many with `--max-files *`",
   beginAnew: "begin a new session with `--session NAME`, or load the context again with `--reload`",
   removeHelper: "remove it in a cell with `helpers.remove(*)`",
   addFlags: "add `*` to the command",

@@ -65,6 +65,8 @@ const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
   [{ subAgents: { tools: [{ name: "a" }] } }, /subAgents.tools.0.description must be given, and is undefined \|/],
   [{ concurrency: 101 }, /concurrency must be a whole number from 1 to 100, and is 101 \|/],
   [{ maxDepth: 6 }, /maxDepth must be a whole number from 0 to 5, and is 6 \|/],
+  [{ maxContextMb: 16_385 }, /maxContextMb must be a whole number from 1 to 16384, and is 16385 \|/],
+  [{ maxFiles: 0 }, /maxFiles must be a whole number from 1 to 1000000, and is 0 \|/],
   [{ memoryMb: "64" }, /memoryMb must be a number of MB, and is another text \|/],
   [{ store: "" }, /store must be a text that is not empty, and is empty \|/],
   [{ roots: "/" }, /roots must be a list of folders, and is another text \|/],

@@ -143,6 +143,16 @@ test.each<[Case, string]>([
     { project: { max_session_mb: 4096 } },
     `${PROJECT}: max_session_mb is 4096; a project may lower a limit, and this one is 2048`,
   ],
+  [
+    { project: { max_context_mb: 101 } },
+    `${PROJECT}: max_context_mb is 101; a project may lower a limit, and this one is 100 | ${elsewhere("MAX_CONTEXT_MB")}`,
+  ],
+  [
+    { user: { max_files: 20_000 }, project: { max_files: 20_001 } },
+    `${PROJECT}: max_files is 20001; a project may lower a limit, and this one is 20000`,
+  ],
+  [{ user: { max_context_mb: 0 } }, `${USER}: max_context_mb must be a whole number from 1 to 16384`],
+  [{ env: { BELAY_MAX_FILES: "1000001" } }, "BELAY_MAX_FILES must be a whole number from 1 to 1000000"],
   [{ project: { max_subcalls: 5 } }, `${PROJECT}: unknown key max_subcalls; did you mean max_sub_calls? | Keys are `],
   [{ user: { maxTokens: 5 } }, `${USER}: unknown key maxTokens; did you mean max_tokens? | Keys are model, `],
   [{ user: { api_key: "sk-secret" } }, `${USER}: unknown key api_key; did you mean api_key_env? | Keys are `],
