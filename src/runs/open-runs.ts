@@ -9,6 +9,7 @@ import {
   checkOptions,
   LOAD_SOURCE,
   type LoadSource,
+  mostOf,
   optionsSchema,
   SESSION_OPTIONS,
   type SessionOptions,
@@ -203,6 +204,7 @@ async function submitRun({ place, own, store }: OpenRuns, options: RunOptions): 
     shared: sharedContext(options.context, roots),
     loading: { raw: false, secrets: false, encoding: undefined, lossy: false },
     documents: {},
+    most: mostOf(own),
     own: {
       contextField,
       name: options.name,

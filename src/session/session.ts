@@ -13,6 +13,7 @@ import type { CellSettings } from "./ask/api.ts";
 import { knownIn, openContext, storedContext } from "./contexts/contexts.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { type Granted, openAskModels, openGranted } from "./contexts/granted.ts";
+import { mostOf } from "./contexts/size.ts";
 import { type Env, envOf, type Host, modelsOf, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
 import { excerptRequest, runLoad } from "./exec/load.ts";
@@ -258,13 +259,15 @@ function answeredIn(records: readonly JournalRecord[]): readonly string[] {
 }
 
 function loadingOf(
-  { indexDir, convert = {} }: HostedOptions,
+  options: HostedOptions,
   { store, clock, emit }: Env,
   heldContext: Host["heldContext"],
   cwd: string,
 ): SessionParts["loading"] {
+  const { indexDir, convert = {} } = options;
   return {
     cwd,
+    most: mostOf(options),
     contextOf: async (key) => heldContext?.(key) ?? (await storedContext(store, key)),
     onProgress: (progress) => emit({ kind: "load", ...progress }),
     documents: { convert, ...(indexDir === undefined ? {} : { keptIn: indexDir }) },

@@ -14,6 +14,7 @@ import {
   usualConcurrency,
   type WorkerSession,
 } from "../../runs/index.ts";
+import { mostOf } from "../../session/index.ts";
 import { runFieldsOf, type Settings } from "../../settings/index.ts";
 import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
@@ -143,6 +144,7 @@ export async function runRequest(
     isFresh: files === undefined || own.fresh === true || own.isNew === true,
     loading: loadingIn(args),
     documents: documentOptions(),
+    most: mostOf(sessionOptions(settings)),
     roots: tableRoots(jobs, own),
     shared: sharedContext(contexts, signal),
     queue: store.isServer ? (own.queue ?? DEFAULT_QUEUE) : null,

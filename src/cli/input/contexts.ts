@@ -30,7 +30,7 @@ interface NamedSource {
  * @throws RlmError `context_changed`
  */
 export async function contextsToBring(
-  { session, kept, progress, roots, resumeCommand, bring }: CliSession,
+  { session, kept, progress, roots, most, resumeCommand, bring }: CliSession,
   { contexts, change, loading }: SessionFlags,
   signal: AbortSignal,
 ): Promise<() => Promise<void>> {
@@ -48,6 +48,7 @@ export async function contextsToBring(
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),
       documents,
+      most,
       signal,
       onProgress: (read: { files: number; bytes: number; converting?: string }) =>
         progress.report({ kind: "load", ...read }),

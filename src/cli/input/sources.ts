@@ -1,16 +1,7 @@
 import { existsSync, globSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import {
-  type Context,
-  HEAD_BYTES,
-  kindOf,
-  type LoadOptions,
-  load,
-  packedBy,
-  type Source,
-  tooLarge,
-} from "../../context/index.ts";
+import { type Context, HEAD_BYTES, type LoadOptions, load, packedBy, type Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
 import { boundedBytes, firstBytes } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
@@ -65,7 +56,7 @@ export async function contextSource(path: string, signal: AbortSignal): Promise<
   const text = await readStream(process.stdin, LIMITS.contextBytes, signal);
   if (text) return { text, name: "stdin" };
   throw new RlmError("context_too_large", `stdin has more than ${megabytes(LIMITS.contextBytes)}`, {
-    suggestion: "Pass a part of it, or split it into files and load a folder.",
+    suggestion: "Save it to a file, and name that: a larger file can be allowed with --max-context-mb N.",
   });
 }
 
@@ -199,10 +190,9 @@ type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
 /**
  * Gives the line to type instead of a context that no load can read. It knows an address, a pattern
- * that the shell did not expand, a file that is compressed by bzip2 or xz, and a text over the
- * limit.
+ * that the shell did not expand, and a file that is compressed by bzip2 or xz.
  *
- * @throws RlmError `path_not_found`, `invalid_argument`, `context_too_large`
+ * @throws RlmError `path_not_found`, `invalid_argument`
  */
 export function checkContexts(flags: Typed): void {
   for (const path of flags.contexts) if (path !== "-") checkContext(path, flags);
@@ -217,17 +207,10 @@ function checkContext(path: string, flags: Typed): void {
     return;
   }
   if (!stats.isFile()) return;
-  const start = firstBytes(path, HEAD_BYTES);
-  const program = packedBy(start);
-  if (program !== null) {
-    const suggestion = `Type: ${unpacked(path, program, flags)}`;
-    throw new RlmError("invalid_argument", `${path} is compressed (${program})`, { suggestion });
-  }
-  // The text of a document counts, and its size is not known yet.
-  if (stats.size <= LIMITS.contextBytes || kindOf(start, path) !== null) return;
-  const { message } = tooLarge(path, { files: 1, bytes: stats.size });
-  const suggestion = `Its last 100 MB: ${piped(`tail -c ${LIMITS.contextBytes} ${quoted(path)}`, path, flags)}`;
-  throw new RlmError("context_too_large", message, { suggestion });
+  const program = packedBy(firstBytes(path, HEAD_BYTES));
+  if (program === null) return;
+  const suggestion = `Type: ${unpacked(path, program, flags)}`;
+  throw new RlmError("invalid_argument", `${path} is compressed (${program})`, { suggestion });
 }
 
 function address(url: string, suggestion: string): RlmError {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { ulid } from "ulid";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
-import type { Context } from "../../context/index.ts";
+import type { Context, ContextSize } from "../../context/index.ts";
 import { describeWhole } from "../../history/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
@@ -13,6 +13,7 @@ import { inLine } from "../../platform/visible.ts";
 import {
   contextParts,
   type HostedOptions,
+  mostOf,
   openSessionWith,
   sessionNamed,
   storedContext,
@@ -60,6 +61,8 @@ export interface CliSession {
   readonly storeWords: string;
   /** Folders and files in which contexts may lie. */
   readonly roots: readonly string[];
+  /** The most that its context may hold. */
+  readonly most: Readonly<ContextSize>;
   /** Loads a source that lies in them. @throws RlmError */
   loadSource(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
   /**
@@ -211,6 +214,7 @@ async function openIn(
     lineAbout,
     storeWords: commandLine(stored).slice("belay".length),
     roots,
+    most: mostOf(options),
     loadSource,
     checkRecorded: keeping.checkRecorded,
     accept: () => keeping.accept(session.id),

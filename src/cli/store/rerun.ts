@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import type { ExecDescription, SessionDescription } from "../../history/index.ts";
 import { RlmError } from "../../index.ts";
 import { typedName } from "../../platform/shell-word.ts";
-import { readLoadInput } from "../../session/index.ts";
+import { mostOf, readLoadInput } from "../../session/index.ts";
 import { nextName } from "../../session/session-name.ts";
 import { readConfig } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
@@ -14,7 +14,7 @@ import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
 import { contextNow } from "../input/contexts.ts";
 import type { KeptSettings } from "../session/recorded-settings.ts";
-import { recordedSettings } from "../session/recorded-settings.ts";
+import { optionsOf, recordedSettings } from "../session/recorded-settings.ts";
 import { configPlaces, documentOptions } from "../session/settings.ts";
 
 /**
@@ -32,7 +32,8 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
   try {
     const sources = paths.map((path) => ({ path, source: path }));
     const documents = { ...documentOptions(), ...ways };
-    const options = { roots: settings.settings.roots ?? [], cwd: settings.cwd, documents };
+    const { roots = [] } = settings.settings;
+    const options = { roots, cwd: settings.cwd, documents, most: mostOf(optionsOf(settings)) };
     if ((await contextNow(sources, () => options, store)).hash === context.hash) return [];
     const base = (name ?? "again").replace(/-\d+$/, "");
     const next = await nextName(base, async (taken) => (await store.find(taken)) !== null);

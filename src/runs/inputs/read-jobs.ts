@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type ErrorCode, hasCode, RlmError } from "../../../runtime/index.ts";
 import {
+  type ContextSize,
   canonical,
   type DocumentOptions,
   forbiddenBy,
@@ -158,6 +159,8 @@ const SHOWN_UNITS = 200;
 /** Inputs whose contexts are loaded. */
 export interface AskedJobs extends InputsAsked {
   readonly documents: DocumentOptions;
+  /** The most that each of them may hold. */
+  readonly most: Readonly<ContextSize>;
 }
 
 export interface AskedParts {
@@ -188,7 +191,7 @@ export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedPart
     const roots = (path === null ? (shared?.roots ?? []) : ownRoots).map((one) => resolve(one));
     const documents = { ...asked.documents, ...asked.loading };
     try {
-      return await runs.keepContext(source, { cwd: process.cwd(), roots, documents });
+      return await runs.keepContext(source, { cwd: process.cwd(), roots, documents, most: asked.most });
     } catch (error) {
       const isNamed = path === null || own.contextField !== undefined;
       if (isNamed || !hasCode(error, ...UNREADABLE)) throw error;

@@ -37,7 +37,7 @@ function folder(): string {
   return made;
 }
 
-test("what is compressed or a pattern, or has more than 100 MB, gets the line to type instead", () => {
+test("what is compressed or a pattern gets the line to type instead", () => {
   truncateSync(join(folder(), "b.log"), 101 * 2 ** 20);
   expect(cure("-c", "app.log.bz2", "-e", "P")).toBe(
     "invalid_argument: Type: bzip2 -dc app.log.bz2 | belay exec -c - -e P",
@@ -56,8 +56,8 @@ test("what is compressed or a pattern, or has more than 100 MB, gets the line to
     "path_not_found: Type: curl -fL http://example.com -o page.html && belay exec -c page.html",
   );
   expect(cure("-c", "*.md")).toBe("path_not_found: Check its spelling, or name a folder.");
-  expect(cure("-c", "b.log")).toBe("context_too_large: Its last 100 MB: tail -c 104857600 b.log | belay exec -c -");
-  for (const path of ["notes.bz2", "docs.zip", "log.gz", "a.log", ".", "missing", "x".repeat(300), "-"])
+  // The load knows what it may hold, and names the flag.
+  for (const path of ["b.log", "notes.bz2", "docs.zip", "log.gz", "a.log", ".", "missing", "x".repeat(300), "-"])
     expect(cure("-c", path)).toBe("accepted");
 });
 
