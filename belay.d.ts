@@ -3,7 +3,9 @@
 
 /**
  * The whole context as one read-only string (UTF-16). Copied into the guest when first touched: prefer peek, find and
- * search on large contexts.
+ * search on large contexts. Over 100 MB or 10,000 documents P is no string: `typeof P` is "object"; P.length, P[i],
+ * at, charAt, charCodeAt, codePointAt, slice, substring, substr, startsWith, endsWith, indexOf and includes work, and
+ * all else throws.
  */
 declare const P: string;
 

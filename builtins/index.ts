@@ -23,7 +23,7 @@ import { peek } from "./peek.ts";
 import { peek_doc } from "./peek_doc.ts";
 import { rlm_query } from "./rlm_query.ts";
 import { search } from "./search.ts";
-import type { Services } from "./services.ts";
+import type { ContextServices, Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
@@ -39,6 +39,7 @@ export {
   contextNotLoaded,
   type FunctionFacts,
   type HistoryServices,
+  manyCharacters,
   noConversation,
   tooLargeForP,
 } from "./services.ts";
@@ -106,7 +107,7 @@ export function createLibrary<Message>(
     ),
     texts: {
       P: {
-        id: () => services.loaded()?.hash ?? null,
+        id: () => idOfText(services.loaded()),
         read: () => ({ utf8: services.context().utf8(), length: services.context().length }),
       },
     },
@@ -117,4 +118,9 @@ export function createLibrary<Message>(
     preamble: { list: "helpers.sources", setAside: "helpers.aside" },
     receive,
   };
+}
+
+/** A P that is too large for the guest is none of its texts. */
+function idOfText(loaded: ContextServices | undefined): string | null {
+  return loaded && !loaded.isLarge ? loaded.hash : null;
 }

@@ -76,13 +76,18 @@ export interface ContextServices {
     readonly length: number;
     slice(from: number, to: number): readonly DocumentEntry[];
   };
+  /** @throws RlmError for more of a large P than a cell could hold */
   slice(start: number, end: number): string;
   /** True if P is too large to be a string of the guest. */
   readonly isLarge: boolean;
   /** P as UTF-8. @throws RlmError if it is too large for the guest */
   utf8(): Uint8Array;
-  /** The first place of a part in a large P at or after an offset; -1: none. */
-  indexOf(part: string, from: number): number;
+  /**
+   * The first place of a part in a large P at or after an offset; -1: none.
+   *
+   * @param between is called again and again meanwhile, and may throw to end it
+   */
+  indexOf(part: string, from: number, between: () => void): number;
   /**
    * The first matches of a pattern; `capped` if there are more.
    *
@@ -169,12 +174,22 @@ export function noConversation(): RlmError {
 
 /** For what needs all of P in the guest. @param what the guest's words for it */
 export function tooLargeForP(length: number, what = "P as a string"): RlmError {
-  const size = `${(length / 1e6).toFixed(0)} million characters`;
+  const isContext = what === CONTEXT_OPTION;
   return argumentError(
     "RangeError",
-    `${what} would copy ${size} into the cell`,
-    "Use find, count, search, peek(start, end) or list_docs and peek_doc; P.length, P.slice, P.indexOf and P[i] work as well.",
+    `${what} would copy ${manyCharacters(length)} into the cell`,
+    isContext ? "Pass places of P: [0, P.length] is all of it." : BY_WINDOWS,
   );
+}
+
+const CONTEXT_OPTION = "context: P";
+const BY_WINDOWS =
+  "Use find, count, search, peek(start, end) or list_docs and peek_doc; P.length, P.slice, P.indexOf and P[i] work as well.";
+
+/** `1066 million characters` */
+export function manyCharacters(count: number): string {
+  const many = count < 1e6 ? count.toLocaleString("en-US") : `${(count / 1e6).toFixed(0)} million`;
+  return `${many} characters`;
 }
 
 /** For builtins that need a context if none is loaded. */

@@ -50,7 +50,8 @@ export function openFileText(data: FileText): Text<FileText> {
     large: {
       documents: () => table.get().documents,
       tallied: () => table.get().tallied,
-      indexOf: (part, from) => indexOf(pages, units, Buffer.from(part), Math.min(Math.max(from, 0), length)),
+      indexOf: (part, from, between = () => {}) =>
+        indexOf(pages, units, Buffer.from(part), Math.min(Math.max(from, 0), length), between),
     },
     [Symbol.dispose]() {
       files[Symbol.dispose]();
@@ -209,15 +210,23 @@ function lineAt({ bytes: size, read, newlinesBefore }: Pages, byte: number): Lin
 }
 
 /** The first unit at or after `from` at which the bytes stand; -1: none. */
-function indexOf({ bytes: size, read }: Pages, { locate, unitAt }: Units, needle: Buffer, from: number): number {
+function indexOf(
+  { bytes: size, read }: Pages,
+  { locate, unitAt }: Units,
+  needle: Buffer,
+  from: number,
+  between: () => void,
+): number {
   if (needle.length === 0) return from;
-  const room = Buffer.allocUnsafeSlow(STEP + 2 * PAGE_BYTES + needle.length);
+  const step = Math.max(STEP, needle.length);
+  const room = Buffer.allocUnsafeSlow(step + 2 * PAGE_BYTES + needle.length);
   const first = locate(from);
   // In the middle of a pair the next character is the first.
   const begin = first.unit < from ? first.byte + MOST_CHARACTER_BYTES : first.byte;
-  for (let at = begin; at < size; at += STEP) {
-    const found = read(at, at + STEP + needle.length - 1, room).indexOf(needle);
+  for (let at = begin; at < size; at += step) {
+    const found = read(at, at + step + needle.length - 1, room).indexOf(needle);
     if (found >= 0) return unitAt(at + found);
+    between();
   }
   return -1;
 }

@@ -56,8 +56,10 @@ export interface LargeText {
   /**
    * The first place at or after a UTF-16 unit at which a well-formed part stands, in UTF-16 units;
    * -1: none.
+   *
+   * @param between is called again and again meanwhile, and may throw to end it
    */
-  indexOf(part: string, from: number): number;
+  indexOf(part: string, from: number, between?: () => void): number;
 }
 
 const BLOCK = 2048;

@@ -6,10 +6,11 @@ import {
   type FunctionFacts,
   factsOf,
   type HistoryServices,
+  manyCharacters,
   noConversation,
   tooLargeForP,
 } from "../../../builtins/index.ts";
-import { type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
+import { argumentError, type Json, LIMITS, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
 import { compileFind, count, find, openPlaces, openText, partsOf, toldSkips } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
@@ -100,6 +101,7 @@ function contextServices(message: TextMessage): LoadedContext {
     documentsBegunWith: (prefix) =>
       large?.documents().begunWith(prefix) ?? message.documents.filter(({ id }) => id.startsWith(prefix)),
     slice(start, end) {
+      if (large) checkSlice(Math.max(start, 0), Math.min(end, text.length));
       coverage.given(start, end, "given");
       return text.slice(start, end);
     },
@@ -108,7 +110,7 @@ function contextServices(message: TextMessage): LoadedContext {
       if ("bytes" in text.data) return text.data.bytes;
       throw tooLargeForP(text.length);
     },
-    indexOf: (part, from) => large?.indexOf(part, from) ?? -1,
+    indexOf: (part, from, between) => large?.indexOf(part, from, between) ?? -1,
     find: (pattern, flags, limit, between) => find(text, compileFind(pattern, flags), limit, between),
     count: (pattern, flags, between) => count(text, compileFind(pattern, flags), between),
     prepareLines: places.prepare,
@@ -134,6 +136,17 @@ function contextServices(message: TextMessage): LoadedContext {
       text[Symbol.dispose]();
     },
   };
+}
+
+/** @throws RlmError for more units of a large P than a small one has, which a cell could not hold */
+function checkSlice(start: number, end: number): void {
+  if (end - start <= LIMITS.contextBytes) return;
+  const most = manyCharacters(LIMITS.contextBytes);
+  throw argumentError(
+    "RangeError",
+    `${manyCharacters(end - start)} would be copied into the cell at once (limit ${most})`,
+    "Read parts one after the other, or use find, count and search.",
+  );
 }
 
 function available<T>(work: () => T): T {

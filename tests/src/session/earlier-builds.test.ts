@@ -32,7 +32,7 @@ import {
 import { folderWith } from "../../support/tree.ts";
 
 /** Files of tests/stored, and whether this build still reads the guests in them. */
-const STORED = ["bridge-5"] as const;
+const STORED = ["bridge-6"] as const;
 
 function folderOf(file: string): string {
   const packed = readFileSync(new URL(`../../stored/${file}.db.gz`, import.meta.url));
@@ -164,7 +164,7 @@ test.each([
   { of: "another format", changed: { format: 999 }, why: /checkpoint format 999, this build reads \d+;/ },
   { of: "another engine", changed: { wasm: "ab".repeat(32) }, why: /checkpoint of engine (ab){6}, this build runs / },
 ])("a guest of $of is refused by name, and memory and helpers stay", async ({ changed, why }) => {
-  const store = await storeWith("bridge-5", changed);
+  const store = await storeWith("bridge-6", changed);
   const { session } = await opened(store, FINISHED);
   const warnings = [expect.stringMatching(new RegExp(`^variables_lost: ${why.source}`))];
   expect(await session.exec(LOOK_WITHOUT_VARIABLES)).toMatchObject({ result_json: SEEN_WITHOUT_VARIABLES, warnings });
@@ -172,7 +172,7 @@ test.each([
 });
 
 test("a cell that waits in a guest which cannot be read is refused by name, and nothing is sent", async () => {
-  const store = await storeWith("bridge-5", { bridge: 999 });
+  const store = await storeWith("bridge-6", { bridge: 999 });
   const { session, sent } = await opened(store, INTERRUPTED);
   const finished = await session.resume();
   expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost" });
