@@ -187,6 +187,7 @@ export function openChecked(path: string): CheckedFile {
   function close(): void {
     if (isOpen) closeSync(file);
     isOpen = false;
+    abandoned.unregister(close);
   }
 
   const { length, sums } = lengthAndSums(file, path, close);
@@ -217,7 +218,7 @@ export function openChecked(path: string): CheckedFile {
     return bytes;
   }
 
-  return {
+  const checked: CheckedFile = {
     length,
     read(from, to, room) {
       if (!isOpen) throw new Error(`${path} is read after it was closed`);
@@ -232,7 +233,12 @@ export function openChecked(path: string): CheckedFile {
     },
     [Symbol.dispose]: close,
   };
+  abandoned.register(checked, file, close);
+  return checked;
 }
+
+/** Closes files that nobody can read any more and nobody has closed, as that of a context that was only looked at. */
+const abandoned = new FinalizationRegistry<number>(closeSync);
 
 function opened(path: string): number {
   try {

@@ -1,6 +1,6 @@
 import type { BatchStore } from "./batch-store.ts";
 import type { Jobs } from "./job-store.ts";
-import type { Lease, NewSession, Store } from "./port.ts";
+import type { Lease, NewSession, Store, Texts } from "./port.ts";
 
 /** A lease as a database gives it. The signal of its loss is added where the store is opened. */
 export type BareLease = Omit<Lease, "lost">;
@@ -11,7 +11,7 @@ interface Leasing {
 }
 
 /** The methods that a database provides. */
-type OfDatabase = Omit<Store, symbol | keyof Leasing> & Leasing;
+type OfDatabase = Omit<Store, symbol | keyof Leasing | "texts"> & Leasing;
 
 /**
  * Every method of the port on one level: those of its jobs are named `jobs.…`, those of its batches
@@ -36,6 +36,7 @@ export function wrapEach(methods: Readonly<Record<string, AnyMethod>>, wrap: Wra
 /** A store that is at work: its methods may be called at any time, and `close` waits for them. */
 export interface Serving {
   readonly methods: Methods;
+  readonly texts: Texts | null;
   close(): Promise<void>;
 }
 

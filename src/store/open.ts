@@ -25,6 +25,7 @@ export async function openStore(place: string | null): Promise<Store> {
   });
   return {
     ...portOf(methods),
+    texts: serving.texts,
     create: (session) => signals.leased(session.id, methods.create(session)),
     lease: (id) => signals.leased(id, methods.lease(id)),
     release(id) {

@@ -75,6 +75,8 @@ export interface Store extends AsyncDisposable {
    */
   contextIndex(key: string): Promise<Json>;
   hasContext(key: string): Promise<boolean>;
+  /** The texts that are too large for rows; null: the store keeps none, as one on a server. */
+  readonly texts: Texts | null;
 
   /** An answer that a commit has put into the cache, or a text that was kept there, or null. */
   cached(key: string): Promise<Json>;
@@ -109,6 +111,18 @@ export interface Store extends AsyncDisposable {
   readonly batches: BatchStore;
 }
 
+/** Texts and tables of large contexts, which lie in checked files. */
+export interface Texts {
+  /** Absolute path of their folder. */
+  readonly folder: string;
+  /**
+   * Makes the folder. No file in it is removed until the hold is disposed or the process ends. Who
+   * makes a large context, or finds one by its key, holds them until a session names it.
+   * @throws `store_failed` if others remove files all the time
+   */
+  hold(): Promise<Disposable>;
+}
+
 export interface SessionPage {
   /** The last one of the page before; null: from the first. */
   readonly after: Pick<SessionRow, "id" | "changed_at"> | null;
@@ -123,6 +137,7 @@ export const VERIFY_PARTS = [
   "sessions",
   "checkpoints",
   "contexts",
+  "texts",
   "answers",
   "runs",
   "jobs",
@@ -316,10 +331,31 @@ export interface CheckpointRow extends Omit<NewCheckpoint, "pages" | "extras"> {
 export interface StoredContext {
   /** SHA-256, hex, of P's hash and its index, or of a conversation. */
   readonly key: string;
-  /** In order; P is their concatenation. */
-  readonly parts: readonly { readonly hash: string; readonly bytes: Uint8Array }[];
-  /** Documents, routes, stats and sources, as JSON. */
+  /**
+   * In order; P is their concatenation. Those of a large context lie in files of the store's folder
+   * of texts. Its table, which lies there too, is the last one.
+   */
+  readonly parts: readonly StoredPart[];
+  /**
+   * Documents, routes, stats and sources, as JSON. Of a large context `documents` is the name of
+   * the table.
+   */
   readonly index: Json;
+}
+
+export type StoredPart = PartInRows | PartInFile;
+
+export interface PartInRows {
+  /** SHA-256 of the bytes, hex. */
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface PartInFile {
+  /** SHA-256 of the bytes, hex, which is the file's name. */
+  readonly hash: string;
+  /** Absolute path of a checked file. */
+  readonly file: string;
 }
 
 export interface GcRule {

@@ -1,22 +1,24 @@
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
 import { type Clock, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import {
   type Context,
   type DocumentOptions,
-  isSmall,
   type Known,
   type LoadOptions,
   load,
   openKnownLoads,
+  openText,
+  type SmallContext,
   type Source,
   textFromParts,
 } from "../../context/index.ts";
+import { checkedBytes } from "../../platform/checked-file.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { isRecord, jsonOf, withoutUndefined } from "../../platform/json.ts";
 import { isWithin, statsOf } from "../../platform/paths.ts";
-import type { Store, StoredContext } from "../../store/index.ts";
+import type { PartInFile, Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
@@ -213,23 +215,33 @@ function nameOf(source: LoadInput): string {
 }
 
 function stored(context: Context): StoredContext {
-  if (!isSmall(context)) throw new Error("a context in files is not kept in rows");
   const { key, text, documents, routes, skips, stats } = context;
+  const { data } = text;
+  if ("files" in data) {
+    const paths = [...data.files.map(({ path }) => path), data.table];
+    const parts = paths.map((file) => ({ hash: basename(file), file }));
+    return { key, parts, index: jsonOf({ documents: basename(data.table), routes, skips, stats }) };
+  }
   let at = 0;
   const parts = context.parts.map((part) => {
-    const bytes = text.data.bytes.subarray(at, at + part.bytes);
+    const bytes = data.bytes.subarray(at, at + part.bytes);
     at += part.bytes;
     return { hash: part.hash, bytes };
   });
   return { key, parts, index: jsonOf({ documents, routes, skips, stats }) };
 }
 
+type Index = Pick<Context, "routes" | "skips" | "stats">;
 /** Written by `stored` and verified by the store. */
-const StoredIndex = v.custom<Pick<Context, "documents" | "routes" | "skips" | "stats">>(isRecord);
+const StoredIndex = v.custom<Index & Pick<SmallContext, "documents">>(isRecord);
+const LargeIndex = v.custom<Index & { /** The name of the table. */ readonly documents: string }>(isRecord);
 
 async function opened({ key, parts, index }: StoredContext): Promise<Context> {
+  const files = parts.flatMap((part) => ("file" in part ? [part] : []));
+  if (files.length > 0) return openedLarge(key, files, v.parse(LargeIndex, index));
+  const rows = parts.flatMap((part) => ("bytes" in part ? [part] : []));
   const text = await textFromParts(
-    parts.map(({ bytes }) => bytes),
+    rows.map(({ bytes }) => bytes),
     () => setImmediate(),
   );
   const { documents, routes, skips, stats } = v.parse(StoredIndex, index);
@@ -237,12 +249,46 @@ async function opened({ key, parts, index }: StoredContext): Promise<Context> {
     hash: stats.context_hash,
     key,
     text,
-    parts: parts.map(({ hash: part, bytes }) => ({ hash: part, bytes: bytes.length })),
+    parts: rows.map(({ hash: part, bytes }) => ({ hash: part, bytes: bytes.length })),
     documents,
     routes,
     skips,
     stats,
   };
+}
+
+/** A context whose text lies in files, the last of which is its table. @throws RlmError `context_lost` */
+function openedLarge(
+  key: string,
+  listed: readonly PartInFile[],
+  { documents: named, routes, skips, stats }: v.InferOutput<typeof LargeIndex>,
+): Context {
+  const table = listed.at(-1);
+  if (table?.hash !== named) throw damagedContext(key, "its table is not the last of its files");
+  const files = listed.slice(0, -1).map(({ hash, file }) => ({ hash, path: file, bytes: checkedBytes(file) ?? 0 }));
+  const text = openText({
+    files: files.map(({ path, bytes }) => ({ path, bytes })),
+    table: table.file,
+    length: stats.length_chars,
+  });
+  // A damaged table is found now, while the sources can still be read again.
+  const tallied = text.large?.tallied();
+  if (tallied?.bytes !== text.bytes || tallied.units !== text.length)
+    throw damagedContext(key, "its table is of another text");
+  return {
+    hash: stats.context_hash,
+    key,
+    text,
+    parts: files.map(({ hash, bytes }) => ({ hash, bytes })),
+    documents: text.large?.documents() ?? [],
+    routes,
+    skips,
+    stats,
+  };
+}
+
+function damagedContext(key: string, why: string): RlmError {
+  return new RlmError("context_lost", `context ${key}: ${why}`, { suggestion: "Load its sources again." });
 }
 
 /**

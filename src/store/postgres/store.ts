@@ -40,6 +40,7 @@ export async function serveServer(url: string, lost: (session: string) => void):
       const [first]: readonly unknown[] = args;
       return turns.take(typeof first === "string" ? first : null, () => method(...args));
     }),
+    texts: null,
     async close() {
       await turns.over();
       await store[Symbol.asyncDispose]();
@@ -94,6 +95,7 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
 function postgresDialect(leases: Pick<Leases, "holds">): Dialect {
   return {
     now: raw(NOW),
+    texts: null,
     busy: (session) => session.busy === 1 || leases.holds(textColumn(session, "id")),
     *dropLeases(sessions) {
       yield* run(sql`DELETE FROM leases WHERE session ${oneOf(sessions)}`);

@@ -241,9 +241,12 @@ const DOCUMENT: Form = {
 };
 
 /** Facts of a context. */
-export const CONTEXT_INDEX: Form = {
+export const CONTEXT_INDEX: Fields = {
   documents: [DOCUMENT],
   routes: [ROUTE],
   skips: [{ source: "text", base: "text", stats: SKIPPED }],
   stats: { length_chars: "count", sources: ["text"], context_hash: "text" },
 };
+
+/** Facts of a large context, whose documents are in its table. */
+export const LARGE_INDEX: Form = { ...CONTEXT_INDEX, documents: /^[0-9a-f]{64}$/ };

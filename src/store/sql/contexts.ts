@@ -1,25 +1,32 @@
 import { createHash } from "node:crypto";
 import { freeBytes, type Json, LIMITS, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
-import type { StoredContext } from "../port.ts";
-import { CONTEXT_INDEX, jsonIn } from "../rows/forms.ts";
+import type { PartInRows, StoredContext } from "../port.ts";
+import { CONTEXT_INDEX, jsonIn, LARGE_INDEX } from "../rows/forms.ts";
 import { CHUNK_BYTES, unpack } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { anyColumn, isSealed, numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
+import type { Dialect } from "./dialect.ts";
 import { all, get, oneOf, type Plan, packed, pause, raw, run, spelled, sql } from "./sql.ts";
+import { areTexts, filesOf, insertTexts, nameOfText } from "./texts.ts";
+
+type Keeping = Pick<Dialect, "texts">;
 
 /**
  * Keeps a context, and those of its parts that are missing. A context that is there already is put
  * again only after it was lost. Each of its parts is then read, and written again if it is damaged.
  */
-export function* insertContext({ key, parts, index }: StoredContext): Plan<void> {
+export function* insertContext({ key, parts, index }: StoredContext, { texts }: Keeping): Plan<void> {
   const again = yield* hasContext(key);
+  const files = parts.filter((part) => "file" in part);
+  if (files.length > 0) yield* insertTexts(key, files, texts);
   for (const part of parts) {
+    if ("file" in part) continue;
     if ((yield* hasPart(part.hash)) && !(again && (yield* readPart(part.hash)) === null)) continue;
     yield* deletePart(part.hash);
     yield* insertPart(part);
   }
-  const list = JSON.stringify(parts.map((part) => part.hash));
+  const list = JSON.stringify(parts.map((part) => ("file" in part ? nameOfText(part.hash) : part.hash)));
   const facts = JSON.stringify(index);
   yield* run(sql`INSERT INTO contexts (hash, parts, facts, sha256)
     VALUES (${key}, ${list}, ${packed(facts)}, ${seal([key, list, facts])})
@@ -31,10 +38,11 @@ export function* hasContext(key: string): Plan<boolean> {
 }
 
 /** @throws RlmError `context_lost` */
-export function* readContext(key: string): Plan<StoredContext> {
+export function* readContext(key: string, { texts }: Keeping): Plan<StoredContext> {
   const head = yield* headOf(key);
+  if (areTexts(head.parts)) return { key, parts: filesOf(key, head.parts, texts), index: head.index };
   if (yield* areTooLarge(head.parts)) throw contextLost(key, "its parts are larger than a context can be");
-  const parts: StoredContext["parts"][number][] = [];
+  const parts: PartInRows[] = [];
   for (const part of head.parts) {
     const bytes = yield* readPart(part);
     if (!bytes) throw contextLost(key, `its part ${part} is missing or damaged`);
@@ -114,7 +122,7 @@ function* hasPart(hash: string): Plan<boolean> {
   return (yield* get(sql`SELECT hash FROM parts WHERE hash = ${hash}`)) !== undefined;
 }
 
-function* insertPart({ hash, bytes }: StoredContext["parts"][number]): Plan<void> {
+function* insertPart({ hash, bytes }: PartInRows): Plan<void> {
   const hashed = createHash("sha256");
   for (let at = 0; at < bytes.byteLength; at += CHUNK_BYTES) {
     hashed.update(bytes.subarray(at, at + CHUNK_BYTES));
@@ -161,19 +169,20 @@ const insertedChunk = (hash: string, chunk: number, bytes: Uint8Array) =>
     sql`(part, chunk, bytes) VALUES (${hash}, ${chunk}, ${bytes})`,
   )}`;
 
-const isTexts = (parts: unknown): parts is readonly string[] => Array.isArray(parts);
+const isListOfNames = (parts: unknown): parts is readonly string[] => Array.isArray(parts);
 
 interface ContextHead {
-  /** Hashes. */
+  /** Hashes, or names of texts. */
   readonly parts: readonly string[];
   readonly index: Json;
 }
 
 /** The context without its bytes; null if it is damaged. */
 export function readHead(row: Row): ContextHead | null {
-  const facts = jsonIn(row, "facts", CONTEXT_INDEX);
   const listed = jsonIn(row, "parts", ["text"]);
-  if (!facts || !isTexts(listed?.value)) return null;
+  if (!isListOfNames(listed?.value)) return null;
+  const facts = jsonIn(row, "facts", areTexts(listed.value) ? LARGE_INDEX : CONTEXT_INDEX);
+  if (!facts) return null;
   const isWhole = isSealed(row, [anyColumn(row, "hash"), anyColumn(row, "parts"), facts.text]);
   return isWhole ? { parts: listed.value, index: facts.value } : null;
 }

@@ -6,6 +6,8 @@ import type { Part, Plan, Statement } from "./sql.ts";
 export interface Dialect {
   /** The clock of the store, ms since the epoch. */
   readonly now: Part;
+  /** The folder in which texts of large contexts lie; null: the store keeps none. */
+  readonly texts: string | null;
   /** True if a process has the session of this row, which has its id and `BUSY`. */
   busy(session: Row): boolean;
   /**

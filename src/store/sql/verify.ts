@@ -15,55 +15,60 @@ import type { Dialect } from "./dialect.ts";
 import { readableRecords } from "./journal.ts";
 import { reachedBy } from "./reach.ts";
 import { BUSY, holderIn } from "./sessions.ts";
-import { all, get, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
+import { all, get, oneOf, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
+import { areTexts, damageOf } from "./texts.ts";
 
-type Verifying = Pick<Dialect, "busy" | "file" | "messageOf">;
+type Verifying = Pick<Dialect, "busy" | "file" | "messageOf" | "texts">;
 type Findings = Plan<readonly string[]>;
 
 /** A part whose rows are checked page by page. */
 interface Part {
+  /** Rows that are checked at once; absent: {@link PAGE}. */
+  readonly page?: number;
   /** Keys behind one, in their order. */
-  keys(after: string | null): Statement;
+  keys(after: string | null, limit: number): Statement;
   check(key: string, own: Verifying): Findings;
 }
 
 const PAGE = 50;
 
-const byText = (table: string, key: string) => (after: string | null) =>
+const byText = (table: string, key: string) => (after: string | null, limit: number) =>
   sql`SELECT ${raw(key)} AS key FROM ${raw(table)} WHERE ${raw(key)} > ${after ?? ""}
-    ORDER BY ${raw(`${table}.${key}`)} LIMIT ${PAGE}`;
+    ORDER BY ${raw(`${table}.${key}`)} LIMIT ${limit}`;
 
 const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
   sessions: { keys: byText("sessions", "id"), check: session },
   contexts: { keys: byText("contexts", "hash"), check: context },
+  // All of a file is read, which may take seconds.
+  texts: { keys: byText("texts", "name"), check: text, page: 1 },
   answers: { keys: byText("cache", "key"), check: answer },
   runs: { keys: byText("runs", "id"), check: run },
   checkpoints: {
-    keys: (after) => sql`SELECT CAST(n AS text) AS key FROM checkpoints
-      WHERE n > ${Number(after ?? -1)} ORDER BY n LIMIT ${PAGE}`,
+    keys: (after, limit) => sql`SELECT CAST(n AS text) AS key FROM checkpoints
+      WHERE n > ${Number(after ?? -1)} ORDER BY n LIMIT ${limit}`,
     check: checkpoint,
   },
   "run answers": {
-    keys(after) {
+    keys(after, limit) {
       const { asked, run, n, k } = answerKeyIn(after ?? "-1 -1  ");
       return sql`SELECT n || ' ' || k || ' ' || run || ' ' || asked AS key FROM answers
-        WHERE (asked, run, n, k) > (${asked}, ${run}, ${n}, ${k}) ORDER BY asked, run, n, k LIMIT ${PAGE}`;
+        WHERE (asked, run, n, k) > (${asked}, ${run}, ${n}, ${k}) ORDER BY asked, run, n, k LIMIT ${limit}`;
     },
     check: runAnswer,
   },
   "provider batches": { keys: byText("provider_batches", "id"), check: checkBatch },
   "batch requests": {
-    keys(after) {
+    keys(after, limit) {
       const [k, session, call] = requestKey(after ?? "-1  ");
       return sql`SELECT k || ' ' || session || ' ' || call AS key FROM batch_requests
-        WHERE (session, call, k) > (${session}, ${call}, ${k}) ORDER BY session, call, k LIMIT ${PAGE}`;
+        WHERE (session, call, k) > (${session}, ${call}, ${k}) ORDER BY session, call, k LIMIT ${limit}`;
     },
     check: checkRequest,
   },
   jobs: {
-    keys(after) {
+    keys(after, limit) {
       const [run, n] = jobOf(after ?? "-1 ");
-      return sql`SELECT n || ' ' || run AS key FROM jobs WHERE (run, n) > (${run}, ${n}) ORDER BY run, n LIMIT ${PAGE}`;
+      return sql`SELECT n || ' ' || run AS key FROM jobs WHERE (run, n) > (${run}, ${n}) ORDER BY run, n LIMIT ${limit}`;
     },
     check: job,
   },
@@ -97,10 +102,12 @@ export function* verify(
     findings.push(...(yield* ofWhole(part, own)));
     return null;
   }
-  const keys = (yield* all(paged.keys(after))).map((row) => textColumn(row, "key"));
+  if (part === "texts" && own.texts === null) return null;
+  const { page = PAGE } = paged;
+  const keys = (yield* all(paged.keys(after, page))).map((row) => textColumn(row, "key"));
   // A row may be gone by the time that it is read: that is no finding.
   for (const key of keys) findings.push(...(yield* paged.check(key, own)));
-  return keys.length < PAGE ? null : (keys.at(-1) ?? null);
+  return keys.length < page ? null : (keys.at(-1) ?? null);
 }
 
 /** Findings of a part that has no pages. */
@@ -155,12 +162,24 @@ function* context(hash: string): Findings {
   const row = yield* get(sql`SELECT * FROM contexts WHERE hash = ${hash}`);
   if (!row) return [];
   const head = readHead(row);
+  if (head && areTexts(head.parts)) return yield* unknownTexts(hash, head.parts);
   const findings = head ? [] : [`context ${hash}: its index is damaged`];
   if (head && (yield* areTooLarge(head.parts))) return [`context ${hash}: its parts are larger than a context can be`];
   for (const part of head?.parts ?? []) {
     if (!(yield* readPart(part))) findings.push(`context ${hash}: its part ${part} is missing or damaged`);
   }
   return findings;
+}
+
+/** Findings about texts of a context that have no row. The files of those that have one are checked by it. */
+function* unknownTexts(hash: string, names: readonly string[]): Findings {
+  const known = new Set((yield* all(sql`SELECT name FROM texts WHERE name ${oneOf(names)}`)).map(({ name }) => name));
+  return names.filter((name) => !known.has(name)).map((name) => `context ${hash}: its text ${name} has no row`);
+}
+
+function* text(name: string, { texts }: Verifying): Findings {
+  const found = texts === null ? null : yield* damageOf(name, texts);
+  return found === null ? [] : [`text: ${found}`];
 }
 
 function* answer(key: string): Findings {

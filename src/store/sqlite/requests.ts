@@ -21,7 +21,7 @@ interface Request {
  * @throws RlmError as `openSqliteStore`
  */
 export function serveFile(folder: string | null): Serving {
-  const { methods, database, close } = openSqliteStore(folder, { pid: process.pid, host: hostname() });
+  const { methods, database, texts, close } = openSqliteStore(folder, { pid: process.pid, host: hostname() });
   const waiting: Request[] = [];
   let isServing = false;
 
@@ -76,6 +76,7 @@ export function serveFile(folder: string | null): Serving {
       const isShort = name.startsWith("jobs.") || OF_ROWS.has(name);
       return (...args) => ask(isShort, () => method(...args));
     }),
+    texts,
     close: () => ask(false, close),
   };
 }

@@ -126,6 +126,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX answers_by_job ON answers (run, n);
   CREATE INDEX answers_reused ON answers (run, origin_run) WHERE origin_run <> run;
   `,
+  `
+  -- Texts and tables of large contexts, by their names in the folder of the store. bytes: those of the file.
+  CREATE TABLE texts (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -8,7 +8,7 @@ import { displayName } from "../../platform/ids.ts";
 import { misuse, storeError, thrownBy } from "../failure.ts";
 import type { JobKey } from "../job-store.ts";
 import { type Methods, wrapEach } from "../methods.ts";
-import type { Collected, GcRule } from "../port.ts";
+import type { Collected, GcRule, Texts } from "../port.ts";
 import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf } from "../rows/checkpoint.ts";
 import { sealOfJob } from "../rows/jobs.ts";
@@ -29,6 +29,7 @@ import { dueJobs, markDoubtful, releaseHold, reserve, silenceRate, takeRateSlot 
 import { type Leases, openLeases } from "./leases.ts";
 import { openPragmaThread } from "./log.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
+import { openOwnTexts, openTextsIn } from "./texts.ts";
 
 /**
  * A store in a file or in memory. One method at a time may be at work: `serveFile` sees to that.
@@ -36,6 +37,7 @@ import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 interface SqliteStore {
   readonly methods: Methods;
   readonly database: Database;
+  readonly texts: Texts;
   close(): Promise<void>;
 }
 
@@ -54,7 +56,8 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
 function openedStore(folder: string | null, holder: Holder, now: () => number): SqliteStore {
   const database = openDatabase(folder);
   const leases = openLeases(folder === null ? null : join(folder, LOCKS_FOLDER));
-  const own = () => sqliteDialect(now(), leases);
+  const texts = folder === null ? openOwnTexts() : openTextsIn(folder, join(folder, LOCKS_FOLDER));
+  const own = () => sqliteDialect(now(), leases, texts.port.folder);
   const looks = <T>(plan: (own: Dialect) => Plan<T>) => database.perform(plan(own()));
   const reads = <T>(plan: (own: Dialect) => Plan<T>) => database.read(() => looks(plan));
   const changes = <T>(plan: (own: Dialect) => Plan<T>) => database.write(() => looks(plan));
@@ -97,7 +100,9 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
           method(...args).catch(fail),
     ),
     database,
+    texts: texts.port,
     async close() {
+      texts[Symbol.dispose]();
       leases[Symbol.dispose]();
       await database.close();
     },
@@ -108,10 +113,11 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
  * A file's side of plans, at an instant. The lease of an account is a lock, as that of a session
  * is: its fence is 0.
  */
-function sqliteDialect(now: number, leases: Leases): Dialect {
+function sqliteDialect(now: number, leases: Leases, texts: string): Dialect {
   const busy: Dialect["busy"] = (session) => leases.busy(textColumn(session, "id"));
   return {
     now,
+    texts,
     busy,
     *workers(run) {
       const running = yield* all(sql`SELECT s.id, s.pid, s.host FROM jobs j JOIN sessions s ON s.id = j.session

@@ -7,7 +7,7 @@ import {
   openChanges,
   PAGE_BYTES,
 } from "../../../runtime/index.ts";
-import type { NewCheckpoint, NewSession, StoredContext, StoredRecord } from "../../../src/store/port.ts";
+import type { NewCheckpoint, NewSession, PartInRows, StoredContext, StoredRecord } from "../../../src/store/port.ts";
 import { unpacked } from "../../support/unpacked.ts";
 
 /** Bytes of linear memory of the sample's images: 64 pages. */
@@ -92,8 +92,13 @@ const INDEX = {
   stats: { length_chars: 1, sources: ["/a"], context_hash: "h" },
 };
 
+/** A small context. */
+interface ContextInRows extends StoredContext {
+  readonly parts: readonly PartInRows[];
+}
+
 /** A context of these parts, in shared memory as the session has them. */
-export function contextOf(...texts: readonly string[]): StoredContext {
+export function contextOf(...texts: readonly string[]): ContextInRows {
   const parts = texts.map((text) => {
     const bytes = new Uint8Array(new SharedArrayBuffer(Buffer.byteLength(text)));
     bytes.set(Buffer.from(text));
@@ -104,7 +109,10 @@ export function contextOf(...texts: readonly string[]): StoredContext {
 
 /** What the store gives, without the difference between a view of shared and of own memory. */
 export function plain({ parts, ...rest }: StoredContext) {
-  return { ...rest, parts: parts.map(({ hash, bytes }) => ({ hash, text: Buffer.from(bytes).toString() })) };
+  const shown = parts.map((part) =>
+    "bytes" in part ? { hash: part.hash, text: Buffer.from(part.bytes).toString() } : part,
+  );
+  return { ...rest, parts: shown };
 }
 
 /** Texts of some KB, all different. */

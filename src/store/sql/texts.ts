@@ -1,0 +1,119 @@
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { checkedBytes, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
+import { contextLost, misuse } from "../failure.ts";
+import type { PartInFile } from "../port.ts";
+import { numberColumn } from "../rows/row.ts";
+import { get, type Plan, pause, run, sql } from "./sql.ts";
+
+// Texts and tables of large contexts, in files of the store's folder of texts. A row has the name of
+// each, and the bytes that it takes on disk. It is written once the file is there.
+
+/** The name of a text, in its row and in the list of a context's parts: a part in rows has its hash there. */
+const NAME = /^texts\/([0-9a-f]{64})$/;
+/** Appends to a large context. Each makes a file, which is open while the text is read. */
+const MOST_PARTS = 1000;
+/** Bytes of all files of a context: more than one may hold, with its checksums and its table. */
+const MOST_BYTES = 2 * LIMITS.mostContextMb * 2 ** 20;
+const CHECKED_AT_ONCE = 16 * PAGE_BYTES;
+
+export const nameOfText = (hash: string) => `texts/${hash}`;
+
+/** True if the parts of a context lie in files. */
+export const areTexts = (parts: readonly string[]) => parts.length > 0 && parts.every((part) => NAME.test(part));
+
+/**
+ * Notes the files of a context. @param folder of the store; null: it keeps none
+ * @throws RlmError `context_too_large`, `context_lost` if one of them is gone
+ */
+export function* insertTexts(key: string, parts: readonly PartInFile[], folder: string | null): Plan<void> {
+  if (folder === null) throw onlyInFolders();
+  if (parts.length > MOST_PARTS) throw appendedTooOften();
+  for (const { hash, file } of parts) {
+    if (file !== join(folder, hash) || !NAME.test(nameOfText(hash))) throw misuse(`${file} is not in ${folder}`);
+    const { problem, bytes } = lookAt(file);
+    if (problem !== null) throw contextLost(key, problem);
+    yield* run(sql`INSERT INTO texts (name, bytes) VALUES (${nameOfText(hash)}, ${bytes})
+      ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes`);
+  }
+}
+
+/**
+ * The files of a context. Their ends were read.
+ * @throws RlmError `context_lost`
+ */
+export function filesOf(key: string, parts: readonly string[], folder: string | null): readonly PartInFile[] {
+  if (folder === null) throw contextLost(key, "its text lies in files, which only a store in a folder has");
+  if (parts.length > MOST_PARTS) throw contextLost(key, "it has more parts than a context can have");
+  let left = MOST_BYTES;
+  return parts.map((part) => {
+    const hash = NAME.exec(part)?.[1] ?? "";
+    const file = join(folder, hash);
+    const { problem, bytes } = lookAt(file);
+    left -= bytes;
+    if (problem !== null || left < 0) throw contextLost(key, problem ?? TOO_LARGE);
+    return { hash, file };
+  });
+}
+
+const TOO_LARGE = "its files are larger than a context can be";
+
+/** State of a file in the folder of texts. */
+interface Look {
+  /** null: it is there, and its end is whole. */
+  readonly problem: string | null;
+  /** Bytes that it takes. */
+  readonly bytes: number;
+}
+
+function lookAt(file: string): Look {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  const bytes = stats?.size ?? 0;
+  if (!stats) return { problem: `${file} is missing`, bytes };
+  if (!stats.isFile()) return { problem: `${file} is not a file`, bytes };
+  // Before its checksums are read: they take memory by its size.
+  if (bytes > MOST_BYTES) return { problem: TOO_LARGE, bytes };
+  return { problem: checkedBytes(file) === null ? `${file} was cut, or its end is damaged` : null, bytes };
+}
+
+/** The finding about a text of which all pages are read; null if it is whole. */
+export function* damageOf(name: string, folder: string): Plan<string | null> {
+  const row = yield* get(sql`SELECT bytes FROM texts WHERE name = ${name}`);
+  // It may be gone by the time that it is read.
+  if (!row) return null;
+  const hash = NAME.exec(name)?.[1];
+  if (hash === undefined) return `a text has the name ${name}`;
+  const file = join(folder, hash);
+  const { problem, bytes } = lookAt(file);
+  if (problem !== null) return problem;
+  if (numberColumn(row, "bytes") !== bytes) return `${file} has ${bytes} bytes, and its row says otherwise`;
+  return yield* damagedPage(file);
+}
+
+function* damagedPage(file: string): Plan<string | null> {
+  const room = Buffer.allocUnsafeSlow(CHECKED_AT_ONCE);
+  try {
+    using text = openChecked(file);
+    for (let at = 0; at < text.length; at += CHECKED_AT_ONCE) {
+      text.read(at, Math.min(at + CHECKED_AT_ONCE, text.length), room);
+      yield* pause();
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "context_lost") return error.message;
+    throw error;
+  }
+}
+
+function onlyInFolders(): RlmError {
+  return new RlmError("context_too_large", "the text of this context is too large for a store on a server", {
+    suggestion: "Only a store in a folder keeps larger ones. Load a smaller folder, or use a store in a folder.",
+  });
+}
+
+function appendedTooOften(): RlmError {
+  return new RlmError("context_too_large", `a large context can be appended to ${MOST_PARTS} times`, {
+    suggestion: "Put the sources into one folder or file, and load that.",
+  });
+}
