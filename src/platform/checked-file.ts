@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { RlmError } from "../../runtime/errors.ts";
@@ -16,8 +16,8 @@ const ROOM_BYTES = 16 * PAGE_BYTES;
 const SUM_BYTES = 4;
 /** The length and the checksum at the end of the file. */
 const END_BYTES = 12;
-/** Pages of an open file that stay in memory: 4 MB. */
-const HELD_PAGES = 64;
+/** Pages of all open files of a thread that stay in memory: 8 MB. */
+const HELD_PAGES = 128;
 
 /** A checked file as it lies on disk. */
 export interface WrittenFile {
@@ -58,6 +58,7 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
   let filled = 0;
   let length = 0;
   let isOpen = true;
+  let isTemporary = true;
 
   function write(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
@@ -77,17 +78,16 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
   }
 
   function drop(): void {
-    if (!isOpen) return;
     close();
-    rmSync(temporary, { force: true });
+    if (isTemporary) rmSync(temporary, { force: true });
+    isTemporary = false;
   }
 
-  /** Syncs and renames the file. */
   function keep(path: string): void {
     if (name === undefined) fsyncSync(file);
     close();
     renameSync(temporary, path);
-    if (name === undefined) syncFolder(folder);
+    isTemporary = false;
   }
 
   return {
@@ -108,15 +108,49 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
       const hash = name ?? digest.digest("hex");
       const path = join(folder, hash);
       // Others may have the same bytes open.
-      if (name === undefined && checkedBytes(path) === length && isIntact(path)) drop();
+      if (name === undefined && hasSameBytes(path, temporary)) drop();
       else keep(path);
+      if (name === undefined) syncFolder(folder);
       return { path, hash, bytes: length };
     },
     drop,
   };
 }
 
-function endOf(sums: readonly number[], length: number): Buffer {
+/** True if a file is there with the bytes of another one, and can be read. */
+function hasSameBytes(path: string, other: string): boolean {
+  if (sizeOf(path) !== sizeOf(other)) return false;
+  const pieces = piecesOf(path);
+  try {
+    for (const piece of piecesOf(other)) if (!piece.equals(pieces.next().value ?? NOTHING)) return false;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    pieces.return(undefined);
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size;
+
+/** The bytes of any file, piece by piece. A piece holds until the next one is asked for. */
+function* piecesOf(path: string): Generator<Buffer, undefined> {
+  const file = openSync(path, "r");
+  try {
+    const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+    for (;;) {
+      const length = readSync(file, room);
+      if (length === 0) return;
+      yield room.subarray(0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The end of a checked file. @param sums of its pages @param length its own bytes */
+export function endOf(sums: readonly number[], length: number): Buffer {
   const end = Buffer.alloc(sums.length * SUM_BYTES + END_BYTES);
   for (const [at, sum] of sums.entries()) end.writeUInt32LE(sum, at * SUM_BYTES);
   end.writeDoubleLE(length, sums.length * SUM_BYTES);
@@ -175,6 +209,18 @@ export interface CheckedFile extends Disposable {
   read(from: number, to: number, room?: Buffer): Buffer;
 }
 
+/** Pages that were read last, the newest at the end, by the number of their file and their own. */
+const held = new Map<string, Buffer>();
+/** The number of files that this thread has opened. */
+let opens = 0;
+
+function hold(key: string, page: Buffer): void {
+  held.delete(key);
+  const [oldest] = held.keys();
+  if (held.size === HELD_PAGES && oldest !== undefined) held.delete(oldest);
+  held.set(key, page);
+}
+
 /**
  * Opens a checked file. Each page is checked when it is read.
  *
@@ -191,7 +237,7 @@ export function openChecked(path: string): CheckedFile {
   }
 
   const { length, sums } = lengthAndSums(file, path, close);
-  const held = new Map<number, Buffer>();
+  const number = opens++;
 
   /** Reads the whole pages `first..to`. */
   function readPages(first: number, to: number, room: Buffer): Buffer {
@@ -209,12 +255,9 @@ export function openChecked(path: string): CheckedFile {
   }
 
   function heldPage(page: number): Buffer {
-    const known = held.get(page);
-    if (known) return known;
-    const bytes = readPages(page, page + 1, Buffer.allocUnsafeSlow(PAGE_BYTES));
-    const [oldest] = held.keys();
-    if (held.size === HELD_PAGES && oldest !== undefined) held.delete(oldest);
-    held.set(page, bytes);
+    const key = `${number}:${page}`;
+    const bytes = held.get(key) ?? readPages(page, page + 1, Buffer.allocUnsafeSlow(PAGE_BYTES));
+    hold(key, bytes);
     return bytes;
   }
 
@@ -227,6 +270,7 @@ export function openChecked(path: string): CheckedFile {
       const last = Math.ceil(to / PAGE_BYTES);
       const at = from - first * PAGE_BYTES;
       if (last - first === 1) return heldPage(first).subarray(at, at + to - from);
+      if (last - first === 2) return Buffer.concat([heldPage(first).subarray(at), heldPage(first + 1)], to - from);
       const most = (last - first) * PAGE_BYTES;
       const into = room && room.length >= most ? room : Buffer.allocUnsafeSlow(most);
       return readPages(first, last, into).subarray(at, at + to - from);
@@ -244,7 +288,7 @@ function opened(path: string): number {
   try {
     return openSync(path, "r");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") throw lost(`${path} is missing`);
+    if (errorCode(error) === "ENOENT") throw lostContext(`${path} is missing`);
     throw error;
   }
 }
@@ -278,10 +322,11 @@ function tail(file: number, path: string, size: number, bytes: number): Buffer {
   return room;
 }
 
-const wrongLength = (path: string) => lost(`${path} was cut, or its end is damaged`);
+const wrongLength = (path: string) => lostContext(`${path} was cut, or its end is damaged`);
 const damaged = (path: string, page: number) =>
-  lost(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`);
+  lostContext(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`);
 
-function lost(problem: string): RlmError {
+/** The failure of a text that was there. */
+export function lostContext(problem: string): RlmError {
   return new RlmError("context_lost", problem, { suggestion: "Load the context again." });
 }

@@ -1,7 +1,7 @@
 import { binarySearch } from "../../platform/binary-search.ts";
-import { openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
+import { type CheckedFile, lostContext, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
 import type { LineStart } from "./lines.ts";
-import { openTable } from "./table.ts";
+import { openTable, type Table } from "./table.ts";
 import { countIn, PAGE_NUMBERS, type Tallied, unitsOf } from "./tally.ts";
 import type { Text } from "./text.ts";
 
@@ -27,6 +27,10 @@ export interface TextFile {
 
 /** Bytes that are looked through at once. */
 const STEP = 4 * 1024 * 1024;
+/** Files of one text that are open at once. An append adds a file. */
+const MOST_OPEN = 64;
+/** Bytes that are counted at once on the way to a unit. */
+const BLOCK = 512;
 /** A character of two UTF-16 units always has four bytes. */
 const MOST_CHARACTER_BYTES = 4;
 const NEWLINE = 0x0a;
@@ -35,9 +39,9 @@ const NEWLINE = 0x0a;
 export function openFileText(data: FileText): Text<FileText> {
   const { length } = data;
   const files = openFiles(data.files);
-  const table = whenNeeded(() => openTable(data.table));
+  const table = whenNeeded(() => tableOf(data, files.bytes));
   const pages = pagesOf(length, files, () => table.get().tallied);
-  const units = openUnits(pages);
+  const units = openUnits(pages, data.table);
   return {
     data,
     length,
@@ -59,6 +63,18 @@ export function openFileText(data: FileText): Text<FileText> {
     },
   };
 }
+
+function tableOf({ table: path, length }: FileText, size: number): Table {
+  const table = openTable(path);
+  const { bytes, units, before } = table.tallied;
+  const isOfText = bytes === size && units === length && before.length === PAGE_NUMBERS * Math.ceil(size / PAGE_BYTES);
+  if (isOfText) return table;
+  table[Symbol.dispose]();
+  throw otherText(path);
+}
+
+/** The failure of a table that is whole, and has other figures than the text. */
+const otherText = (table: string) => lostContext(`${table} is the table of another text`);
 
 /** Something that is opened when it is first asked for. */
 interface WhenNeeded<T> extends Disposable {
@@ -86,36 +102,62 @@ interface JoinedFiles extends Disposable {
   read(from: number, to: number, room?: Buffer): Buffer;
 }
 
+/** A file of a text, with the bytes of P that it has. */
+interface JoinedFile {
+  readonly from: number;
+  readonly to: number;
+  readonly file: WhenNeeded<CheckedFile>;
+}
+
 function openFiles(listed: readonly TextFile[]): JoinedFiles {
   let size = 0;
-  const files = listed.map(({ path, bytes }) => {
+  const files = listed.map(({ path, bytes }): JoinedFile => {
     const from = size;
     size += bytes;
-    return { from, to: size, file: whenNeeded(() => openChecked(path)) };
+    return { from, to: size, file: whenNeeded(() => openPart(path, bytes)) };
   });
+  /** Files that are open, the one that was read last at the end. */
+  const open = new Set<JoinedFile>();
+
+  function opened(one: JoinedFile): CheckedFile {
+    open.delete(one);
+    const [oldest] = open;
+    if (open.size === MOST_OPEN && oldest) {
+      open.delete(oldest);
+      oldest.file[Symbol.dispose]();
+    }
+    open.add(one);
+    return one.file.get();
+  }
+
   return {
     bytes: size,
     read(from, to, room) {
       const start = Math.max(from, 0);
       const end = Math.min(to, size);
       if (end <= start) return Buffer.alloc(0);
-      const touched = files.filter((file) => file.to > start && file.from < end);
-      const parts = touched.map((part) =>
-        // Two parts cannot lie in the same room.
-        part.file
-          .get()
-          .read(
-            Math.max(start, part.from) - part.from,
-            Math.min(end, part.to) - part.from,
-            touched.length === 1 ? room : undefined,
-          ),
-      );
+      const first = binarySearch(files.length, (at) => (files[at]?.to ?? size) > start);
+      const past = binarySearch(files.length, (at) => (files[at]?.from ?? size) >= end);
+      // Two parts cannot lie in the same room.
+      const into = past - first === 1 ? room : undefined;
+      const parts = files
+        .slice(first, past)
+        .filter((one) => one.to > one.from)
+        .map((one) => opened(one).read(Math.max(start, one.from) - one.from, Math.min(end, one.to) - one.from, into));
       return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
     },
     [Symbol.dispose]() {
-      for (const { file } of files) file[Symbol.dispose]();
+      for (const { file } of open) file[Symbol.dispose]();
+      open.clear();
     },
   };
+}
+
+function openPart(path: string, bytes: number): CheckedFile {
+  const file = openChecked(path);
+  if (file.length === bytes) return file;
+  file[Symbol.dispose]();
+  throw lostContext(`${path} has ${file.length} bytes instead of ${bytes}`);
 }
 
 /** The text by its pages of 64 KB, and what the table has of each. */
@@ -157,7 +199,7 @@ interface Units {
   locate(unit: number): CharacterStart;
 }
 
-function openUnits(pages: Pages): Units {
+function openUnits(pages: Pages, table: string): Units {
   // Ascending places are counted from the last one, while they lie in the same page.
   let last = { page: -1, byte: 0, unit: 0 };
   return {
@@ -176,14 +218,24 @@ function openUnits(pages: Pages): Units {
       const start = page * PAGE_BYTES;
       let seen = pages.unitsBefore(page);
       if (pages.isAscii(page)) return { byte: start + unit - seen, unit };
-      const bytes = pages.read(start, start + PAGE_BYTES + MOST_CHARACTER_BYTES);
-      for (let at = 0; ; at++) {
-        const units = unitsOf(bytes[at] ?? 0);
-        if (units > 0 && seen + units > unit) return { byte: start + at, unit: seen };
+      const bytes = pages.read(start, start + PAGE_BYTES);
+      for (let at = 0; at < bytes.length; at += BLOCK) {
+        const block = bytes.subarray(at, at + BLOCK);
+        const { units } = countIn(block);
+        if (seen + units > unit) return startIn(block, unit, { byte: start + at, unit: seen });
         seen += units;
       }
+      throw otherText(table);
     },
   };
+}
+
+/** The character of a block of bytes that holds a unit. @param begin where the block begins */
+function startIn(block: Uint8Array, unit: number, begin: CharacterStart): CharacterStart {
+  let seen = begin.unit;
+  let at = 0;
+  while (seen + unitsOf(block[at] ?? 0) <= unit) seen += unitsOf(block[at++] ?? 0);
+  return { byte: begin.byte + at, unit: seen };
 }
 
 function sliceUnits({ read }: Pages, { locate }: Units, from: number, to: number): string {

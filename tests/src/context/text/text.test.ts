@@ -1,7 +1,10 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { openText, textFromParts, textFromString } from "../../../../src/context/text/text.ts";
+import { describe, expect, test } from "vitest";
+import { openText, type Text, textFromParts, textFromString } from "../../../../src/context/text/text.ts";
+import { PAGE_BYTES } from "../../../../src/platform/checked-file.ts";
+import { anyParts, TEXT_KINDS, type TextKind, unitsToTry } from "../../../support/both-kinds.ts";
 
+/** Strings of characters of all sizes, some of which cross the blocks of a text in memory. */
 const piece = fc.constantFrom(
   "a",
   "word ",
@@ -22,35 +25,95 @@ const long = fc.tuple(fc.integer({ min: 0, max: 5 }), mixed).map(([shift, seed])
   const unit = `${seed}😀漢é`;
   return "x".repeat(shift) + unit.repeat(Math.ceil(7000 / unit.length));
 });
-const anyText = fc.oneof(mixed, long, fc.string({ unit: "grapheme" }));
-const offset = fc.oneof(fc.integer({ min: 0, max: 80 }), fc.integer({ min: 0, max: 9000 }));
+const ofOnePart = fc.oneof(mixed, long, fc.string({ unit: "grapheme" })).map((text) => [text]);
+const offsets = fc.array(fc.nat(), { minLength: 20, maxLength: 20 });
 
-test("slice equals String.prototype.slice, inside surrogate pairs and past the end too", () => {
-  fc.assert(
-    fc.property(anyText, fc.array(fc.tuple(offset, offset), { minLength: 20, maxLength: 20 }), (plain, ranges) => {
-      const text = textFromString(plain);
-      expect(text.length).toBe(plain.length);
-      for (const [start, end] of ranges) expect(text.slice(start, end)).toBe(plain.slice(start, end));
-      expect(text.slice(0, Number.POSITIVE_INFINITY)).toBe(plain);
-    }),
-    { numRuns: 300 },
-  );
-});
+/** Tries a statement about texts of a kind, at some of their UTF-16 units. */
+function always(textOf: TextKind["textOf"], holds: (text: Text, P: string, units: readonly number[]) => void): void {
+  const tried = (parts: readonly string[], others: readonly number[]) => {
+    using text = textOf(parts);
+    holds(text, parts.join(""), unitsToTry(parts, others));
+  };
+  fc.assert(fc.property(anyParts, offsets, tried), { numRuns: 25 });
+  fc.assert(fc.property(ofOnePart, offsets, tried), { numRuns: 20 });
+}
 
-test("unitAt and byteAt agree with the encoding of the string, in any order of questions", () => {
-  fc.assert(
-    fc.property(anyText, fc.array(offset, { minLength: 20, maxLength: 20 }), (plain, offsets) => {
-      const text = textFromString(plain);
-      for (const wanted of offsets) {
-        const inside = Math.min(wanted, plain.length);
-        const unit = isSecondUnit(plain, inside) ? inside - 1 : inside;
-        const byte = Buffer.byteLength(plain.slice(0, unit));
-        expect(text.byteAt(inside)).toBe(byte);
+describe.each(TEXT_KINDS)("a text $kind", ({ textOf }) => {
+  test("has the bytes and units of its string", () => {
+    always(textOf, (text, P) => {
+      expect(text.length).toBe(P.length);
+      expect(text.bytes).toBe(Buffer.byteLength(P));
+      expect(text.slice(0, Number.POSITIVE_INFINITY) === P).toBe(true);
+      expect(text.read(0, Number.POSITIVE_INFINITY).equals(Buffer.from(P))).toBe(true);
+    });
+  });
+
+  test("slices as String.prototype.slice does, inside surrogate pairs too", () => {
+    always(textOf, (text, P, units) => {
+      for (const start of units)
+        for (const end of units.slice(0, 30))
+          if (text.slice(start, end) !== P.slice(start, end)) expect([start, end]).toBe("equal slices");
+    });
+  });
+
+  test("reads the bytes of a range, into room that is given or not", () => {
+    always(textOf, (text, P, units) => {
+      const bytes = Buffer.from(P);
+      const room = Buffer.alloc(bytes.length + 4 * PAGE_BYTES);
+      const places = units.map((unit) => Buffer.byteLength(P.slice(0, unit)));
+      for (const from of places.slice(0, 30))
+        for (const to of places) {
+          const expected = bytes.subarray(from, to);
+          expect(text.read(from, to).equals(expected)).toBe(true);
+          expect(text.read(from, to, room).equals(expected)).toBe(true);
+        }
+    });
+  });
+
+  test("finds the byte of a unit and the unit of a byte, in any order of questions", () => {
+    always(textOf, (text, P, units) => {
+      for (const wanted of units) {
+        const unit = isSecondUnit(P, wanted) ? wanted - 1 : wanted;
+        const byte = Buffer.byteLength(P.slice(0, unit));
+        expect(text.byteAt(wanted)).toBe(byte);
         expect(text.unitAt(byte)).toBe(unit);
       }
-    }),
-    { numRuns: 300 },
-  );
+    });
+  });
+
+  test("finds the line of a byte", () => {
+    always(textOf, (text, P, units) => {
+      text.lines.prepare();
+      for (const unit of units) {
+        const before = Buffer.from(P.slice(0, unit));
+        expect(text.lines.at(before.length)).toEqual({
+          newlines: before.toString().split("\n").length - 1,
+          start: before.lastIndexOf("\n") + 1,
+        });
+      }
+    });
+  });
+
+  test("clamps what lies outside", () => {
+    for (const plain of ["abc", "ab漢"]) {
+      const text = textOf([plain]);
+      const bytes = Buffer.byteLength(plain);
+      expect(text.slice(1, 99)).toBe(plain.slice(1));
+      expect(text.slice(99, 100)).toBe("");
+      expect(text.slice(2, 1)).toBe("");
+      expect([text.byteAt(99), text.unitAt(99), text.byteAt(-1), text.unitAt(-1)]).toEqual([bytes, 3, 0, 0]);
+      expect(text.read(-5, 99).toString()).toBe(plain);
+      expect([text.read(2, 1).length, text.read(99, 100).length]).toEqual([0, 0]);
+    }
+  });
+
+  test("may be empty, with or without parts", () => {
+    for (const parts of [[], [""], ["", ""]]) {
+      const text = textOf(parts);
+      expect([text.length, text.bytes, text.slice(0, 5), text.unitAt(0), text.byteAt(0)]).toEqual([0, 0, "", 0, 0]);
+      expect([text.read(0, 9).length, text.lines.at(0)]).toEqual([0, { newlines: 0, start: 0 }]);
+    }
+  });
 });
 
 test("the data of a text opens elsewhere without a copy", () => {
@@ -71,25 +134,9 @@ test("parts follow one another", async () => {
   expect(text.length).toBe(13);
 });
 
-test("no parts are the empty text", async () => {
-  const text = await textFromParts([], noPause);
-  expect([text.length, text.slice(0, 5), text.unitAt(0), text.byteAt(0)]).toEqual([0, "", 0, 0]);
-});
-
 test("lone surrogates become U+FFFD", () => {
   const text = textFromString("a\ud83db\ude00c");
   expect(text.slice(0, text.length)).toBe("a\ufffdb\ufffdc");
-});
-
-test("offsets outside the text are clamped", () => {
-  for (const plain of ["abc", "ab漢"]) {
-    const text = textFromString(plain);
-    expect(text.slice(1, 99)).toBe(plain.slice(1));
-    expect(text.slice(99, 100)).toBe("");
-    expect(text.slice(2, 1)).toBe("");
-    expect(text.byteAt(99)).toBe(Buffer.byteLength(plain));
-    expect(text.unitAt(99)).toBe(3);
-  }
 });
 
 function isSecondUnit(text: string, at: number): boolean {
