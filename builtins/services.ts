@@ -71,6 +71,8 @@ export interface ContextServices {
   readonly lines: number;
   readonly documents: Iterable<DocumentEntry> & { readonly length: number };
   documentNamed(id: string): DocumentEntry | undefined;
+  /** The first document that does not end before an offset. */
+  documentFrom(offset: number): DocumentEntry | undefined;
   /** Documents whose ids begin so, in their order. */
   documentsBegunWith(prefix: string): {
     readonly length: number;

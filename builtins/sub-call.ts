@@ -239,19 +239,27 @@ function readContext(name: string, given: Json): ChildContext {
  */
 function checkContext(name: string, given: ChildContext, source: ContextServices): void {
   if ("text" in given) return;
-  const { length, documents } = source;
+  const { length } = source;
   const of = "of" in given ? "the history" : "P";
   const ranges = "whole" in given ? [[0, length] as const] : given.ranges;
   const last = ranges.at(-1);
   if (last && last[1] > length) {
     throw wrong("RangeError", name, `has the place [${last.join(", ")}], but ${of} has ${length} characters`);
   }
-  let next = 0;
-  const holdsText = [...documents].some(({ start, end }) => {
-    while (next < ranges.length && (ranges[next]?.[1] ?? 0) <= start) next++;
-    return start < end && (ranges[next]?.[0] ?? length) < end;
-  });
-  if (!holdsText) throw wrong("RangeError", name, `lies between the documents of ${of}, where there is no text`);
+  if (!ranges.some((range) => holdsText(source, range))) {
+    throw wrong("RangeError", name, `lies between the documents of ${of}, where there is no text`);
+  }
+}
+
+/** True if a character of a document lies in the range. */
+function holdsText({ documentFrom }: ContextServices, [start, end]: Range): boolean {
+  for (let at = start; at < end; ) {
+    const document = documentFrom(at);
+    if (!document || document.start >= end) return false;
+    if (Math.max(document.start, start) < Math.min(document.end, end)) return true;
+    at = document.end + 1;
+  }
+  return false;
 }
 
 function readText(name: string, text: string): ChildContext {

@@ -41,7 +41,7 @@ export interface RunClock {
   stopped(): "timeout" | "cancelled" | undefined;
   /** Sets the limit aside: the machine may use the next `ms` for its own last steps. */
   grace(ms: number): void;
-  /** Runs work whose time is not guest running time. */
+  /** Runs work whose time is not guest running time. It may be called within such work. */
   offClock<T>(work: () => T): T;
   /** Runs work as if the exec had not been cancelled. */
   ignoringCancel<T>(work: () => T): T;
@@ -58,7 +58,9 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
   let offMs = 0;
   let reason: "timeout" | "cancelled" | undefined;
   let graceUntil: number | undefined;
-  const elapsed = () => before + clock.monotonic() - startedAt - offMs;
+  /** The time at which the work began that is going on off the clock. */
+  let offFrom: number | undefined;
+  const elapsed = () => before + (offFrom ?? clock.monotonic()) - startedAt - offMs;
   return {
     start(ranMs: number, limitMs: number): void {
       startedAt = clock.monotonic();
@@ -82,12 +84,15 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
       graceUntil = clock.monotonic() + ms;
     },
     offClock<T>(work: () => T): T {
+      if (offFrom !== undefined) return work();
       const from = clock.monotonic();
+      offFrom = from;
       Atomics.store(shared, SHARED.offClock, 1);
       try {
         return work();
       } finally {
         offMs += clock.monotonic() - from;
+        offFrom = undefined;
         Atomics.store(shared, SHARED.offClockMs, Math.ceil(offMs));
         Atomics.store(shared, SHARED.offClock, 0);
       }

@@ -11,7 +11,8 @@ export interface CallScope {
   /** Keeps what the cell answers with its state; the last call counts. */
   answer(given: GivenAnswer): void;
   /**
-   * Runs work whose time is not guest running time (copying P into the guest, counting its lines).
+   * Runs work whose time is not guest running time: copying P into the guest, counting its lines,
+   * indexing a large one. `checkTime` still ends it if the exec is cancelled.
    */
   offClock<T>(work: () => T): T;
   /**

@@ -19,6 +19,7 @@ export function servicesOver(documents: readonly DocumentEntry[]): HostServices 
       isLarge: false,
     },
     documentNamed: (id) => documents.find((document) => document.id === id),
+    documentFrom: (offset) => documents.find(({ end }) => end >= offset),
     documentsBegunWith: (prefix) => documents.filter(({ id }) => id.startsWith(prefix)),
     ...{
       slice: unused,

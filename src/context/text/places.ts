@@ -18,6 +18,8 @@ export function openPlaces(text: Text, documents: Documents) {
      * they are called first.
      */
     prepare: lines.prepare,
+    /** The first document that does not end before the offset. */
+    documentFrom: (offset: number) => documentAt(documents, offset),
     /**
      * The place of an offset of P: its document, with the document's range in P, and the line and
      * column there, from 1. Columns are UTF-16 units. `place` is the part of a document that was

@@ -3,7 +3,7 @@ import type { Range } from "./ranges.ts";
 
 /** P has a place every so many UTF-16 units. A passage is known by one of them: by as many units that begin there. */
 export const PLACE_UNITS = 64;
-/** If more places would be known, only every second one is, every third one and so on. */
+/** If more places would be known, only every second one is, every fourth one and so on. */
 const MOST_PLACES = 65_536;
 /** Units that are compared at once. */
 const PIECE_UNITS = 4096;
@@ -40,9 +40,12 @@ export function openPassages(text: PassageText) {
       mayBeKnown = openBits(FILTER_BITS);
     }
     while (count > MOST_PLACES) {
-      every++;
-      fresh = Array.from({ length: Math.ceil(places / every) }, (_, at) => at * every).filter(given.has);
-      count = fresh.length;
+      every *= 2;
+      count = 0;
+      fresh = [];
+      for (let place = 0; place < places && count <= MOST_PLACES; place += every) {
+        if (given.has(place)) count = fresh.push(place);
+      }
     }
     for (const place of fresh) know(place * PLACE_UNITS);
     fresh = [];

@@ -89,7 +89,7 @@ function smallestGaps(ranges: readonly Range[], count: number): Range[] {
 }
 
 /**
- * Whole numbers below 2^31 as base64 of their differences: few bytes for those that are close to each other, in whatever order.
+ * Whole numbers as base64 of their differences: few bytes for those that are close to each other, in whatever order.
  * A difference takes 7 bits a byte, the lowest first; its sign is its lowest bit.
  */
 export function packNumbers(numbers: readonly number[]): string {
@@ -106,7 +106,8 @@ export function packNumbers(numbers: readonly number[]): string {
   return bytes.toString("base64", 0, at);
 }
 
-const MOST_BYTES = 5;
+/** Bytes of a difference of two offsets: eight have 56 bits. */
+const MOST_BYTES = 8;
 
 /** The numbers that were packed. Other text gives other numbers. */
 export function* unpackNumbers(base64: string): Iterable<number> {

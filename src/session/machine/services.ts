@@ -98,6 +98,7 @@ function contextServices(message: TextMessage): LoadedContext {
     lines: message.stats.line_count,
     documents,
     documentNamed: (id) => (large ? large.documents().named(id) : message.documents.find((one) => one.id === id)),
+    documentFrom: places.documentFrom,
     documentsBegunWith: (prefix) =>
       large?.documents().begunWith(prefix) ?? message.documents.filter(({ id }) => id.startsWith(prefix)),
     slice(start, end) {
