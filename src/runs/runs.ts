@@ -6,6 +6,7 @@ import {
   type DryRun,
   type LoadSource,
   loadIntoStore,
+  openHeldTexts,
   openSessionWith,
   type RecordedAnswers,
 } from "../session/index.ts";
@@ -74,34 +75,47 @@ const NOTHING_AGAIN: Again = { ids: new Set(), model: null };
 export function runsIn(store: Store): StoreRuns {
   const { jobs } = store;
   const contextOf = openHeldContexts(store);
+  const texts = openHeldTexts(store.texts);
+  let submitting = 0;
 
   async function offer(run: RunRow, dispatcher: Dispatcher): Promise<void> {
     await jobs.lapse(run.id);
     await dispatcher.offer(dueJobs(jobs, run.queue, { overdueMs: 0 }));
   }
 
+  async function submitted(run: Submission, inputs: Inputs, again: Again): Promise<Submitted> {
+    const { spec } = run;
+    const id = ulid(systemClock.now());
+    const wanted = { ...run, id, spec: jsonOf(spec), hash: hashOfRun(spec) };
+    // Inputs that cannot be loaded leave no run without jobs.
+    const read = pages(inputs);
+    const first = await read.next();
+    const { run: opened, made } = await jobs.open(wanted);
+    const order: number[] = [];
+    let added = 0;
+    let anew = 0;
+    for (let next = first; !next.done; next = await read.next()) {
+      const page = next.value;
+      const found = await jobs.add(opened.id, page);
+      order.push(...found.map(({ n }) => n));
+      added += found.filter(({ isNew }) => isNew).length;
+      const replaced = page.filter(({ id }, at) => !found[at]?.isNew && again.ids.has(id));
+      if (replaced.length > 0) anew += await jobs.replace(opened.id, replaced, again.model);
+    }
+    return { run: opened, made, order, added, anew };
+  }
+
   return {
     offer,
     async submit(run, inputs, again = NOTHING_AGAIN) {
-      const { spec } = run;
-      const id = ulid(systemClock.now());
-      const wanted = { ...run, id, spec: jsonOf(spec), hash: hashOfRun(spec) };
-      // Inputs that cannot be loaded leave no run without jobs.
-      const read = pages(inputs);
-      const first = await read.next();
-      const { run: opened, made } = await jobs.open(wanted);
-      const order: number[] = [];
-      let added = 0;
-      let anew = 0;
-      for (let next = first; !next.done; next = await read.next()) {
-        const page = next.value;
-        const found = await jobs.add(opened.id, page);
-        order.push(...found.map(({ n }) => n));
-        added += found.filter(({ isNew }) => isNew).length;
-        const replaced = page.filter(({ id }, at) => !found[at]?.isNew && again.ids.has(id));
-        if (replaced.length > 0) anew += await jobs.replace(opened.id, replaced, again.model);
+      submitting += 1;
+      try {
+        return await submitted(run, inputs, again);
+      } finally {
+        submitting -= 1;
+        // The jobs name the contexts that were loaded for them.
+        if (submitting === 0) await texts.free();
       }
-      return { run: opened, made, order, added, anew };
     },
     async *known(run, inputs) {
       for await (const page of pages(inputs)) {
@@ -109,7 +123,7 @@ export function runsIn(store: Store): StoreRuns {
         yield* page.map(({ id }, at) => ({ id, job: known[at] ?? null }));
       }
     },
-    keepContext: (source, options) => loadIntoStore(store, source, options),
+    keepContext: (source, options) => loadIntoStore(store, source, { ...options, ...texts.loading }),
     async change(run, change, dispatcher) {
       const tried = await jobs.change(run.id, change);
       if (!dispatcher) return;

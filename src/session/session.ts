@@ -13,6 +13,7 @@ import type { CellSettings } from "./ask/api.ts";
 import { knownIn, openContext, storedContext } from "./contexts/contexts.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { type Granted, openAskModels, openGranted } from "./contexts/granted.ts";
+import { openHeldTexts } from "./contexts/held-texts.ts";
 import { mostOf } from "./contexts/size.ts";
 import { type Env, envOf, type Host, modelsOf, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
@@ -241,14 +242,17 @@ async function stateAfter(
   { store }: Env,
   heldContext: Host["heldContext"],
   granted: Granted,
-  { convert = {} }: HostedOptions,
+  options: HostedOptions,
 ) {
+  const { convert = {} } = options;
   const account = records.reduce(follow, EMPTY_ACCOUNT);
   const { context_key: key, context_hash: hash, loads } = account;
   if (key === null || hash === null) return { account, context: null };
   return {
     account,
-    context: heldContext?.(key) ?? (await openContext(store, { key, hash, loads }, granted, { convert })),
+    context:
+      heldContext?.(key) ??
+      (await openContext(store, { key, hash, loads }, granted, { most: mostOf(options), documents: { convert } })),
   };
 }
 
@@ -265,14 +269,17 @@ function loadingOf(
   cwd: string,
 ): SessionParts["loading"] {
   const { indexDir, convert = {} } = options;
+  const texts = openHeldTexts(store.texts);
   return {
     cwd,
+    ...texts.loading,
+    freeTexts: texts.free,
     most: mostOf(options),
     contextOf: async (key) => heldContext?.(key) ?? (await storedContext(store, key)),
     onProgress: (progress) => emit({ kind: "load", ...progress }),
     documents: { convert, ...(indexDir === undefined ? {} : { keptIn: indexDir }) },
     // A folder that goes with the session has no records of earlier sessions.
-    ...(indexDir === undefined ? {} : { known: knownIn(indexDir, store, clock) }),
+    ...(indexDir === undefined ? {} : { known: knownIn(indexDir, store, texts, clock) }),
   };
 }
 

@@ -1,5 +1,4 @@
-import { basename, dirname } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { dirname } from "node:path";
 import * as v from "valibot";
 import { type Clock, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import {
@@ -9,20 +8,18 @@ import {
   type LoadOptions,
   load,
   openKnownLoads,
-  openText,
-  type SmallContext,
   type Source,
-  textFromParts,
 } from "../../context/index.ts";
-import { checkedBytes } from "../../platform/checked-file.ts";
 import { nullIf } from "../../platform/errors.ts";
-import { isRecord, jsonOf, withoutUndefined } from "../../platform/json.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { isWithin, statsOf } from "../../platform/paths.ts";
-import type { PartInFile, Store, StoredContext } from "../../store/index.ts";
+import type { Store } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
+import { type HeldTexts, openHeldTexts } from "./held-texts.ts";
+import { opened, stored } from "./stored-form.ts";
 
 /** The input of a load or append, as the journal has it: text at hand is only named. */
 export type LoadInput =
@@ -32,6 +29,8 @@ export type LoadInput =
 
 /** Options and services of a session's loads. */
 export interface Loading extends Omit<LoadOptions, "roots"> {
+  /** Frees the texts that a load holds, once a session names what it made. */
+  freeTexts(): Promise<void>;
   /** Opens a context of the store, for a load of parts of it. @throws RlmError `context_lost` */
   contextOf(key: string): Promise<Context>;
 }
@@ -54,18 +53,17 @@ export async function openContext(
   store: Store,
   { key, hash, loads }: { readonly key: string; readonly hash: string; readonly loads: readonly Start[] },
   granted: Granted,
-  documents: DocumentOptions,
+  options: RereadOptions,
 ): Promise<Context> {
   const found = await storedContext(store, key).catch((error: unknown) => {
     if (hasCode(error, "context_lost")) return error;
     throw error;
   });
   if (!(found instanceof RlmError)) return found;
-  const again = await loadAgain(store, loads, granted, documents).catch((refusal: unknown) =>
-    hasCode(refusal, "path_outside_sandbox") ? "refused" : null,
-  );
+  await using texts = openHeldTexts(store.texts);
+  const again = await loadAgain(store, loads, granted, { ...options, ...texts.loading }).catch(refusalOf);
   if (again === null) throw lost(hash, loads, found, RESTORE);
-  if (again === "refused") throw lost(hash, loads, found, ALLOW);
+  if ("refused" in again) throw lost(hash, loads, found, again.refused);
   if (again.hash !== hash) {
     const reader = changedReader(await nullIf("context_lost", store.contextIndex(key)), again);
     if (reader === null) throw lost(hash, loads, found, RESTORE);
@@ -74,6 +72,16 @@ export async function openContext(
   const context = { ...again, key };
   await store.putContext(stored(context));
   return context;
+}
+
+/** The ways in which the sources of a context are read again. */
+type RereadOptions = Pick<LoadOptions, "most" | "documents">;
+
+/** The cure of a refusal to read sources again; null if they cannot be read. */
+function refusalOf(error: unknown): { readonly refused: string } | null {
+  if (hasCode(error, "path_outside_sandbox")) return { refused: ALLOW };
+  if (hasCode(error, "context_too_large")) return { refused: error.suggestion };
+  return null;
 }
 
 /**
@@ -117,8 +125,14 @@ export function contextParts(context: Context) {
 }
 
 /** Earlier loads whose contexts the store has, by the records in the folder of the indexes. */
-export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">): Known {
-  return { loads: openKnownLoads(dir), now, open: (key) => keptContext(store, key) };
+export function knownIn(dir: string, store: Store, texts: HeldTexts, { now }: Pick<Clock, "now">): Known {
+  async function open(key: string): Promise<Context | null> {
+    if (!(await store.hasContext(key))) return null;
+    // It may go as long as no session names it.
+    await texts.hold();
+    return keptContext(store, key);
+  }
+  return { loads: openKnownLoads(dir), now, open };
 }
 
 /** Null if the store does not have it whole. */
@@ -131,7 +145,7 @@ async function loadAgain(
   store: Store,
   loads: readonly Start[],
   granted: Granted,
-  documents: DocumentOptions,
+  reading: RereadOptions,
 ): Promise<Context | null> {
   let context: Context | null = null;
   for (const { input } of loads) {
@@ -139,7 +153,8 @@ async function loadAgain(
     // Nothing is appended to an excerpt.
     if ("kind" in source) return loadExcerpt(source, (key) => storedContext(store, key), { cwd: "/" });
     if (!("roots" in source)) return null;
-    const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, ...waysIn(source) } };
+    const documents = { ...reading.documents, ...waysIn(source) };
+    const options = { ...reading, roots: granted.among(source.roots), cwd: "/", documents };
     context = await load(sourceIn(source), options, context ?? undefined);
   }
   return context;
@@ -212,83 +227,6 @@ function nameOf(source: LoadInput): string {
   if ("path" in source) return source.path;
   if (!("kind" in source)) return source.name;
   return "of" in source ? `a part of the context ${source.of}` : "a text of a sub-call";
-}
-
-function stored(context: Context): StoredContext {
-  const { key, text, documents, routes, skips, stats } = context;
-  const { data } = text;
-  if ("files" in data) {
-    const paths = [...data.files.map(({ path }) => path), data.table];
-    const parts = paths.map((file) => ({ hash: basename(file), file }));
-    return { key, parts, index: jsonOf({ documents: basename(data.table), routes, skips, stats }) };
-  }
-  let at = 0;
-  const parts = context.parts.map((part) => {
-    const bytes = data.bytes.subarray(at, at + part.bytes);
-    at += part.bytes;
-    return { hash: part.hash, bytes };
-  });
-  return { key, parts, index: jsonOf({ documents, routes, skips, stats }) };
-}
-
-type Index = Pick<Context, "routes" | "skips" | "stats">;
-/** Written by `stored` and verified by the store. */
-const StoredIndex = v.custom<Index & Pick<SmallContext, "documents">>(isRecord);
-const LargeIndex = v.custom<Index & { /** The name of the table. */ readonly documents: string }>(isRecord);
-
-async function opened({ key, parts, index }: StoredContext): Promise<Context> {
-  const files = parts.flatMap((part) => ("file" in part ? [part] : []));
-  if (files.length > 0) return openedLarge(key, files, v.parse(LargeIndex, index));
-  const rows = parts.flatMap((part) => ("bytes" in part ? [part] : []));
-  const text = await textFromParts(
-    rows.map(({ bytes }) => bytes),
-    () => setImmediate(),
-  );
-  const { documents, routes, skips, stats } = v.parse(StoredIndex, index);
-  return {
-    hash: stats.context_hash,
-    key,
-    text,
-    parts: rows.map(({ hash: part, bytes }) => ({ hash: part, bytes: bytes.length })),
-    documents,
-    routes,
-    skips,
-    stats,
-  };
-}
-
-/** A context whose text lies in files, the last of which is its table. @throws RlmError `context_lost` */
-function openedLarge(
-  key: string,
-  listed: readonly PartInFile[],
-  { documents: named, routes, skips, stats }: v.InferOutput<typeof LargeIndex>,
-): Context {
-  const table = listed.at(-1);
-  if (table?.hash !== named) throw damagedContext(key, "its table is not the last of its files");
-  const files = listed.slice(0, -1).map(({ hash, file }) => ({ hash, path: file, bytes: checkedBytes(file) ?? 0 }));
-  const text = openText({
-    files: files.map(({ path, bytes }) => ({ path, bytes })),
-    table: table.file,
-    length: stats.length_chars,
-  });
-  // A damaged table is found now, while the sources can still be read again.
-  const tallied = text.large?.tallied();
-  if (tallied?.bytes !== text.bytes || tallied.units !== text.length)
-    throw damagedContext(key, "its table is of another text");
-  return {
-    hash: stats.context_hash,
-    key,
-    text,
-    parts: files.map(({ hash, bytes }) => ({ hash, bytes })),
-    documents: text.large?.documents() ?? [],
-    routes,
-    skips,
-    stats,
-  };
-}
-
-function damagedContext(key: string, why: string): RlmError {
-  return new RlmError("context_lost", `context ${key}: ${why}`, { suggestion: "Load its sources again." });
 }
 
 /**

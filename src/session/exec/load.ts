@@ -76,7 +76,7 @@ export function runLoad(
   request: LoadRequest,
   interrupted: ExecRecords | null = null,
 ): Promise<Context> {
-  return runAtOnce(setup, request, interrupted, (work) => runLoadIn(work, request));
+  return runAtOnce(setup, request, interrupted, (work) => runLoadIn(work, request)).finally(setup.loading.freeTexts);
 }
 
 async function runLoadIn(work: Work, request: LoadRequest): Promise<Context> {
