@@ -27,7 +27,7 @@ export const rlm_load = defineTool({
   name: "rlm_load",
   label: "RLM load",
   description:
-    "Load a file or folder (up to 100 MB of text) as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget.",
+    "Load a file or folder as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget.",
   promptSnippet: "Load a file or folder as P",
   guidelines: ["For material too large to read (repositories, logs) use rlm_load, then rlm_exec."],
   parameters: { type: "object", required: ["path"], properties: { path: PATH, raw: RAW, encoding: ENCODING } },
@@ -63,7 +63,7 @@ export const rlm_load_unless_loaded = defineTool({
   name: "rlm_load",
   label: "RLM load",
   description:
-    "Call rlm_status first: an earlier run may have loaded it. Loads a file or folder (up to 100 MB of text) as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget, unless it is loaded already.",
+    "Call rlm_status first: an earlier run may have loaded it. Loads a file or folder as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget, unless it is loaded already.",
   promptSnippet: "Load a file or folder as P",
   parameters: {
     type: "object",

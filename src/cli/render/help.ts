@@ -18,7 +18,7 @@ export function helpWidth({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" |
 
 /** The help of `belay` itself: every command with an example. */
 export function help(width = WIDEST): string {
-  return `${paragraph(`belay ${version()}: explore a context of up to 100 MB with JavaScript, in a sandbox`, width)}
+  return `${paragraph(`belay ${version()}: explore a large context with JavaScript, in a sandbox`, width)}
 
 usage: belay COMMAND [ARGUMENT]...
 
