@@ -1,5 +1,6 @@
 import type { Context } from "../context/index.ts";
 import { type Compared, compareSessions, damagedIn, describeWhole } from "../history/index.ts";
+import { binarySearch } from "../platform/binary-search.ts";
 import { nullIf } from "../platform/errors.ts";
 import { keysIn, LONGEST_KEY, redacted } from "../platform/redact.ts";
 import { storedContext } from "../session/index.ts";
@@ -58,9 +59,11 @@ export function surroundings(context: Pick<Context, "text" | "documents"> | null
     const { text, documents } = context;
     if (text.slice(p_start, p_start + quote.length) !== quote) return null;
     const length = Math.min(p_end - p_start, CITED);
-    const document = [...documents].find(({ start, end }) => start <= p_start && p_start + length <= end);
-    const from = Math.max(document?.start ?? 0, p_start - AROUND);
-    const to = Math.min(document?.end ?? text.length, p_start + length + AROUND);
+    const last = binarySearch(documents.length, (at) => (documents.at(at)?.end ?? 0) >= p_start + length);
+    const document = documents.at(last);
+    const isWithin = document !== undefined && document.start <= p_start;
+    const from = Math.max(isWithin ? document.start : 0, p_start - AROUND);
+    const to = Math.min(isWithin ? document.end : text.length, p_start + length + AROUND);
     // Keys are looked for beyond what is shown: half a one would not be known.
     const first = Math.max(0, from - LONGEST_KEY);
     const keys = keysIn(text.slice(first, Math.max(to, p_start + quote.length) + LONGEST_KEY));

@@ -1,6 +1,4 @@
-import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
-import { type Context, objectOf } from "../../context/index.ts";
 import { describeSession, type SessionDescription } from "../../history/index.ts";
 import { version } from "../../platform/version.ts";
 import { listReadableSessions, type ReadableSessions, readRecord } from "../../session/index.ts";
@@ -14,6 +12,7 @@ import type { PiActions } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { placesOf } from "../opened/opened.ts";
 import type { StateBoard } from "../runs/board.ts";
+import { documentsOf, type ListedDocuments } from "./listed-documents.ts";
 import { type BranchReport, sessionsOf } from "./report.ts";
 
 /** A person's commands to the extension. A failed one throws an RlmError. */
@@ -40,10 +39,8 @@ export interface Control {
   clear(): Cleared;
   /** The conversation outside, and the execs of the branch. */
   report(): Promise<BranchReport>;
-  /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
-  documents(): Promise<
-    { id: string; is: string; kind: string; tokens: number; description: string; text: () => string }[]
-  >;
+  /** Documents of the branch's P. None if P cannot be read. */
+  documents(): Promise<ListedDocuments>;
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
   /** The sessions of the store, the one changed last first, and those that cannot be read. */
@@ -143,20 +140,6 @@ export function openControl(
     },
     settings: (cwd) => piOrigins(placesOf(cwd, env)),
   };
-}
-
-/**
- * Documents of P as `/rlm store` shows them: what is sent of them is what the model reads with
- * tools.
- */
-async function documentsOf(P: Context | null) {
-  if (!P) return [];
-  return Array.fromAsync(P.documents, async (document) => {
-    const { id } = await objectOf({ of: "P", context: P, document }, () => setImmediate());
-    const tokens = Math.ceil((document.end - document.start) / 4);
-    const text = () => P.text.slice(document.start, document.end);
-    return { id, is: "P", kind: "file", tokens, description: document.id, text };
-  });
 }
 
 /** Tools that stubs name, which a model may be sent after `/rlm off` too. */

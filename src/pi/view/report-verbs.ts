@@ -20,7 +20,8 @@ export const store: Verb = {
   description: "Objects of the conversation and of P, with what is sent of them; words choose those that have them",
   async run(control, _context, _parts, words) {
     const report = await control.report();
-    const objects = await having(words, [...report.overview.objects.toReversed(), ...(await control.documents())]);
+    const { listed, left } = await control.documents();
+    const objects = await having(words, [...report.overview.objects.toReversed(), ...listed]);
     const rows = objects.map((object) => objectRow(object).map((cell) => oneLine(cell, 100)));
     const more = rows.length - SHOWN;
     return [
@@ -28,6 +29,7 @@ export const store: Verb = {
       ...(rows.length === 0 ? [words === "" ? "nothing was said yet" : `nothing has ${oneLine(words, 60)}`] : []),
       ...columns(rows.slice(0, SHOWN)),
       ...(more > 0 ? [`… ${amount(more, "older one")}: /rlm store WORDS looks for some`] : []),
+      ...(left > 0 ? [`… ${amount(left, "further document")} of P: list_docs(PREFIX) in a cell lists them`] : []),
     ].join("\n");
   },
 };

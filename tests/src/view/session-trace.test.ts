@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { textFromString } from "../../../src/context/index.ts";
 import type { ModelAnswer } from "../../../src/models/index.ts";
 import { lookAt, surroundings } from "../../../src/view/session-trace.ts";
+import { textFile } from "../../support/converted.ts";
+import { largeContext } from "../../support/large-context.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
 import { textsIn } from "../../support/view/traced.ts";
@@ -77,4 +79,17 @@ test("no part of a key is in the text around a citation, or is the citation, whe
     expect(found?.around?.text ?? "").not.toMatch(marks);
     if (/s3cre|IE012/.test(quote)) expect(found?.isKey).toBe(true);
   }
+});
+
+test("around a citation of a large P is its document's text, and none between documents", async () => {
+  const { text, documents } = await largeContext([[textFile("a.txt", "one\n"), textFile("b.txt", "déjà vu\n")]]);
+  const around = surroundings({ text, documents });
+  const found = (quote: string) => {
+    const start = text.slice(0, text.length).indexOf(quote);
+    const place = { doc: null, line: null, start, end: start + quote.length, place: null };
+    return around({ valid: true, ...place, p_start: start, p_end: start + quote.length, quote })?.around;
+  };
+  expect(found("vu")).toEqual({ text: "déjà vu\n", at: 5, length: 2 });
+  // No document has a heading.
+  expect(found("===== b.txt")?.text).toBe(text.slice(0, text.length));
 });

@@ -103,7 +103,7 @@ async function ran(
       return { is: "cleared", objects: 41 };
     },
     report: async () => NOTHING_TOLD,
-    documents: async () => [],
+    documents: async () => ({ listed: [], left: 0 }),
     cancel: () => board.current().running !== null,
     sessions: async () => ({ sessions: [SUMMARY], damaged: [] }),
     branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),
