@@ -1,5 +1,11 @@
 import { binarySearch } from "../../platform/binary-search.ts";
-import { type CheckedFile, openChecked, type WrittenFile, writeChecked } from "../../platform/checked-file.ts";
+import {
+  type CheckedFile,
+  lostContext,
+  openChecked,
+  type WrittenFile,
+  writeChecked,
+} from "../../platform/checked-file.ts";
 import type { Document, Documents } from "../context.ts";
 import { PAGE_NUMBERS, type Tallied } from "./tally.ts";
 
@@ -89,14 +95,24 @@ export interface Table extends Disposable {
 /** Opens a table. @throws RlmError `context_lost` */
 export function openTable(path: string): Table {
   const file = openChecked(path);
+  if (file.length < HEAD_NUMBERS * NUMBER_BYTES) throw noTable(file, path);
   const [bytes = 0, units = 0, newlines = 0, pages = 0, length = 0] = numbersIn(file, 0, HEAD_NUMBERS);
   const places = placesOf(pages, length);
+  // A store may come from another user.
+  if (!(isCount(pages) && isCount(length) && places.names <= file.length)) throw noTable(file, path);
   const before = new Float64Array(Uint8Array.from(file.read(places.pages, places.records)).buffer);
   return {
     tallied: { bytes, units, newlines, before },
     documents: documentsIn(file, places, length),
     [Symbol.dispose]: () => file[Symbol.dispose](),
   };
+}
+
+const isCount = (number: number) => Number.isSafeInteger(number) && number >= 0;
+
+function noTable(file: CheckedFile, path: string): Error {
+  file[Symbol.dispose]();
+  return lostContext(`${path} is no table of a text`);
 }
 
 function numbersIn(file: CheckedFile, at: number, count: number): readonly number[] {
