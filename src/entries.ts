@@ -3,6 +3,7 @@ import { extname } from "node:path";
 /** Modules that are started by their own file, as a thread or a process. A build has a file for each at the same place. */
 export const ENTRIES = [
   "cli/main",
+  "context/find/thread-entry",
   "context/search/thread-entry",
   "documents/child-entry",
   "documents/guard-entry",

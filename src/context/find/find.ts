@@ -1,23 +1,34 @@
 import { openText, type Text, type TextData } from "../text/text.ts";
+import { matchesInWindows } from "./open-windows.ts";
 import { compileFind, type FindPattern, searchError } from "./pattern.ts";
-import { type Match, scan, type Windows } from "./scan.ts";
+import { hasShortLines } from "./pieces.ts";
+import { type Match, scan } from "./scan.ts";
+import { SIZES, type Sizes } from "./sizes.ts";
+import { countByThreads, matchesByThreads } from "./threads.ts";
 
-/**
- * 64 KB: after the first character that is not ASCII, a search with `\b` is slow to the end of its
- * window (0.19 s for 10 MB in windows of 256 KB, 0.08 s in these), and larger windows make no
- * pattern faster, as a call costs microseconds. 12 KB: `.` with the default limit of 10,000 is
- * answered from the first one.
- */
-const WINDOWS: Windows = { smallest: 12 * 1024, largest: 64 * 1024, effort: 256 * 1024 * 1024 };
+/** The first matches of a text. */
+interface Found {
+  /** Starts and ends, UTF-16 units. */
+  readonly matches: [start: number, end: number][];
+  /** True if there is at least one more. */
+  readonly capped: boolean;
+}
 
 /**
  * The first `limit` matches: those of one pass of Rust's regex crate over the whole text, whatever
- * the sizes of windows. They are UTF-16 offsets, ascending, never overlapping. `capped`: there is
- * at least one more.
+ * the sizes. They are ascending, and never overlap.
+ *
+ * @param between is called again and again, and may throw to end the search
  */
-export function find(text: Text, pattern: FindPattern, limit: number, between?: () => void, windows?: Windows) {
+export function find(
+  text: Text,
+  pattern: FindPattern,
+  limit: number,
+  between = () => {},
+  sizes: Partial<Sizes> = {},
+): Found {
   const matches: [start: number, end: number][] = [];
-  for (const some of matchesIn(text.read(0, text.bytes), pattern, between, windows)) {
+  for (const some of matchesOf(text, pattern, limit + 1, between, { ...SIZES, ...sizes })) {
     for (const [start, end] of some) {
       if (matches.length === limit) return { matches, capped: true };
       matches.push([text.unitAt(start), text.unitAt(end)]);
@@ -26,26 +37,54 @@ export function find(text: Text, pattern: FindPattern, limit: number, between?: 
   return { matches, capped: false };
 }
 
-/** The number of all matches. */
-export function count(text: Text, pattern: FindPattern, between?: () => void): number {
-  let matches = 0;
-  for (const some of matchesIn(text.read(0, text.bytes), pattern, between)) for (const _match of some) matches++;
-  return matches;
+/** The number of all matches. @param between as `find` has it */
+export function count(text: Text, pattern: FindPattern, between = () => {}, sizes: Partial<Sizes> = {}): number {
+  const all = { ...SIZES, ...sizes };
+  try {
+    if (isSearchedInPieces(text, pattern, all, between)) return countByThreads({ text, pattern, sizes: all, between });
+    let matches = 0;
+    for (const some of searched(text, pattern, all, between)) for (const _match of some) matches++;
+    return matches;
+  } catch (error) {
+    throw searchError(error);
+  }
+}
+
+/** All matches of a text in their order, bytes of it, some at a time. @param wanted more are not taken */
+function* matchesOf(
+  text: Text,
+  pattern: FindPattern,
+  wanted: number,
+  between: () => void,
+  sizes: Sizes,
+): Generator<Iterable<Match>> {
+  try {
+    if (isSearchedInPieces(text, pattern, sizes, between))
+      yield* matchesByThreads({ text, pattern, sizes, between }, wanted);
+    else yield* searched(text, pattern, sizes, between);
+  } catch (error) {
+    throw searchError(error);
+  }
+}
+
+/** True for a text in files whose lines can be searched as if there were no others. */
+function isSearchedInPieces(text: Text, pattern: FindPattern, sizes: Sizes, between: () => void): boolean {
+  return text.large !== undefined && pattern.lineLocal && hasShortLines(text, sizes, between);
+}
+
+/** All matches of a text that this thread searches from its begin to its end. */
+function searched(text: Text, pattern: FindPattern, sizes: Sizes, between: () => void): Iterable<Iterable<Match>> {
+  if (text.large !== undefined) return matchesInWindows(text, pattern, sizes, between);
+  return scan(text.read(0, text.bytes), pattern, sizes.windows, between);
 }
 
 /**
- * All matches in their order, some at a time; each is found when it is taken, or not long before.
- *
- * @param between is called between two windows, and may throw to end the search
+ * All matches of a text in memory in their order, bytes of it, some at a time; each is found when it
+ * is taken, or not long before.
  */
-export function* matchesIn(
-  bytes: Uint8Array,
-  pattern: FindPattern,
-  between = () => {},
-  windows = WINDOWS,
-): Generator<Iterable<Match>> {
+export function* matchesIn(bytes: Uint8Array, pattern: FindPattern): Generator<Iterable<Match>> {
   try {
-    yield* scan(bytes, pattern, windows, between);
+    yield* scan(bytes, pattern, SIZES.windows, () => {});
   } catch (error) {
     throw searchError(error);
   }

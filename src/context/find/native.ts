@@ -101,14 +101,14 @@ const spelled = (set: readonly string[]) => `[${set.join("").replace(/[\\\]^-]/g
  * Searches from a place to `end`, behind a character that no match has; undefined if that is too
  * near, or too little of it is ASCII.
  */
-export function openNative(haystack: Buffer, native: NativePattern | undefined, largest: number) {
+export function openNative(haystack: Buffer, native: NativePattern | undefined, largest: number, isOpen: boolean) {
   let paused = 0;
   return (from: number) => {
     if (!native || from < paused) return undefined;
     let end = boundary(haystack, Math.min(from + largest, haystack.length));
     while (native.asksForAscii && !isAscii(haystack.subarray(from, end))) end = (from + end) >> 1;
     const asciiEnd = end;
-    if (end < haystack.length) while (end > from && native.inside[haystack[end - 1] ?? 0]) end -= 1;
+    if (end < haystack.length || isOpen) while (end > from && native.inside[haystack[end - 1] ?? 0]) end -= 1;
     if (end - from <= largest / 512) {
       paused = asciiEnd;
       return undefined;

@@ -60,7 +60,8 @@ const MAX_PATTERN_UNITS = 16 * 1024;
 const FLAGS: Readonly<Record<string, string>> = { i: "i", m: "m", s: "s", g: "", u: "", d: "" };
 const TEXT_LOOKS: readonly string[] = ["Start", "End", "StartCRLF", "EndCRLF"];
 
-const patterns = recent(20, analyse);
+/** The compiled pattern of a source in Rust's syntax, with flags. */
+export const patternOf = recent(20, analyse);
 
 /**
  * Compiles a pattern in the syntax of Rust's regex crate, version 1.13. Flags: `i`, `m`, `s` as
@@ -77,7 +78,7 @@ export function compileFind(pattern: string, flags: string): FindPattern {
   let failure: unknown;
   for (const spelling of new Set([pattern, fromJavaScript(pattern, false), fromJavaScript(pattern, true)])) {
     try {
-      return patterns(prefix + spelling);
+      return patternOf(prefix + spelling);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       failure ??= error;

@@ -23,7 +23,7 @@ export type Match = readonly [start: number, end: number];
  * Between two searches: every match that begins before `from` is known, and the last one ends at
  * `lastEnd` (-1: none).
  */
-interface Position {
+export interface Position {
   readonly from: number;
   readonly lastEnd: number;
 }
@@ -39,6 +39,8 @@ interface Settled {
 
 interface Search {
   readonly haystack: Buffer;
+  /** True if more of the text follows the haystack. */
+  readonly isOpen: boolean;
   readonly pattern: FindPattern;
   /**
    * A match begun early in a window was once still open at its end, so asking where the first one
@@ -53,28 +55,47 @@ const GROWTH = 4;
 const ALONE = 2 * 1024;
 /** Between two searches by native RegExp. */
 const BETWEEN = 128;
+/** More than are looked for of a literal. */
+const LITERAL_BYTES = 64;
+
+/** The place of a haystack in a text that has more than it. */
+export interface Part {
+  /**
+   * The place to begin at, in bytes of the haystack. Two characters of context are before it, unless
+   * the text begins with the haystack.
+   */
+  readonly begin: Position;
+  /** True if more of the text follows. */
+  readonly isOpen: boolean;
+}
+
+/** The begin of a text. */
+export const BEGIN: Position = { from: 0, lastEnd: -1 };
+const WHOLE: Part = { begin: BEGIN, isOpen: false };
 
 /**
  * All matches of the text, ascending. Only around the edges of windows is a byte searched again.
  *
  * @param between is called before each window
+ * @returns the place from which the search is to continue with more of the text; undefined at its end
  */
 export function* scan(
   bytes: Uint8Array,
   pattern: FindPattern,
   windows: Windows,
   between: () => void,
-): Generator<Iterable<Match>> {
+  { begin, isOpen }: Part = WHOLE,
+): Generator<Iterable<Match>, Position | undefined> {
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const search: Search = { haystack, pattern, farReaching: false };
+  const search: Search = { haystack, isOpen, pattern, farReaching: false };
   const spend = effortLimit(bytes.length, windows.effort);
   const next = openLiterals(haystack, pattern.required, between);
   const skip = openSkip(haystack, pattern, next);
-  const searchLines = openLines(haystack, pattern, next, windows.largest);
-  const searchNatively = openNative(haystack, pattern.native, windows.largest);
+  const searchLines = openLines(haystack, pattern, next, windows.largest, isOpen);
+  const searchNatively = openNative(haystack, pattern.native, windows.largest, isOpen);
   const [smallest, largest] = pattern.native ? [BETWEEN, windows.smallest] : [windows.smallest, windows.largest];
   let size = smallest;
-  let position: Position | undefined = { from: 0, lastEnd: -1 };
+  let position: Position | undefined = begin;
   /**
    * The place from which native RegExp cannot continue. There, lines and skips are tried even if
    * they do not pay elsewhere.
@@ -82,23 +103,24 @@ export function* scan(
   let declined = -1;
   while (position !== undefined) {
     between();
+    if (isOpen && position.from >= haystack.length) return position;
     const isDeclined = position.from === declined;
     const lines = searchLines(position.from, isDeclined ? size : undefined);
     if (lines !== undefined) {
       yield lines.matches;
       if (isDeclined) size = Math.min(size * GROWTH, largest);
-      if (lines.end === haystack.length) return;
+      if (lines.end === haystack.length) return undefined;
       position = after(lines.matches.at(-1)?.[1] ?? position.lastEnd, lines.end);
       continue;
     }
     const from = skip(position.from, isDeclined);
-    if (from === undefined) return;
+    if (from === undefined) return isOpen ? beforeNextLiteral(search, position) : undefined;
     // A match behind a long skip is likely to be alone.
     if (from - position.from > size) size = Math.min(size, ALONE);
     const native = searchNatively(from);
     if (native !== undefined) {
       yield native.matches;
-      position = native.end === haystack.length ? undefined : { ...position, from: native.end };
+      position = native.end === haystack.length && !isOpen ? undefined : { ...position, from: native.end };
       size = smallest;
       continue;
     }
@@ -117,10 +139,18 @@ export function* scan(
       between();
       spend(Math.min(wider, bytes.length - position.from));
       settled = searchFirst(search, position, wider);
+      if (isOpen && wider === bytes.length && isSame(settled.position, position)) return position;
     }
     yield settled.matches;
     position = settled.position;
   }
+  return undefined;
+}
+
+/** The first place of a match whose literal may begin so late that it is not in the haystack. */
+function beforeNextLiteral({ haystack, pattern }: Search, { from, lastEnd }: Position): Position {
+  const first = haystack.length - LITERAL_BYTES - (pattern.required?.before ?? 0);
+  return after(lastEnd, Math.max(from, boundary(haystack, Math.max(first, 0))));
 }
 
 function isSame(one: Position | undefined, other: Position): boolean {
@@ -129,9 +159,9 @@ function isSame(one: Position | undefined, other: Position): boolean {
 
 /** All matches of one window that are certain. */
 function searchWindow(search: Search, { from, lastEnd }: Position, size: number): Settled {
-  const { haystack, pattern } = search;
+  const { haystack, isOpen, pattern } = search;
   const end = windowEnd(haystack, from, size);
-  const last = end === haystack.length;
+  const last = end === haystack.length && !isOpen;
   const certain = last ? end + 1 : certainBefore(search, from, end);
   const { start, context } = pieceStart(search, from, lastEnd);
   const piece = haystack.subarray(start, end);
@@ -158,9 +188,9 @@ function searchWindow(search: Search, { from, lastEnd }: Position, size: number)
  * The first match only, in a window that had to be enlarged because its first match was open.
  * Searching for all would collect any number of matches here.
  */
-function searchFirst({ haystack, pattern }: Search, { from, lastEnd }: Position, size: number): Settled {
+function searchFirst({ haystack, isOpen, pattern }: Search, { from, lastEnd }: Position, size: number): Settled {
   const end = windowEnd(haystack, from, size);
-  const last = end === haystack.length;
+  const last = end === haystack.length && !isOpen;
   const start = pattern.looks ? Math.max(before(haystack, from), 0) : from;
   const piece = haystack.subarray(start, end);
   const stop = last ? undefined : absentFrom(piece);
@@ -253,7 +283,7 @@ function withRun(piece: Buffer, stop: string | undefined, pattern: FindPattern):
  * A pattern such as `a(?:[\s\S]*z)?` reads the rest of the text for each match, which no engine
  * makes linear: after reading sixteen times the text in enlarged windows, `find` gives up.
  */
-function effortLimit(textBytes: number, effort: number): (bytes: number) => void {
+export function effortLimit(textBytes: number, effort: number): (bytes: number) => void {
   let remaining = 16 * textBytes + effort;
   return (bytes) => {
     remaining -= bytes;
@@ -308,8 +338,9 @@ function openLines(
   { source, required, lineLocal, native }: FindPattern,
   next: NextLiteral,
   most: number,
+  isOpen: boolean,
 ) {
-  const isPossible = required && lineLocal;
+  const isPossible = required && lineLocal && !isOpen;
   const [speed, size] = native ? [NATIVE_SPEED, most / 8] : [1, most];
   let paused = 0;
   let pause = most;

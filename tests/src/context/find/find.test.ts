@@ -1,48 +1,11 @@
 import fc from "fast-check";
-import { RRegex } from "rregex";
 import { expect, test } from "vitest";
 import { find } from "../../../../src/context/find/find.ts";
 import { compileFind } from "../../../../src/context/find/pattern.ts";
-import { recent } from "../../../../src/context/find/recent.ts";
-import { type Text, textFromString } from "../../../../src/context/text/text.ts";
+import { textFromString } from "../../../../src/context/text/text.ts";
+import { flags, onePass, plainText, source } from "../../../support/patterns.ts";
 import { refusalOf } from "../../../support/refusal.ts";
 
-const atom = fc.constantFrom(
-  ...["a", "b", "foo", "é", "漢", "😀", "\\n", "\\r", " ", "x y", "\\.", "=", "\\x00", "\\x01", ""],
-  ...[".", "(?s:.)", "\\s", "\\S", "\\w", "\\W", "\\d", "(?-u:\\w)", "(?i:B)", "\\p{Lu}"],
-  ...["[ab]", "[^a]", "[a-z漢]", "[^\\n]", "[^\\w\\s]", "[^b\\n]", "[a&&b]"],
-  ...["\\b", "\\B", "\\b{start}", "\\b{end}", "\\b{start-half}", "\\b{end-half}"],
-  ...["(?-u:\\b)", "(?-u:\\b{start})", "(?-u:\\b{end})", "(?-u:\\b{start-half})", "(?-u:\\b{end-half})"],
-  ...["^", "$", "\\A", "\\z", "(?m:^)", "(?m:$)", "(?R:$)", "(?mR:^)", "(?mR:$)"],
-);
-const quantifier = fc.constantFrom("*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{2,}", "{0,2}?", "{1,}?");
-const { source } = fc.letrec<{ source: string }>((tie) => ({
-  source: fc.oneof(
-    { maxDepth: 4, depthSize: "small" },
-    { weight: 4, arbitrary: atom },
-    { weight: 4, arbitrary: fc.array(tie("source"), { minLength: 2, maxLength: 4 }).map((parts) => parts.join("")) },
-    { weight: 2, arbitrary: fc.tuple(tie("source"), tie("source")).map(([one, other]) => `(${one}|${other})`) },
-    { weight: 3, arbitrary: fc.tuple(tie("source"), quantifier).map(([sub, times]) => `(?:${sub})${times}`) },
-    { weight: 2, arbitrary: fc.tuple(atom, quantifier).map(([sub, times]) => `(?:${sub})${times}`) },
-  ),
-}));
-const flags = fc.subarray(["i", "m", "s"]).map((letters) => letters.join(""));
-const plainText = fc
-  .array(
-    fc.constantFrom(
-      ...[
-        ...["a", "b", "foo", "A", "é", "漢", "😀", " ", "x y", "_", "7", ".", "=", "\n", "\n\n", "\r\n", "\r", "\0"],
-        ...["\u2028", "\x01"],
-      ],
-    ),
-    { maxLength: 40 },
-  )
-  .map((pieces) => pieces.join(""));
-const reference = recent(
-  1,
-  (source) => new RRegex(source),
-  (regex) => regex.free(),
-);
 const texts = fc.array(plainText, { minLength: 12, maxLength: 12 });
 const windows = fc
   .tuple(fc.integer({ min: 1, max: 24 }), fc.integer({ min: 1, max: 4 }))
@@ -104,7 +67,7 @@ test("an assertion at the end of a window waits for the next character", () => {
   const pattern = compileFind("a+?\\b", "");
   for (let letters = 1; letters < 40; letters++) {
     const text = textFromString(`${"a".repeat(letters)}${"b".repeat(300)} a`);
-    const { matches } = find(text, pattern, 10, undefined, { smallest: 1, largest: 4, effort: 1e6 });
+    const { matches } = find(text, pattern, 10, undefined, { windows: { smallest: 1, largest: 4, effort: 1e6 } });
     expect(matches, `${letters} letters`).toEqual([[letters + 301, letters + 302]]);
   }
 });
@@ -186,7 +149,7 @@ test("a pattern that is too deep only in windows is refused as such", () => {
   const depth = 83;
   const pattern = compileFind(`${"(?:a".repeat(depth)}\\b\\s+${")*".repeat(depth)}`, "");
   const error = refusalOf(() =>
-    find(textFromString("a a".repeat(99)), pattern, 10, undefined, { smallest: 1, largest: 1, effort: 0 }),
+    find(textFromString("a a".repeat(99)), pattern, 10, undefined, { windows: { smallest: 1, largest: 1, effort: 0 } }),
   );
   expect(error).toMatchObject({ guestName: "SyntaxError", message: expect.stringContaining("more than 250 deep") });
 });
@@ -194,7 +157,9 @@ test("a pattern that is too deep only in windows is refused as such", () => {
 test("a pattern that reads the rest of the text for every match is given up", () => {
   const text = textFromString("a".repeat(5000));
   const pattern = compileFind("a(?:[\\s\\S]*z)?", "");
-  const error = refusalOf(() => find(text, pattern, 10_000, undefined, { smallest: 100, largest: 400, effort: 0 }));
+  const error = refusalOf(() =>
+    find(text, pattern, 10_000, undefined, { windows: { smallest: 100, largest: 400, effort: 0 } }),
+  );
   expect(error).toMatchObject({ code: "js_error", guestName: "RangeError" });
 });
 
@@ -215,14 +180,8 @@ function expectOnePass(
   const compiled = compileFind(pattern, flags);
   for (const plain of texts) {
     const text = textFromString(plain);
-    expect(find(text, compiled, 1000, undefined, windows).matches).toEqual(onePass(pattern, flags, text));
+    expect(find(text, compiled, 1000, undefined, { windows }).matches).toEqual(onePass(pattern, flags, text));
   }
-}
-
-/** The oracle: one search of the whole text, as a string, through rregex's published functions. */
-function onePass(pattern: string, flags: string, text: Text): [number, number][] {
-  const regex = reference((flags === "" ? "" : `(?${flags})`) + pattern);
-  return regex.findAll(text.slice(0, text.length)).map(({ start, end }) => [text.unitAt(start), text.unitAt(end)]);
 }
 
 const places = ({ matches }: Pick<ReturnType<typeof find>, "matches">) => matches.map((at) => at.join("-")).join(" ");

@@ -1,0 +1,76 @@
+import type { Text } from "../text/text.ts";
+import type { FindPattern } from "./pattern.ts";
+import { type Match, scan } from "./scan.ts";
+import type { Sizes } from "./sizes.ts";
+import { LINE_FEED } from "./window.ts";
+
+/** A text that is read piece by piece. */
+export type ReadText = Pick<Text, "bytes" | "read">;
+
+/** The number of pieces in which lines begin: at least one, so that an empty text is searched too. */
+export const piecesOf = ({ bytes }: ReadText, { piece }: Sizes) => Math.max(1, Math.ceil(bytes / piece));
+
+/** A piece of a text: the lines that begin in a part of it. */
+export interface Piece {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The piece of this number, from 0. It is empty if no line begins there. */
+export function pieceOf(text: ReadText, number: number, { piece }: Sizes): Piece {
+  const start = lineFrom(text, number * piece);
+  return { start, end: lineFrom(text, (number + 1) * piece) };
+}
+
+/**
+ * All matches of a piece, bytes of the text, ascending.
+ *
+ * @param pattern whose matches stay within a line
+ */
+export function* matchesOfPiece(
+  text: ReadText,
+  { start, end }: Piece,
+  pattern: FindPattern,
+  { windows }: Pick<Sizes, "windows">,
+  between: () => void,
+  room?: Buffer,
+): Generator<Iterable<Match>> {
+  if (start === end && text.bytes > 0) return;
+  const isLast = end === text.bytes;
+  for (const some of scan(text.read(start, end, room), pattern, windows, between)) {
+    const placed = Array.from(some, ([from, to]) => [start + from, start + to] as const);
+    // An empty match behind the last line end belongs to the next piece.
+    yield isLast ? placed : placed.filter(([from]) => from < end);
+  }
+}
+
+/** Bytes that are read at once to find the next line. */
+const STEP_BYTES = 64 * 1024;
+
+/** The first byte at or after this one with which a line begins; `end` if there is none before it. */
+function lineFrom(text: ReadText, byte: number, end = text.bytes): number {
+  if (byte === 0) return 0;
+  for (let at = byte - 1; at < end; at += STEP_BYTES) {
+    const found = text.read(at, Math.min(at + STEP_BYTES, end)).indexOf(LINE_FEED);
+    if (found >= 0) return at + found + 1;
+  }
+  return end;
+}
+
+const known = new WeakMap<ReadText, boolean>();
+
+/** True if no line is longer than `line`; it may be false if one has more than half of that. */
+export function hasShortLines(text: ReadText, { line }: Sizes, between: () => void): boolean {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const half = Math.ceil(line / 2);
+  let isShort = true;
+  for (let at = 0; at < text.bytes && isShort; at += half) {
+    between();
+    // A line of more than two halves covers one of them.
+    const end = at + half;
+    isShort = end >= text.bytes || lineFrom(text, at + 1, end + 1) <= end;
+  }
+  known.set(text, isShort);
+  return isShort;
+}

@@ -1,0 +1,49 @@
+import { parentPort } from "node:worker_threads";
+import { openText } from "../text/text.ts";
+import { patternOf } from "./pattern.ts";
+import { piecesOf } from "./pieces.ts";
+import { AHEAD, answerOf, roomFor, SHARED, type SharedSearch } from "./threads.ts";
+
+// Another thread of searches. A piece at which it fails is searched by the thread that wants it.
+
+const LOOK_MS = 1000;
+
+/** The search has ended. */
+class Over extends Error {}
+
+function searchPieces(search: SharedSearch): void {
+  const { sizes, shared, port } = search;
+  const pattern = patternOf(search.source);
+  const room = roomFor(sizes);
+  const isOver = () => Atomics.load(shared, SHARED.stop) === 1;
+  using text = openText(search.text);
+  const all = piecesOf(text, sizes);
+
+  function between(): void {
+    if (isOver()) throw new Over();
+  }
+
+  while (!isOver()) {
+    const number = Atomics.add(shared, SHARED.next, 1);
+    if (number >= all) return;
+    for (let wanted = Atomics.load(shared, SHARED.wanted); number - wanted > AHEAD && !isOver(); ) {
+      Atomics.wait(shared, SHARED.wanted, wanted, LOOK_MS);
+      wanted = Atomics.load(shared, SHARED.wanted);
+    }
+    try {
+      port.postMessage(answerOf(text, number, pattern, search, between, room));
+    } catch {
+      port.postMessage({ number, count: null, matches: new Float64Array(0) });
+    }
+    Atomics.add(shared, SHARED.done, 1);
+    Atomics.notify(shared, SHARED.done);
+  }
+}
+
+parentPort?.on("message", (search: SharedSearch) => {
+  try {
+    searchPieces(search);
+  } finally {
+    search.port.close();
+  }
+});

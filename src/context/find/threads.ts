@@ -1,0 +1,194 @@
+import { availableParallelism } from "node:os";
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { entryUrl } from "../../entries.ts";
+import type { Text, TextData } from "../text/text.ts";
+import type { FindPattern } from "./pattern.ts";
+import { matchesOfPiece, pieceOf, piecesOf, type ReadText } from "./pieces.ts";
+import type { Match } from "./scan.ts";
+import type { Sizes } from "./sizes.ts";
+
+/** A search that several threads share: each takes the next piece that nobody has begun. */
+export interface SharedSearch {
+  readonly text: TextData;
+  /** The pattern in Rust's syntax, with flags. */
+  readonly source: string;
+  readonly sizes: Sizes;
+  /** The most matches of a piece that are sent; null: only their number is wanted. */
+  readonly most: number | null;
+  readonly shared: Int32Array;
+  readonly port: MessagePort;
+}
+
+/**
+ * Words of `shared`: the next piece that nobody has begun, the number of pieces that other threads
+ * have done, the first piece that is still wanted, and 1 to end the search.
+ */
+export const SHARED = { next: 0, done: 1, wanted: 2, stop: 3, words: 4 } as const;
+
+/** The answer of a piece. */
+interface Answer {
+  readonly number: number;
+  /**
+   * The number of matches; null if the thread has failed, or if there are too many to send. Whoever
+   * wants the piece searches it again then, and fails as well, or not.
+   */
+  readonly count: number | null;
+  /** Their starts and ends. */
+  readonly matches: Float64Array;
+}
+
+const MOST_THREADS = 4;
+/** Pieces that are done ahead of the one that is wanted. */
+export const AHEAD = 16;
+const LOOK_MS = 20;
+/** Time after which a thread is taken for dead if it does not give the piece that is wanted. */
+const STALLED_MS = 5000;
+/** Time after which threads without a search are ended. */
+const IDLE_MS = 10_000;
+
+/** Searches one piece for whoever wants it. */
+export function answerOf(
+  text: ReadText,
+  number: number,
+  pattern: FindPattern,
+  { sizes, most }: Pick<SharedSearch, "sizes" | "most">,
+  between: () => void,
+  room: Buffer,
+): Answer {
+  const matches: number[] = [];
+  let count = 0;
+  for (const some of matchesOfPiece(text, pieceOf(text, number, sizes), pattern, sizes, between, room)) {
+    for (const [start, end] of some) {
+      count += 1;
+      if (most !== null) matches.push(start, end);
+    }
+    if (most !== null && count > most) return { number, count: null, matches: new Float64Array(0) };
+  }
+  return { number, count, matches: Float64Array.from(matches) };
+}
+
+/** Memory in which a piece is read: its lines are whole, and its pages too. */
+export const roomFor = ({ piece }: Sizes) => Buffer.allocUnsafeSlow(piece + 2 ** 20);
+
+/** A search in pieces. */
+interface Search {
+  readonly text: Text;
+  readonly pattern: FindPattern;
+  readonly sizes: Sizes;
+  readonly between: () => void;
+}
+
+/**
+ * All matches, ascending, with the help of other threads.
+ *
+ * @param wanted more matches are not taken
+ */
+export function* matchesByThreads(search: Search, wanted: number): Generator<Iterable<Match>> {
+  const { text, pattern, sizes, between } = search;
+  const most = Math.min(wanted, sizes.held);
+  const room = roomFor(sizes);
+  for (const { number, count, matches } of answersOf(search, most)) {
+    if (count !== null) yield pairs(matches);
+    else yield* matchesOfPiece(text, pieceOf(text, number, sizes), pattern, sizes, between, room);
+  }
+}
+
+function* pairs(matches: Float64Array): Iterable<Match> {
+  for (let at = 0; at < matches.length; at += 2) yield [matches[at] ?? 0, matches[at + 1] ?? 0];
+}
+
+/** The number of all matches, with the help of other threads. */
+export function countByThreads(search: Search): number {
+  const { text, pattern, sizes, between } = search;
+  const room = roomFor(sizes);
+  let total = 0;
+  for (const { number, count } of answersOf(search, null)) {
+    total += count ?? answerOf(text, number, pattern, { sizes, most: null }, between, room).count ?? 0;
+  }
+  return total;
+}
+
+/**
+ * The answers of the pieces in their order. The first one is searched by whoever wants it, as it may
+ * be enough; while another thread has the one that is wanted, this one searches a later one.
+ */
+function* answersOf({ text, pattern, sizes, between }: Search, most: number | null): Generator<Answer> {
+  const all = piecesOf(text, sizes);
+  const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
+  const room = roomFor(sizes);
+  const answers = new Map<number, Answer>();
+  const own = (number: number) => answerOf(text, number, pattern, { sizes, most }, between, room);
+  let ports: readonly MessagePort[] = [];
+  Atomics.store(shared, SHARED.next, 1);
+  try {
+    yield own(0);
+    if (all > sizes.alone) ports = send({ text: text.data, source: pattern.source, sizes, most, shared });
+    for (let wanted = 1; wanted < all; wanted++) {
+      Atomics.store(shared, SHARED.wanted, wanted);
+      Atomics.notify(shared, SHARED.wanted);
+      for (let stalledMs = 0; !answers.has(wanted); ) {
+        between();
+        const before = Atomics.load(shared, SHARED.done);
+        take(ports, answers);
+        if (answers.has(wanted)) break;
+        const number = Atomics.load(shared, SHARED.next) < all ? Atomics.add(shared, SHARED.next, 1) : all;
+        if (number < all) answers.set(number, own(number));
+        else if (stalledMs >= STALLED_MS) answers.set(wanted, own(wanted));
+        else if (Atomics.wait(shared, SHARED.done, before, LOOK_MS) === "timed-out") stalledMs += LOOK_MS;
+      }
+      const answer = answers.get(wanted);
+      answers.delete(wanted);
+      if (answer) yield answer;
+    }
+  } finally {
+    Atomics.store(shared, SHARED.stop, 1);
+    Atomics.notify(shared, SHARED.wanted);
+    for (const port of ports) port.close();
+    if (ports.length > 0) endWhenIdle();
+  }
+}
+
+/** Takes the answers that have come. */
+function take(ports: readonly MessagePort[], answers: Map<number, Answer>): void {
+  for (const port of ports) {
+    for (let one = receiveMessageOnPort(port); one; one = receiveMessageOnPort(port)) {
+      const answer: Answer = one.message;
+      answers.set(answer.number, answer);
+    }
+  }
+}
+
+const threads: Worker[] = [];
+let idle: NodeJS.Timeout | undefined;
+
+/** Hands a search to the other threads, which are started if there are none. */
+function send(search: Omit<SharedSearch, "port">): readonly MessagePort[] {
+  clearTimeout(idle);
+  while (threads.length < Math.min(availableParallelism(), MOST_THREADS) - 1) threads.push(startThread());
+  return threads.map((thread) => {
+    const { port1, port2 } = new MessageChannel();
+    thread.postMessage({ ...search, port: port2 }, [port2]);
+    port1.unref();
+    return port1;
+  });
+}
+
+function startThread(): Worker {
+  // Flags of a caller such as --input-type are refused for a thread.
+  const thread = new Worker(entryUrl("context/find/thread-entry"), { execArgv: [] });
+  function forget(): void {
+    const at = threads.indexOf(thread);
+    if (at >= 0) threads.splice(at, 1);
+  }
+  thread.on("error", forget);
+  thread.on("exit", forget);
+  thread.unref();
+  return thread;
+}
+
+/** Ends the threads if no search follows. They end with the thread that has started them, too. */
+function endWhenIdle(): void {
+  idle = setTimeout(() => {
+    for (const thread of threads.splice(0)) void thread.terminate();
+  }, IDLE_MS).unref();
+}
