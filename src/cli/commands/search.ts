@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { INPUT_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
+import { CONTEXT_SIZE, INPUT_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { count, flags } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -29,6 +29,7 @@ export const search = {
     { ...INPUT_FLAGS.includeSecrets, needs: [] },
     { ...INPUT_FLAGS.encoding, needs: [] },
     { ...INPUT_FLAGS.lossy, needs: [] },
+    ...CONTEXT_SIZE,
     OUTPUT_FLAGS.quiet,
     OUTPUT_FLAGS.verbose,
   ],

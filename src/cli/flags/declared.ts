@@ -61,6 +61,11 @@ const MODEL = settingFlags("model");
 /** A server of one's own, and its key. */
 export const MODEL_SERVER = MODEL.filter(({ setting }) => setting === "base_url" || setting === "api_key_env");
 
+/** The size that a context may have. */
+export const CONTEXT_SIZE = settingFlags("limits").filter(
+  ({ setting }) => setting === "max_context_mb" || setting === "max_files",
+);
+
 /** Flags of which some have other words in a command, by their names. */
 export function withHelps(flags: readonly Flag[], helps: Readonly<Record<string, string>>): readonly Flag[] {
   return flags.map((shared) => ({ ...shared, help: helps[shared.name] ?? shared.help }));

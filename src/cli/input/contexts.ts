@@ -10,8 +10,8 @@ import {
 import { RlmError } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { coveredContext } from "../../session/index.ts";
-import type { Store } from "../../store/index.ts";
+import { coveredContext, openHeldTexts } from "../../session/index.ts";
+import { openStore, type Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { CliSession } from "../session/session.ts";
 import { documentOptions } from "../session/settings.ts";
@@ -92,7 +92,7 @@ interface ContextNow {
 
 /**
  * Returns the context as the sources would make it now. Files are read only if they look different
- * from before.
+ * from before, and a large text of them lies on disk only until its hash is known.
  *
  * @param store the store that may keep it; null: none does
  * @throws RlmError as loading does
@@ -100,16 +100,18 @@ interface ContextNow {
 export async function contextNow(
   sources: readonly NamedSource[],
   options: (path: string) => LoadOptions,
-  store: Pick<Store, "contextIndex"> | null,
+  store: Pick<Store, "contextIndex" | "texts"> | null,
 ): Promise<ContextNow> {
   const dir = indexFolder(process.env);
   const known = dir === undefined ? undefined : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
   const load = known && store && (await loadKnown(sources, (path) => ({ ...options(path), known })));
   const covered = load && store && (await coveredContext(store, load.key));
   if (covered) return { hash: load.hash, skipped: covered.skipped };
+  await using scratch = await openStore(null);
+  await using texts = openHeldTexts(store?.texts ? scratch.texts : null);
   const all = sources.map(({ path, source }) => ({
     source,
-    options: { ...options(path), ...withoutUndefined({ known }) },
+    options: { ...options(path), ...texts.loading, ...withoutUndefined({ known }) },
   }));
   const context = await contextOf(all);
   return { hash: context?.hash ?? "", skipped: context?.stats.skipped ?? NOTHING_SKIPPED };

@@ -110,7 +110,7 @@ export function searchedPaths({ paths }: SearchRequest): {
 export async function searchedSources(wanted: SearchRequest, signal: AbortSignal): Promise<readonly LoadSource[]> {
   const { paths, hasStdin } = searchedPaths(wanted);
   const typed = hasStdin ? [await contextSource("-", signal)] : [];
-  return paths.length > 0 ? [...typed, { paths, maxFiles: LIMITS.files }] : typed;
+  return paths.length > 0 ? [...typed, { paths }] : typed;
 }
 
 /**
