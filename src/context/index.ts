@@ -49,4 +49,5 @@ export {
 } from "./skipped.ts";
 export { decodedChunks, HEAD_BYTES, packedBy, shownEncoding } from "./text/decode.ts";
 export { openPlaces, partsOf } from "./text/places.ts";
+export { type DocumentSpan, openTable, spansOf } from "./text/table.ts";
 export { openText, type TextData, textFromParts, textFromString } from "./text/text.ts";

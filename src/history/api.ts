@@ -3,7 +3,8 @@ import type { ToldSkips } from "../context/index.ts";
 import type { SubCallTurn, Usage } from "../models/index.ts";
 import type { ProviderWait, SessionSummary } from "../session/index.ts";
 import type { AskDescription, TurnDescription } from "../session/journal/ask-records.ts";
-import type { CoverageTotals, SummedCoverage, ToldCoverage } from "../session/journal/coverage.ts";
+import type { ToldCoverage } from "../session/journal/coverage.ts";
+import type { CoverageTotals, SummedCoverage } from "../session/journal/coverage-sums.ts";
 import type { Attempt, DeliveryRecord, ExecKind, ToolCall } from "../session/journal/records.ts";
 
 /** The store's description of a session: its execs with their calls, and its checkpoints. */

@@ -40,7 +40,7 @@ type Whole = Pick<WholeDescription, "key"> & { readonly session: SessionDescript
  * time that it takes grows with the calls and documents of both.
  */
 export async function compareSessions(
-  store: Pick<Store, "context" | "contextIndex">,
+  store: Pick<Store, "context" | "contextIndex" | "texts">,
   newer: Whole,
   older: Whole,
   { listed, clean = (text) => text }: Comparing,

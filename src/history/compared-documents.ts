@@ -3,7 +3,7 @@ import { type Context, type Document, pauses } from "../context/index.ts";
 import { binarySearch } from "../platform/binary-search.ts";
 import { nullIf } from "../platform/errors.ts";
 import { openPassages, PLACE_UNITS, type Range, storedContext } from "../session/index.ts";
-import { coveredContext } from "../session/journal/coverage.ts";
+import { coveredContext } from "../session/journal/coverage-sums.ts";
 import type { Store } from "../store/index.ts";
 
 export interface Comparing {
@@ -48,7 +48,7 @@ const NOTHING = () => [];
  * @param how `listed` ids of each kind at most, each `clean`
  */
 export async function compareDocuments(
-  store: Pick<Store, "context" | "contextIndex">,
+  store: Pick<Store, "context" | "contextIndex" | "texts">,
   newer: string | null,
   older: string | null,
   { listed, clean }: Required<Comparing>,

@@ -3,7 +3,8 @@ import type { Json } from "../../runtime/index.ts";
 import { toldSkips } from "../context/index.ts";
 import { waitsFor } from "../provider-batches/index.ts";
 import { childName, type Describing, sessionNamed, summaryOf } from "../session/index.ts";
-import { coverageIn, coveredContext, sumCoverage, toldCoverage } from "../session/journal/coverage.ts";
+import { coverageIn, toldCoverage } from "../session/journal/coverage.ts";
+import { coveredContext, NEVER, sumCoverage } from "../session/journal/coverage-sums.ts";
 import { contextKeyIn, readRecord, readStepExtras } from "../session/journal/records.ts";
 import type { CheckpointRow, Readable, SessionRow, Store } from "../store/index.ts";
 import type { CallDescription, ExecDescription, SessionDescription, WholeDescription } from "./api.ts";
@@ -41,7 +42,7 @@ export async function describeWhole(
   const { session, key } = await describeRow(store, row, partly);
   const context = await coveredContext(store, key);
   const covered = context && sumCoverage(context, looksIn(session.execs));
-  const never_opened = covered?.unread.slice(0, MOST_IDS).map(({ id }) => id) ?? [];
+  const never_opened = covered?.largest(NEVER, MOST_IDS).map(({ id }) => id) ?? [];
   const coverage = covered && { ...covered.totals, never_opened };
   const skipped = context && toldSkips(context.skipped, MOST_IDS);
   const described = { ...(await withChildren(store, session, left)), coverage, skipped };

@@ -6,7 +6,7 @@ import type { AskEnvelope } from "./ask/api.ts";
 import { askEnvelope } from "./ask/envelope.ts";
 import { storedContext } from "./contexts/contexts.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow, type KeyedExec } from "./journal/account.ts";
-import { coveredContext } from "./journal/coverage.ts";
+import { coveredContext } from "./journal/coverage-sums.ts";
 import { cellIn, envelope, queryEnvelope } from "./journal/envelope.ts";
 import { type CallKey, readJournal } from "./journal/records.ts";
 import type { SessionParts } from "./parts.ts";
@@ -75,7 +75,7 @@ export interface RecordedAnswer {
  * @returns null if there is none @throws RlmError of the store
  */
 export async function recordedAnswer(
-  store: Pick<Store, "journal" | "contextIndex">,
+  store: Pick<Store, "journal" | "contextIndex" | "texts">,
   session: Pick<Session, "id" | "budget">,
   exec_id: string | null,
 ): Promise<RecordedAnswer | null> {

@@ -267,14 +267,14 @@ const CURES: WarningCures = {
 
 /** Reads citations of asks. Another user may have written the store: what is none is left out. */
 function openCitations({ whole }: Words, { around, covered }: Beside) {
-  const grades = new Map(covered?.graded.map(({ id, grade }) => [id, GRADES[grade] ?? null]));
   return (one: Json, number: number, isOwn: boolean): TracedCitation | [] => {
     const read = v.safeParse(CitationSchema, one);
     if (!read.success || !read.output.valid) return [];
-    const { doc, line, place, quote } = read.output;
+    const { doc, line, place, quote, p_start } = read.output;
     const named = (name: string | null) => (name === null ? null : whole(name));
     const found = isOwn ? around(read.output) : null;
-    const grade = isOwn && doc !== null ? (grades.get(doc) ?? null) : null;
+    const reached = isOwn && p_start !== null ? covered?.gradeAt(p_start) : undefined;
+    const grade = GRADES[reached ?? -1] ?? null;
     const shown = found?.isKey ? "[redacted]" : whole(quote ?? "");
     return { number, doc: named(doc), line, place: named(place), quote: shown, grade, around: found?.around ?? null };
   };
@@ -328,12 +328,11 @@ const STRETCHES = 600;
 const LISTED = 400;
 
 function coverageIn(covered: NonNullable<Beside["covered"]>, skipped: ToldSkips | null, words: Words): TracedCoverage {
-  const { totals, graded, reached, length } = covered;
-  const documents = GRADES.map((_, grade) => {
-    const all = graded.flatMap((document, at) => (document.grade === grade ? [{ ...document, at }] : []));
-    const largest = all.toSorted((one, other) => other.chars - one.chars).slice(0, LISTED);
+  const { totals, largest, reached, length } = covered;
+  const documents = GRADES.map((name, grade) => {
     const nameOf = (id: string, at: number) => words.line(id) || `document ${at + 1}`;
-    return { count: all.length, largest: largest.map(({ id, chars, at }) => [nameOf(id, at), chars] as const) };
+    const named = largest(grade, LISTED).map(({ id, chars, at }) => [nameOf(id, at), chars] as const);
+    return { count: totals.documents[name], largest: named };
   });
   const strip = reached.map((ranges) => sharesOf(ranges, length));
   return {

@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ExecDescription } from "../../src/index.ts";
-import { sumCoverage } from "../../src/session/journal/coverage.ts";
+import { listedDocuments, sumCoverage } from "../../src/session/journal/coverage-sums.ts";
 import { asked } from "../support/ask/described.ts";
 import { open, written } from "../support/view/browser.ts";
 import { CHROMIUM, launch } from "../support/view/chromium.ts";
@@ -24,7 +24,7 @@ function answered(answer: string, more: Partial<NonNullable<ExecDescription["ask
   const documents = ["lease.txt", "b.pdf", "<i>never.txt"].map((id, at) => ({ id, start: 10 * at, end: 10 * at + 9 }));
   const ranges = { shown: [[0, 20]], found: [], ranked: [], given: [], printed: [] } as const;
   const coverage = { context_hash: "h", ranges } as const;
-  const covered = sumCoverage({ hash: "h", length: 29, documents }, [{ coverage }]);
+  const covered = sumCoverage({ hash: "h", length: 29, documents: listedDocuments(documents) }, [{ coverage }]);
   const around = () => ({ around: { text: "the notice <img src=x> is long", at: 4, length: 6 }, isKey: false });
   const reason = "no text: its 3 pages are images";
   const skipped = { count: 1, unread: 1, files: [{ path: "scan.pdf", reason }], capped: false };

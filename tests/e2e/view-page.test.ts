@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { describeExecs } from "../../src/history/index.ts";
-import { sumCoverage } from "../../src/session/journal/coverage.ts";
+import { listedDocuments, sumCoverage } from "../../src/session/journal/coverage-sums.ts";
 import { pageSource, serveView, sessionSubject } from "../../src/view/index.ts";
 import { asked, sessionOf } from "../support/ask/described.ts";
 import { openJournal } from "../support/ask/journal.ts";
@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const documents = [{ id: "notes.md", start: 0, end: 100 }];
     const ranges = { shown: [], found: [[5, 9]], ranked: [], given: [], printed: [] } as const;
     const coverage = { context_hash: "h", ranges } as const;
-    const covered = sumCoverage({ hash: "h", length: 100, documents }, [{ coverage }]);
+    const covered = sumCoverage({ hash: "h", length: 100, documents: listedDocuments(documents) }, [{ coverage }]);
     const trace = traced({ ...session, execs }, { around, covered });
     const page = await open(browser, await written(trace), { place: "#exec=3" });
     await page.locator("aside").getByText("notes.md, line 3").click();
@@ -160,7 +160,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     ];
     const ranges = { shown: [[0, 50]], found: [], ranked: [], given: [], printed: [] } as const;
     const coverage = { context_hash: "h", ranges } as const;
-    const covered = sumCoverage({ hash: "h", length: 900, documents }, [{ coverage }]);
+    const covered = sumCoverage({ hash: "h", length: 900, documents: listedDocuments(documents) }, [{ coverage }]);
     const trace = traced(asked(), { covered });
     const page = await open(browser, await written({ ...trace, head: { ...trace.head, store: " --store 'a b'" } }));
     const strip = page.getByRole("img", { name: /^Coverage of P: shown at least 5\.5 % of 900 characters/ });

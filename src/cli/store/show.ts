@@ -1,4 +1,5 @@
-import { isUnread, type ToldSkips, unreadSentence } from "../../context/index.ts";
+import { LIMITS } from "../../../runtime/index.ts";
+import { isUnread, unreadSentence } from "../../context/index.ts";
 import {
   type CheckpointDescription,
   damagedIn,
@@ -17,7 +18,7 @@ import { typedName } from "../../platform/shell-word.ts";
 import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Refusal, refusalJson, refusalOf } from "../../runs/index.ts";
-import { coverageLine, REMARK_NAMES } from "../../session/index.ts";
+import { coverageLine, NEVER, REMARK_NAMES } from "../../session/index.ts";
 import { isCollector } from "../../settings/index.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
@@ -67,7 +68,8 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       const isPage = ![own.exec, own.last, own.call, own.unread, isJson].some(Boolean);
       const rerun = isPage ? await (await import("./rerun.ts")).rerunLines(store, meant, session, args) : [];
       const job = await jobMeant(store, name);
-      const described = { session, unread: covered?.unread ?? [], rerun, refusal: job && refusalOf(job) };
+      const unread = own.unread && covered ? unreadIn(covered.largest(NEVER, MOST_UNREAD)) : null;
+      const described = { session, unread, rerun, refusal: job && refusalOf(job) };
       // A key that a bound has cut would not be known any more.
       return own.redact ? redactedIn(described) : described;
     });
@@ -77,10 +79,10 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     tell(damage);
     if ("target" in description) return showSpans(description, description.target, place.flags, terminal);
     const detail = detailOf(own, session, page);
-    const unread = own.unread ? description.unread : null;
+    const { unread } = description;
     if (isJson)
       stdout.json({ ...outcomeOf(damage), ...refused(description.refusal), ...jsonOf(session, detail, unread) });
-    else if (unread) showUnread(unread, session.skipped ?? null, terminal);
+    else if (unread) showUnread(unread, session, terminal);
     else if (!detail) {
       showSession(session, page, stdout);
       if (description.refusal) showRefusal(description.refusal, stdout);
@@ -103,16 +105,34 @@ function showRefusal(refusal: Refusal, output: Output): void {
 
 const REFUSAL_UNITS = 500;
 
+/** Documents that are listed if no exec has opened them: a small context has no more. */
+const MOST_UNREAD = LIMITS.files;
+
+/** A document that no exec has opened. */
+interface UnreadDocument {
+  readonly id: string;
+  readonly chars: number;
+}
+
+const unreadIn = (documents: readonly UnreadDocument[]) => documents.map(({ id, chars }) => ({ id, chars }));
+
+/** The number of documents that were never opened beyond those that are listed. */
+const unlisted = ({ coverage }: SessionDescription, listed: readonly UnreadDocument[]) =>
+  (coverage?.documents.never ?? 0) - listed.length;
+
 /**
  * Prints the ids of documents that were never opened, then files of the load that could not be
  * read.
  */
 function showUnread(
-  unread: readonly { readonly id: string }[],
-  skipped: ToldSkips | null,
+  unread: readonly UnreadDocument[],
+  session: SessionDescription,
   { stdout, stderr }: Terminal,
 ): void {
   for (const { id } of unread) stdout.line(id);
+  const left = unlisted(session, unread);
+  if (left > 0) stderr.write(`${amount(left, "more document was", "more documents were")} never opened\n`);
+  const { skipped } = session;
   const failed = skipped?.files.filter(({ reason }) => isUnread(reason)) ?? [];
   for (const { path, reason } of failed) stdout.write(`${inLine(path)}: could not be read: ${inLine(reason)}\n`);
   const more = (skipped?.unread ?? 0) - failed.length;
@@ -125,9 +145,12 @@ function showUnread(
 const CHILDREN = 50;
 const ALL_CHILDREN = 1000;
 
-function jsonOf(session: SessionDescription, detail: Detail | null, unread: readonly object[] | null): object {
+function jsonOf(session: SessionDescription, detail: Detail | null, unread: readonly UnreadDocument[] | null): object {
   const { id, name } = session;
-  if (unread) return { session: { id, name }, unread, skipped: session.skipped ?? null };
+  if (unread) {
+    const left = unlisted(session, unread);
+    return { session: { id, name }, unread, ...(left > 0 ? { more: left } : {}), skipped: session.skipped ?? null };
+  }
   if (!detail) return { session: withBoundedTexts(session) };
   if ("call" in detail) return { session: { id, name }, exec: detail.exec.number, call: detail.call };
   const [exec] = withBoundedTexts({ ...session, execs: [detail.exec] }, WHOLE_TEXTS).execs;

@@ -72,8 +72,16 @@ function placesOf(pages: number, documents: number): TablePlaces {
   return { pages: pagesAt, records, order, names: order + documents * ORDER_BYTES };
 }
 
+/** The place of a document in P, UTF-16 units. */
+export interface DocumentSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Documents that are read from the table when they are asked for. */
 export interface TableDocuments extends Documents {
+  /** The places of all documents, in their order. Nothing else of them is read. */
+  spans(): Iterable<DocumentSpan>;
   /** The document with this id. */
   named(id: string): Document | undefined;
   /** The documents whose ids begin so, in their order in P. */
@@ -91,6 +99,14 @@ export interface Table extends Disposable {
   readonly tallied: Tallied;
   readonly documents: TableDocuments;
 }
+
+/** The places of documents, which a large context has in its table. */
+export function spansOf(documents: Documents | TableDocuments): Iterable<DocumentSpan> {
+  return "spans" in documents ? documents.spans() : documents;
+}
+
+/** Records of documents that are read at once. */
+const SPANS_AT_ONCE = 8192;
 
 /** Opens a table. @throws RlmError `context_lost` */
 export function openTable(path: string): Table {
@@ -158,6 +174,15 @@ function documentsIn(file: CheckedFile, places: TablePlaces, length: number): Ta
   return {
     length,
     at,
+    *spans() {
+      for (let n = 0; n < length; n += SPANS_AT_ONCE) {
+        const from = places.records + n * RECORD_BYTES;
+        const records = file.read(from, from + Math.min(SPANS_AT_ONCE, length - n) * RECORD_BYTES);
+        for (let at = 0; at < records.length; at += RECORD_BYTES) {
+          yield { start: records.readDoubleLE(at), end: records.readDoubleLE(at + NUMBER_BYTES) };
+        }
+      }
+    },
     *[Symbol.iterator]() {
       for (let n = 0; n < length; n++) {
         const document = at(n);

@@ -1,7 +1,7 @@
 import type { Json, Thinking } from "../../../runtime/index.ts";
 import type { ToldSkips } from "../../context/index.ts";
 import type { Usage } from "../../models/index.ts";
-import type { CoverageTotals } from "../journal/coverage.ts";
+import type { CoverageTotals } from "../journal/coverage-sums.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { AskLimit, BudgetLimits, ChildRecord } from "../journal/records.ts";

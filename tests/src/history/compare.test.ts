@@ -18,7 +18,7 @@ import { folderWith, type Tree } from "../../support/tree.ts";
 
 const ALL = { listed: 1000 };
 const PLAIN = { tools: [] };
-const NO_STORE = { context: () => never(), contextIndex: () => never() };
+const NO_STORE = { context: () => never(), contextIndex: () => never(), texts: null };
 
 function never(): never {
   throw new Error("no context is read");
@@ -318,6 +318,7 @@ test("documents that overlap are read once at most: they are not compared", asyn
   const [newer = null, older = null] = keys;
   const hostile = {
     contextIndex: store.contextIndex,
+    texts: store.texts,
     async context(key: string) {
       const stored = await store.context(key);
       const { documents, ...index } = JSON.parse(JSON.stringify(stored.index));

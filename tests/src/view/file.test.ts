@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { describeExecs } from "../../../src/history/index.ts";
-import { sumCoverage } from "../../../src/session/journal/coverage.ts";
+import { listedDocuments, sumCoverage } from "../../../src/session/journal/coverage-sums.ts";
 import { fileOf } from "../../../src/view/file.ts";
 import { type PageSource, pageSource } from "../../../src/view/page-source.ts";
 import { anyCharacter } from "../../support/any-character.ts";
@@ -58,7 +58,8 @@ function sessionWith(text: string, tail = "") {
 }
 
 /** The same text as the name of a document that nobody opened. */
-const coveredWith = (id: string) => sumCoverage({ hash: "f", length: 9, documents: [{ id, start: 0, end: 9 }] }, []);
+const coveredWith = (id: string) =>
+  sumCoverage({ hash: "f", length: 9, documents: listedDocuments([{ id, start: 0, end: 9 }]) }, []);
 
 /** The file without its data. */
 const shell = (file: string) =>

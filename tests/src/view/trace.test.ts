@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { describeExecs } from "../../../src/history/index.ts";
-import { coverageLine, sumCoverage } from "../../../src/session/journal/coverage.ts";
+import { coverageLine } from "../../../src/session/journal/coverage.ts";
+import { listedDocuments, sumCoverage } from "../../../src/session/journal/coverage-sums.ts";
 import { KINDS } from "../../../src/view/format.ts";
 import { asked, sessionOf } from "../../support/ask/described.ts";
 import { openJournal } from "../../support/ask/journal.ts";
@@ -165,7 +166,9 @@ test("coverage is a strip by grade, and the documents of each grade, the largest
     ],
   ];
   const ranges = { shown: [[0, 100]], found: [[310, 311]], ranked: [], given: [[0, 200]], printed: [] } as const;
-  const covered = sumCoverage({ hash: "h", length: 1200, documents }, [{ coverage: { context_hash: "h", ranges } }]);
+  const covered = sumCoverage({ hash: "h", length: 1200, documents: listedDocuments(documents) }, [
+    { coverage: { context_hash: "h", ranges } },
+  ]);
   const { coverage } = traced(asked(), { covered }).head;
   expect(coverage?.told).toBe(coverageLine(covered.totals));
   expect(coverage?.documents).toEqual([

@@ -6,9 +6,9 @@ import {
   coverageLine,
   coverageSentence,
   SETS,
-  sumCoverage,
   type ToldCoverage,
 } from "../../../../src/session/journal/coverage.ts";
+import { listedDocuments, NEVER, sumCoverage } from "../../../../src/session/journal/coverage-sums.ts";
 import { forkSession } from "../../../../src/session/stored/sessions.ts";
 import { openScripted } from "../../../support/scripted-session.ts";
 
@@ -30,6 +30,13 @@ function contextOf(sizes: readonly number[]) {
     return { id: `d${number}`, start, end: at };
   });
   return { hash: "h", length: at, documents };
+}
+
+/** The sums of these execs, and the documents that none of them opened. */
+function summed(context: ReturnType<typeof contextOf>, execs: Parameters<typeof sumCoverage>[1]) {
+  const { totals, largest } = sumCoverage({ ...context, documents: listedDocuments(context.documents) }, execs);
+  const unread = largest(NEVER, Number.POSITIVE_INFINITY).map(({ id, chars }) => ({ id, chars }));
+  return { totals, unread };
 }
 
 const range = fc
@@ -63,7 +70,7 @@ test("the sums of characters and documents are those of a count of every charact
           );
           return { coverage: toldOf({ ranges: { ...NO_RANGES, ...ranges } }) };
         });
-        const { totals, unread } = sumCoverage(context, coverage);
+        const { totals, unread } = summed(context, coverage);
         expect(totals).toEqual({
           context_hash: "h",
           chars: documents.reduce((sum, { start, end }) => sum + end - start, 0),
@@ -88,7 +95,7 @@ test("the sums of characters and documents are those of a count of every charact
 
 test("what was read and opened whole is told without figures that say nothing", () => {
   const whole = (shown: readonly (readonly [number, number])[], lengths: readonly number[]) =>
-    sumCoverage(contextOf(lengths), [{ coverage: toldOf({ ranges: { ...NO_RANGES, shown } }) }]).totals;
+    summed(contextOf(lengths), [{ coverage: toldOf({ ranges: { ...NO_RANGES, shown } }) }]).totals;
   expect(coverageSentence(whole([[0, 200]], [97]), "belay show s --unread")).toBe(
     "A model read all 97 characters; its document was opened.",
   );
@@ -104,7 +111,7 @@ test("what was read and opened whole is told without figures that say nothing", 
 test("joined characters are left out of their grade, and their documents do not count as never opened", () => {
   const context = contextOf([97, 97, 97]);
   const ranges = { ...NO_RANGES, found: [[0, 150]], given: [[140, 200]] } as const;
-  const { totals, unread } = sumCoverage(context, [{ coverage: toldOf({ ranges, joined: { found: 40 } }) }]);
+  const { totals, unread } = summed(context, [{ coverage: toldOf({ ranges, joined: { found: 40 } }) }]);
   // 97 and 47 characters of two documents, and 50 that only were touched.
   expect(totals).toMatchObject({ found: 104, touched: 50, never: 291 - 154, joined: 40 });
   expect(totals.documents).toMatchObject({ found: 2, touched: 0, never: 1 });
@@ -131,7 +138,10 @@ test("a session tells what its execs looked at since the last load; an append ad
   expect(before).toMatchObject({ success: true });
   const coverage = { shown: 290, found: 5, touched: 210, documents: { shown: 1, found: 1, never: 1 } };
   expect(await told()).toMatchObject({ ...coverage, not_recorded: 0, never_opened: ["three"] });
-  expect((await describeWhole(store, session.id)).covered?.unread).toEqual([{ id: "three", chars: text.length + 1 }]);
+  const { covered } = await describeWhole(store, session.id);
+  expect(covered?.largest(NEVER, 9)).toEqual([{ at: 2, id: "three", chars: text.length + 1 }]);
+  const ends = covered?.length ?? 0;
+  expect([covered?.gradeAt(ends - 1), covered?.gradeAt(0), covered?.gradeAt(ends + 9)]).toEqual([NEVER, 0, null]);
 
   const forking = {
     id: "01FORK",
