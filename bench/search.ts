@@ -2,8 +2,8 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import MiniSearch from "minisearch";
+import { chunksIn } from "../src/context/search/chunks.ts";
 import { openSearchIndex, type SearchIndex } from "../src/context/search/search.ts";
-import { chunksOf } from "../src/context/search/segment.ts";
 import type { Corpus } from "./corpus.ts";
 import { type Turns, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
@@ -22,7 +22,7 @@ export async function benchSearch(
   { turns = INDEX_TURNS, isCompared = true }: { readonly turns?: Turns; readonly isCompared?: boolean } = {},
 ): Promise<Report> {
   const { text, documents, hash } = context;
-  const chunks = Array.from(chunksOf(text, [...documents]), ({ start, end }, id) => ({
+  const chunks = Array.from(chunksIn(text.read(0, text.bytes), 0, documents), ({ start, end }, id) => ({
     ...{ id, start },
     text: text.slice(start, end),
   }));
@@ -39,7 +39,7 @@ export async function benchSearch(
           index?.[Symbol.dispose]();
           folder = scratch();
           return timed(() => {
-            index = openSearchIndex({ text, documents: [...documents], hash }, { dir: folder });
+            index = openSearchIndex({ text, documents, hash }, { dir: folder });
           });
         },
       },
@@ -83,7 +83,7 @@ export async function benchSearch(
         once: () =>
           timed(() => {
             index?.[Symbol.dispose]();
-            index = openSearchIndex({ text, documents: [...documents], hash }, { dir: folder });
+            index = openSearchIndex({ text, documents, hash }, { dir: folder });
             index.search("error", BEST);
           }),
       },

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { chunksOf } from "../src/context/search/segment.ts";
+import { chunksIn } from "../src/context/search/chunks.ts";
 import { indexForm, queryTerms } from "../src/context/search/tokens.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";
@@ -22,7 +22,9 @@ const VARIANTS: readonly (readonly [name: string, tables: Tables])[] = [
 /** An index of FTS5 with two tables, which scores as Belay's, and with one of them: time, size, and what it finds. */
 export async function benchStems({ context, scratch }: Corpus): Promise<Report> {
   const { text, documents } = context;
-  const chunks = Array.from(chunksOf(text, [...documents]), ({ start, end }) => text.slice(start, end));
+  const chunks = Array.from(chunksIn(text.read(0, text.bytes), 0, documents), ({ start, end }) =>
+    text.slice(start, end),
+  );
   const files = new Map<string, string>();
   const built = await takeTurns(
     VARIANTS.map(([name, tables]) => ({

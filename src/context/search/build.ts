@@ -2,18 +2,22 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { hasCode, LIMITS, RlmError } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import type { Text } from "../text/text.ts";
-import { openIndexFile, writeIndexFile } from "./index-file.ts";
-import { buildParts, type Parts, partPath, planOf, SHARED } from "./parts.ts";
+import type { Span } from "./chunks.ts";
+import { openIndexFile, type Segment, writeIndexFile } from "./index-file.ts";
+import { buildParts, type Parts, partPath, SHARED, withRoom } from "./parts.ts";
+import { partsIn, planOf } from "./plan.ts";
 
 /** The source of an index. */
-export interface SearchSource extends Pick<Parts, "documents" | "hash"> {
+export interface SearchSource extends Pick<Parts, "hash"> {
   readonly text: Text;
+  /** Ranges of P that are searched, sorted, not overlapping. They are gone through more than once. */
+  readonly documents: Iterable<Span>;
 }
 
 export interface IndexLocation {
@@ -46,38 +50,50 @@ const LOOK_MS = 20;
  */
 export function buildIndexFile(path: string, source: SearchSource, mark: string, options: IndexLocation): void {
   makeFolder(dirname(path));
-  const { documents, hash } = source;
+  const plan = planOf(source.text, source.documents);
+  const count = partsIn(plan);
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
-  const parts = { text: source.text.data, documents, hash, path, mark, shared };
-  const plan = planOf(source.text, documents);
+  const parts = { text: source.text.data, plan, hash: source.hash, path, mark, shared };
   const { onProgress = () => {}, between = () => {} } = options;
   let reported = 0;
   function look(): void {
     // The last one is told when the file is whole.
-    const done = Math.min(Atomics.load(shared, SHARED.done), plan.length - 1);
-    if (done > reported) onProgress(done / plan.length);
+    const done = Math.min(Atomics.load(shared, SHARED.done), count - 1);
+    if (done > reported) onProgress(done / count);
     reported = Math.max(done, reported);
-    if (Atomics.load(shared, SHARED.bytes) > mostOf(options)) {
+    if (Atomics.load(shared, SHARED.kb) * 1024 > mostOf(source, options)) {
       Atomics.store(shared, SHARED.stop, 1);
       removeBeside(path);
-      writeIndexFile(refusalPath(path), refusalMark(mark, options), []);
+      writeIndexFile(refusalPath(path), refusalMark(mark, source, options), []);
       throw tooLarge(source, options);
     }
     between();
   }
   try {
-    startThreads(parts, plan.filter((_, number) => !existsSync(partPath(parts, number))).length);
-    buildParts(parts, plan, look);
-    waitForOthers(shared, plan.length, look);
-    writeIndexFile(path, mark, segmentsOf(parts, plan.length));
+    startThreads(parts, missingIn(parts, count));
+    buildParts(parts, look);
+    waitForOthers(shared, count, look);
+    writeIndexFile(path, mark, segmentsOf(parts, count, look));
     removeBeside(path);
     onProgress(1);
   } catch (error) {
+    Atomics.store(shared, SHARED.stop, 1);
+    if (isDiskFull(error)) removeBeside(path);
     if (errorCode(error) !== "ENOENT") throw error;
   } finally {
     Atomics.store(shared, SHARED.stop, 1);
   }
 }
+
+/** The number of parts that are not there yet. */
+function missingIn(parts: Parts, count: number): number {
+  let missing = 0;
+  for (let number = 0; number < count; number++) if (!existsSync(partPath(parts, number))) missing += 1;
+  return missing;
+}
+
+/** True if there is no room for a file. What was made of it is then of no use. */
+const isDiskFull = (error: unknown) => ["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? "");
 
 function startThreads(parts: Parts, missing: number): void {
   if (missing < PARTS_TO_SHARE) return;
@@ -99,38 +115,55 @@ function waitForOthers(shared: Int32Array, all: number, look: () => void): void 
   }
 }
 
-const mostOf = ({ maxBytes = LIMITS.searchIndexBytes }: Pick<IndexLocation, "maxBytes">) => maxBytes;
+/** The index of a large P may have as many bytes as P. */
+function mostOf({ text }: SearchSource, { maxBytes = LIMITS.searchIndexBytes }: IndexLocation): number {
+  return text.large ? Math.max(maxBytes, text.bytes) : maxBytes;
+}
+
 /**
  * A refused build costs as much as one that ends, so it is kept that there is none. Another limit
  * is another refusal.
  */
 const refusalPath = (path: string) => `${path}.refused`;
-const refusalMark = (mark: string, options: IndexLocation) => `${mark} has more than ${mostOf(options)}`;
+const refusalMark = (mark: string, source: SearchSource, options: IndexLocation) =>
+  `${mark} has more than ${mostOf(source, options)}`;
 
 /** @throws RlmError `search_too_large` if the index was refused before */
 export function refuseAgain(path: string, source: SearchSource, mark: string, options: IndexLocation): void {
-  using refused = openIndexFile(refusalPath(path), refusalMark(mark, options));
+  using refused = openIndexFile(refusalPath(path), refusalMark(mark, source, options));
   if (refused) throw tooLarge(source, options);
 }
 
-function tooLarge({ text }: SearchSource, options: IndexLocation): RlmError {
-  const [size, most] = [text.bytes, mostOf(options)].map(megabytes);
-  const index = `the search index of P (${size}) would have more than ${most}`;
-  return new RlmError("search_too_large", index, {
+function tooLarge(source: SearchSource, options: IndexLocation): RlmError {
+  const size = megabytes(source.text.bytes);
+  const most = megabytes(mostOf(source, options));
+  return new RlmError("search_too_large", `the search index of P (${size}) would have more than ${most}`, {
     suggestion: "Use find, which needs no index, or load fewer files.",
   });
 }
 
-function* segmentsOf(parts: Parts, count: number): Generator<Uint8Array> {
+/** @param look is called before each segment, and may throw to end the work */
+function* segmentsOf(parts: Parts, count: number, look: () => void): Generator<Segment> {
+  let room: Buffer = Buffer.alloc(0);
   for (let number = 0; number < count; number++) {
+    look();
     const path = partPath(parts, number);
     using part = openIndexFile(path, parts.mark);
-    if (!part) {
-      rmSync(path, { force: true });
-      throw Object.assign(new Error("a part of the search index is missing"), { code: "ENOENT" });
+    const [facts] = part?.segments ?? [];
+    if (!part || !facts) throw missing(path);
+    room = withRoom(room, facts.bytes);
+    try {
+      yield { ...facts, content: part.read(facts.at, facts.at + facts.bytes, room) };
+    } catch (error) {
+      throw hasCode(error, "context_lost") ? missing(path) : error;
     }
-    yield part.read(0, part.bytes);
   }
+}
+
+/** A part that is missing or damaged is made again by the next build. */
+function missing(path: string): Error {
+  rmSync(path, { force: true });
+  return Object.assign(new Error("a part of the search index is missing"), { code: "ENOENT" });
 }
 
 /**

@@ -1,14 +1,16 @@
 import { existsSync, statSync } from "node:fs";
-import { openText, type Text, type TextData } from "../text/text.ts";
+import { PAGE_BYTES } from "../../platform/checked-file.ts";
+import { openText, type TextData } from "../text/text.ts";
 import { writeIndexFile } from "./index-file.ts";
-import { type Chunk, chunksOf, type Span, seedOf, segmentOf } from "./segment.ts";
+import { type Plan, partsIn, spansOf } from "./plan.ts";
+import { openSegmentMaker } from "./segment.ts";
+import { seedOf } from "./slots.ts";
 
 /** The parts of an index that is being built. Plain data, which can be sent between threads. */
 export interface Parts {
   readonly text: TextData;
-  /** Ranges of P that are searched, sorted, not overlapping, UTF-16 units. */
-  readonly documents: readonly Span[];
-  /** sha256 of P's UTF-8, hex. */
+  readonly plan: Plan;
+  /** sha256 of P's UTF-8, hex; of a large P, sha256 of its parts. */
   readonly hash: string;
   /** The path of the whole index, and what it is an index of. */
   readonly path: string;
@@ -19,29 +21,12 @@ export interface Parts {
 
 /**
  * Words of `shared`: the next part that nobody has begun, the number of those that are done, their
- * bytes, and 1 to end the build.
+ * KB, and 1 to end the build.
  */
-export const SHARED = { next: 0, done: 1, bytes: 2, stop: 3, words: 4 } as const;
+export const SHARED = { next: 0, done: 1, kb: 2, stop: 3, words: 4 } as const;
 
-/** Bytes of P in a part: a thread works on one for about 50 ms. */
-const PART_BYTES = 2 * 1024 * 1024;
 /** Half of the time after which a machine that continues past its limit is ended from outside. */
 const LATE_MS = 250;
-
-/** The chunks of each part, the same in every thread. */
-export function planOf(text: Text, documents: readonly Span[]): readonly (readonly Chunk[])[] {
-  const plan: Chunk[][] = [];
-  let room = 0;
-  for (const chunk of chunksOf(text, documents)) {
-    if (room <= 0) {
-      plan.push([]);
-      room = PART_BYTES;
-    }
-    plan.at(-1)?.push(chunk);
-    room -= chunk.to - chunk.from;
-  }
-  return plan;
-}
 
 export function partPath({ path }: Pick<Parts, "path">, number: number): string {
   return `${path}.${number}.part`;
@@ -54,25 +39,35 @@ export function partPath({ path }: Pick<Parts, "path">, number: number): string 
  * @param between is called again and again, and may throw to end the build. The first part has
  * LATE_MS more, so that a build makes progress, however little time it has.
  */
-export function buildParts(parts: Parts, plan: readonly (readonly Chunk[])[], between: () => void): void {
-  const { shared, mark } = parts;
-  const text = openText(parts.text);
-  const seed = seedOf(parts.hash);
+export function buildParts(parts: Parts, between: () => void): void {
+  const { shared, mark, plan } = parts;
+  using text = openText(parts.text);
+  const maker = openSegmentMaker(seedOf(parts.hash));
+  let room: Buffer = Buffer.alloc(0);
   let firstOrNot = lateBy(LATE_MS, between);
   while (Atomics.load(shared, SHARED.stop) === 0) {
     const number = Atomics.add(shared, SHARED.next, 1);
-    const chunks = plan[number];
-    if (!chunks) return;
+    if (number >= partsIn(plan)) return;
     const path = partPath(parts, number);
     if (!existsSync(path)) {
-      writeIndexFile(path, mark, [segmentOf(text, chunks, seed, firstOrNot)]);
+      const spans = spansOf(plan, number);
+      const from = text.byteAt(spans[0]?.start ?? 0);
+      const to = text.byteAt(spans.at(-1)?.end ?? 0);
+      if (text.large) room = withRoom(room, to - from);
+      writeIndexFile(path, mark, [maker.segmentOf(text.read(from, to, room), spans, firstOrNot)]);
       firstOrNot = between;
     }
-    Atomics.add(shared, SHARED.bytes, statSync(path).size);
+    Atomics.add(shared, SHARED.kb, Math.ceil(statSync(path).size / 1024));
     Atomics.add(shared, SHARED.done, 1);
     Atomics.notify(shared, SHARED.done);
     between();
   }
+}
+
+/** The same memory, or a larger one in which so many bytes of a checked file can be read. */
+export function withRoom(room: Buffer, bytes: number): Buffer {
+  const needed = bytes + 2 * PAGE_BYTES;
+  return room.length >= needed ? room : Buffer.allocUnsafeSlow(needed);
 }
 
 /** `between`, but what it throws is held back for some ms. */

@@ -1,9 +1,14 @@
-import { hash } from "node:crypto";
-import { join } from "node:path";
+import { hash as digest } from "node:crypto";
+import { rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { hasCode, RlmError } from "../../../runtime/index.ts";
+import { isIntact } from "../../platform/checked-file.ts";
 import { buildIndexFile, type IndexLocation, refuseAgain, type SearchSource } from "./build.ts";
+import type { Span } from "./chunks.ts";
 import { type IndexFile, openIndexFile } from "./index-file.ts";
 import { MAX_QUERY_TERMS, queryWords } from "./query-words.ts";
-import { openReader, type Postings, type Reader } from "./reader.ts";
+import { type Ranked, rank, type WeightedTerm } from "./ranking.ts";
+import { seedOf } from "./slots.ts";
 import { INDEX_FORMAT, queryTerms } from "./tokens.ts";
 
 /** The index of one context, bound to the thread that opened it. Disposing it closes the file. */
@@ -21,20 +26,32 @@ export interface SearchIndex {
 }
 
 /**
- * Opens the index of a context, and first builds it if it is missing or damaged: about 0.03 s of
+ * Opens the index of a context, and first builds it if it is missing or damaged: about 0.05 s of
  * CPU per MB of P, in this thread and others. Errors of the file system are thrown as they are.
  * @throws RlmError `search_too_large`
  */
 export function openSearchIndex(source: SearchSource, options: IndexLocation): SearchIndex {
-  const file = openTrusted(source, options);
-  const reader = openReader(file, source.hash);
+  const path = pathOf(source, options);
+  const file = openTrusted(path, source, options);
+  const seed = seedOf(source.hash);
+
+  /** @throws RlmError `search_unavailable` if the file is damaged; it is removed then */
+  function ranked(terms: readonly WeightedTerm[], k: number): readonly Ranked[] {
+    try {
+      return rank(file, terms, seed, k);
+    } catch (error) {
+      if (!hasCode(error, "context_lost")) throw error;
+      rmSync(path, { force: true });
+      throw damaged(error);
+    }
+  }
+
   return {
     search(query: string, k: number) {
       const terms = [...queryTerms(query)].slice(0, MAX_QUERY_TERMS);
       if (terms.length === 0) return [];
       const words = queryWords(query);
-      return best(scoresOf(reader, terms), k).map(([chunk, score]) => {
-        const [start, end] = reader.spanOf(chunk);
+      return ranked(terms, k).map(({ start, end, score }) => {
         const text = source.text.slice(start, end);
         const at = start + words.bestLine(text);
         return { text, score: Number(score.toPrecision(6)), start, end, at };
@@ -44,48 +61,11 @@ export function openSearchIndex(source: SearchSource, options: IndexLocation): S
   };
 }
 
-/**
- * A chunk with the word itself wins over any number of its other forms: BM25 lets repetition make a
- * term's worth 2.2 times as large at the most, and a word is at least as rare as its stem, so that
- * one exact match is worth 3 times as much.
- */
-const EXACT_WEIGHT = 2;
-const K1 = 1.2;
-const B = 0.75;
-const LEAST_IDF = 1e-6;
-
-/** The scores of all chunks; 0 for one without a term of the query. */
-function scoresOf(reader: Reader, terms: readonly (readonly [term: string, weight: number])[]): Float64Array {
-  const words = new Float64Array(reader.chunks);
-  const stems = new Float64Array(reader.chunks);
-  for (const [term, weight] of terms) {
-    const { exact, forms } = reader.find(term);
-    add(words, exact, weight);
-    add(stems, forms, weight);
-  }
-  return words.map((score, chunk) => EXACT_WEIGHT * score + (stems[chunk] ?? 0));
-
-  function add(scores: Float64Array, { chunks, counts }: Postings, weight: number): void {
-    const idf = Math.max(Math.log((reader.chunks - chunks.length + 0.5) / (chunks.length + 0.5)), LEAST_IDF);
-    for (const [index, chunk] of chunks.entries()) {
-      const count = counts[index] ?? 0;
-      const share = 1 - B + (B * reader.wordsOf(chunk)) / reader.averageWords;
-      const worth = idf * ((count * (K1 + 1)) / (count + K1 * share));
-      for (let times = 0; times < weight; times++) scores[chunk] = (scores[chunk] ?? 0) + worth;
-    }
-  }
-}
-
-/** The `k` chunks with the highest scores above 0, best first, equal ones in their order. */
-function best(scores: Float64Array, k: number): (readonly [chunk: number, score: number])[] {
-  const hits: (readonly [chunk: number, score: number])[] = [];
-  for (const [chunk, score] of scores.entries()) {
-    if (score <= (hits.length < k ? 0 : (hits.at(-1)?.[1] ?? 0))) continue;
-    const at = hits.findLastIndex(([, other]) => other >= score) + 1;
-    hits.splice(at, 0, [chunk, score]);
-    if (hits.length > k) hits.pop();
-  }
-  return hits;
+function damaged(cause: unknown): RlmError {
+  return new RlmError("search_unavailable", "the search index is damaged, and was removed", {
+    suggestion: "Search again: the next search makes a new index.",
+    cause,
+  });
 }
 
 const MAGIC = "belay search index";
@@ -94,14 +74,21 @@ const MAGIC = "belay search index";
  * opened.
  */
 const BUILD_ATTEMPTS = 3;
+/**
+ * A file that is no longer is read whole when it is opened, which takes up to 15 ms: if it is
+ * damaged, it is replaced at once.
+ */
+const CHECKED_BYTES = 64 * 1024 * 1024;
+
+const pathOf = ({ hash }: SearchSource, { dir }: IndexLocation) => join(dir, `${hash}-v${INDEX_FORMAT}.index`);
 
 /** Opens the index file of a context, and first builds one if there is none that can be trusted. */
-function openTrusted(source: SearchSource, location: IndexLocation): IndexFile {
-  const path = join(location.dir, `${source.hash}-v${INDEX_FORMAT}.index`);
+function openTrusted(path: string, source: SearchSource, location: IndexLocation): IndexFile {
   const mark = markOf(source);
   for (let attempt = 0; attempt <= BUILD_ATTEMPTS; attempt += 1) {
     const file = openIndexFile(path, mark);
-    if (file) return file;
+    if (file && (file.length > CHECKED_BYTES || isIntact(path))) return file;
+    file?.[Symbol.dispose]();
     refuseAgain(path, source, mark, location);
     if (attempt < BUILD_ATTEMPTS) buildIndexFile(path, source, mark, location);
   }
@@ -112,8 +99,12 @@ function openTrusted(source: SearchSource, location: IndexLocation): IndexFile {
  * Identifies what an index was built from. The same P can be divided into documents in two ways,
  * hence both.
  */
-function markOf(source: SearchSource): string {
-  const spans = source.documents.map(({ start, end }) => `${start}-${end}`).join(",");
-  const documents = hash("sha256", spans);
-  return `${MAGIC} ${INDEX_FORMAT} ${source.hash} ${documents}`;
+function markOf({ text, hash, documents }: SearchSource): string {
+  const { data } = text;
+  return `${MAGIC} ${INDEX_FORMAT} ${hash} ${"table" in data ? basename(data.table) : hashOfSpans(documents)}`;
+}
+
+function hashOfSpans(documents: Iterable<Span>): string {
+  const spans = Array.from(documents, ({ start, end }) => `${start}-${end}`).join(",");
+  return digest("sha256", spans);
 }

@@ -1,11 +1,11 @@
 /**
  * Part of the name of an index file: any change of its form, or of what `tokensOf`, `stemOf` or
- * `chunksOf` give, must raise it.
+ * `chunksIn` give, must raise it.
  */
-export const INDEX_FORMAT = 3;
+export const INDEX_FORMAT = 4;
 
 /** More parts than this make a hash or base64, not a name: it is indexed whole only. */
-const MAX_PARTS = 16;
+export const MAX_PARTS = 16;
 
 const NON_ASCII = /[\u0080-\uffff]/;
 const LATIN_MARKS = /[\u0300-\u036f\ufe00-\ufe0f]/g;

@@ -118,7 +118,7 @@ function contextServices(message: TextMessage): LoadedContext {
     place: places.at,
     lineText: places.lineText,
     prepareSearch(onProgress, between) {
-      const source = { text, documents: [...partsOf(documents)], hash: message.hash };
+      const source = { text, documents: { [Symbol.iterator]: () => partsOf(documents) }, hash: message.hash };
       index ??= available(() => openSearchIndex(source, { dir: message.indexDir, onProgress, between }));
     },
     search(query, k) {

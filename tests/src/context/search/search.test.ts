@@ -5,8 +5,8 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SearchSource } from "../../../../src/context/search/build.ts";
+import { chunksIn, type Span } from "../../../../src/context/search/chunks.ts";
 import { openSearchIndex } from "../../../../src/context/search/search.ts";
-import { chunksOf } from "../../../../src/context/search/segment.ts";
 import { INDEX_FORMAT, queryTerms, stemOf, tokensOf } from "../../../../src/context/search/tokens.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
@@ -23,10 +23,19 @@ const freshDir = () => join(folderWith(), "search");
 
 /** The chunks of a source with their texts. */
 const chunked = ({ text, documents }: SearchSource) =>
-  Array.from(chunksOf(text, documents), ({ start, end }) => ({ start, end, text: text.slice(start, end) }));
+  Array.from(chunksIn(text.read(0, text.bytes), 0, documents), ({ start, end }) => ({
+    start,
+    end,
+    text: text.slice(start, end),
+  }));
+
+/** A source in memory. */
+interface TestSource extends SearchSource {
+  readonly documents: readonly Span[];
+}
 
 /** A context of these documents with a separator before each. */
-function sourceOf(...contents: string[]): SearchSource {
+function sourceOf(...contents: string[]): TestSource {
   let P = "";
   const documents = contents.map((content, number) => {
     P += `\n===== separator${number} =====\n`;
@@ -418,5 +427,5 @@ test("a disposed index is closed, and disposing it again does nothing", () => {
   const index = openSearchIndex(sourceOf("alpha"), { dir: freshDir() });
   index[Symbol.dispose]();
   index[Symbol.dispose]();
-  expect(() => index.search("alpha", 1)).toThrow("not open");
+  expect(() => index.search("alpha", 1)).toThrow("closed");
 });

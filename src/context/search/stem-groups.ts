@@ -1,0 +1,123 @@
+import { larger } from "./slots.ts";
+import { stemOf } from "./tokens.ts";
+import type { WordTable } from "./word-table.ts";
+
+/**
+ * Words by their stems, and stems by the buckets of their hashes. A stem has the number of the word
+ * that it is; one that is no word of its own has a number behind theirs.
+ */
+export interface StemGroups {
+  readonly buckets: number;
+  /** Stems in the order of their buckets, those of a bucket in the order of their numbers. */
+  readonly order: Uint32Array;
+  /** The place in `order` at which each bucket ends. */
+  readonly bucketEnds: Uint32Array;
+  /** The first word of a stem, plus 1. */
+  readonly firsts: Uint32Array;
+  /** The next word with the same stem, plus 1; 0: there is none. */
+  readonly nexts: Uint32Array;
+}
+
+/** Finds stems of the words of a table, again and again in the same memory. */
+export interface Stems {
+  /**
+   * Valid until the next call. Stems are added to the table.
+   *
+   * @param words the number of words in the table
+   */
+  groups(words: number): StemGroups;
+}
+
+/** Stems in a bucket, on average. */
+const BUCKET_STEMS = 4;
+const ROOM = 1 << 14;
+
+/** The bucket of a hash of 32 bits. */
+export const bucketOf = (hash: number, buckets: number) => Math.floor((hash * buckets) / 2 ** 32);
+
+/** Opens the stems of a table of words. */
+export function openStems(table: WordTable): Stems {
+  let stems = new Uint32Array(ROOM);
+  let firsts = new Uint32Array(ROOM);
+  let nexts = new Uint32Array(ROOM);
+  let order = new Uint32Array(ROOM);
+  let bucketEnds = new Uint32Array(ROOM);
+
+  /** The number of a word's stem. */
+  function stemNumber(word: number): number {
+    const bytes = table.bytes();
+    const from = table.start(word);
+    const to = table.end(word);
+    if (!mayDiffer(bytes, from, to)) return word;
+    const text = bytes.toString("latin1", from, to);
+    const stem = stemOf(text);
+    if (stem === text) return word;
+    const other = Buffer.from(stem, "latin1");
+    return table.numberOf(other, 0, other.length);
+  }
+
+  /** Puts words that have the same stem behind each other. Returns the number of stems. */
+  function link(words: number): number {
+    while (stems.length < words) {
+      stems = larger(stems);
+      nexts = larger(nexts);
+    }
+    for (let word = 0; word < words; word++) stems[word] = stemNumber(word);
+    while (firsts.length < table.count()) firsts = larger(firsts);
+    firsts.fill(0, 0, table.count());
+    let count = 0;
+    for (let word = words - 1; word >= 0; word--) {
+      const stem = stems[word] ?? 0;
+      const first = firsts[stem] ?? 0;
+      if (first === 0) count += 1;
+      nexts[word] = first;
+      firsts[stem] = word + 1;
+    }
+    return count;
+  }
+
+  /** Brings stems into the order of their buckets. */
+  function sort(count: number, buckets: number): void {
+    while (order.length < count) order = larger(order);
+    while (bucketEnds.length < buckets + 1) bucketEnds = larger(bucketEnds);
+    // First the number of stems in the bucket before each, then the places at which buckets begin,
+    // and at last those at which they end.
+    bucketEnds.fill(0, 0, buckets + 1);
+    const all = table.count();
+    for (let stem = 0; stem < all; stem++) {
+      if (firsts[stem] === 0) continue;
+      const next = bucketOf(table.hash(stem), buckets) + 1;
+      bucketEnds[next] = (bucketEnds[next] ?? 0) + 1;
+    }
+    for (let n = 1; n <= buckets; n++) bucketEnds[n] = (bucketEnds[n] ?? 0) + (bucketEnds[n - 1] ?? 0);
+    for (let stem = 0; stem < all; stem++) {
+      if (firsts[stem] === 0) continue;
+      const bucket = bucketOf(table.hash(stem), buckets);
+      const place = bucketEnds[bucket] ?? 0;
+      order[place] = stem;
+      bucketEnds[bucket] = place + 1;
+    }
+  }
+
+  return {
+    groups(words) {
+      const count = link(words);
+      const buckets = Math.ceil(count / BUCKET_STEMS);
+      sort(count, buckets);
+      return { buckets, order, bucketEnds, firsts, nexts };
+    },
+  };
+}
+
+/** Bytes of words with which a stem may end otherwise: all that `stemOf` changes end so. */
+const ENDINGS = new Set("ed ng ci gi li ti al ul ll er or on sm nt ic ou".split(" "));
+const LAST = new Set("esy");
+const MAY_DIFFER = Uint8Array.from({ length: 1 << 16 }, (_, pair) => {
+  const last = String.fromCharCode(pair & 0xff);
+  return LAST.has(last) || ENDINGS.has(String.fromCharCode(pair >> 8) + last) ? 1 : 0;
+});
+
+/** True if a word may have another stem than itself. */
+function mayDiffer(bytes: Uint8Array, from: number, to: number): boolean {
+  return to - from >= 2 && MAY_DIFFER[((bytes[to - 2] ?? 0) << 8) | (bytes[to - 1] ?? 0)] === 1;
+}
