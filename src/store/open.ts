@@ -33,9 +33,10 @@ export async function openStore(place: string | null): Promise<Store> {
       return methods.release(id);
     },
     async remove(id, options) {
-      await methods.remove(id, options);
+      const removed = await methods.remove(id, options);
       // Its lease has gone with it.
       signals.forget(id);
+      return removed;
     },
     [Symbol.asyncDispose]() {
       closing ??= serving.close();
@@ -168,8 +169,9 @@ function userOf(store: Store, close: () => Promise<void>): Store {
       if (!isLeased) await store.lease(id);
       leased.add(id);
       try {
-        await store.remove(id, options);
+        const removed = await store.remove(id, options);
         leased.delete(id);
+        return removed;
       } catch (error) {
         if (!isLeased && leased.delete(id)) await store.release(id);
         throw error;

@@ -97,7 +97,7 @@ export interface Store extends AsyncDisposable {
    * damaged. Takes its lease.
    * @throws `session_busy`, also if requests of it are out, unless they are discarded
    */
-  remove(session: string, options?: Discarding): Promise<void>;
+  remove(session: string, options?: Discarding): Promise<Removed>;
   /** Drops what nothing reaches any more, then gives the space back. */
   gc(rule: GcRule): Promise<Collected>;
   /**
@@ -376,15 +376,27 @@ export interface GcRule {
   readonly dryRun: boolean;
 }
 
+/** Files of large contexts that went with a session. */
+export interface Removed {
+  /** Bytes of texts, tables and search indexes. */
+  readonly text_bytes: number;
+  /** True if such files stayed for the next sweep, because a load is under way. */
+  readonly texts_in_use: boolean;
+}
+
 export interface Collected {
   /** Names, or ids of those without a name. */
   readonly sessions: readonly string[];
   readonly checkpoints: number;
   readonly contexts: number;
   readonly cached: number;
+  /** Files of large contexts and of their search indexes. */
+  readonly texts: number;
+  /** True if such files stayed because a load is under way. */
+  readonly texts_in_use: boolean;
   /**
-   * Bytes that the database file became smaller by; of a dry run an estimate. On a server those of
-   * its tables: 0 as a rule.
+   * Bytes that the database file became smaller by, of a dry run an estimate, and those of files of
+   * large contexts. On a server those of its tables: 0 as a rule.
    */
   readonly bytes: number;
 }

@@ -122,6 +122,8 @@ export function showSessions(all: readonly SessionSummary[], page: Page, output:
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
 
+const TEXTS_IN_USE = "files of large contexts stay until the next belay gc: a load is under way";
+
 /** `belay rm`: drops sessions. If one of the names is wrong it drops none. */
 export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<number> {
   const names = args.positionals;
@@ -136,11 +138,13 @@ export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<nu
         meant.set(session.id, session);
       }
       for (const session of meant.values()) {
-        await store.remove(session.id, own);
+        const { text_bytes, texts_in_use } = await store.remove(session.id, own);
         const { id, bytes } = session;
         const removed =
           bytes === null ? `${inLine(id)}, whose row was damaged` : `${displayName(session)} (${size(bytes)})`;
-        stdout.write(`removed ${removed}\n`);
+        const texts = text_bytes > 0 ? `, with ${size(text_bytes)} of large contexts` : "";
+        stdout.write(`removed ${removed}${texts}\n`);
+        if (texts_in_use) stdout.write(`${TEXTS_IN_USE}\n`, "dim");
       }
       if (own.discard) await cancelBatches(store, { stderr });
     });
@@ -191,20 +195,22 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
 }
 
 function collectedText(collected: Collected, dryRun: boolean, onServer: boolean): string {
-  const { sessions, checkpoints, contexts, cached, bytes } = collected;
+  const { sessions, checkpoints, contexts, cached, texts, bytes } = collected;
   const went = [
     ...(sessions.length > 0 ? [amount(sessions.length, "session")] : []),
     ...(checkpoints > 0 ? [amount(checkpoints, "checkpoint")] : []),
     ...(contexts > 0 ? [amount(contexts, "context")] : []),
+    ...(texts > 0 ? [amount(texts, "file of large contexts", "files of large contexts")] : []),
     ...(cached > 0 ? [amount(cached, "cached answer or text", "cached answers and texts")] : []),
   ];
   // The size of a server's tables changes by what others do there too.
-  if (went.length === 0 && (bytes === 0 || onServer)) return "nothing to drop\n";
+  const waiting = collected.texts_in_use ? `${TEXTS_IN_USE}\n` : "";
+  if (went.length === 0 && (bytes === 0 || onServer)) return `nothing to drop\n${waiting}`;
   const verb = dryRun ? "would drop" : "dropped";
   const listed = sessions.map((name) => `${verb} ${name}\n`).join("");
   const freed = `${dryRun ? "about " : ""}${size(bytes)} ${dryRun ? "would be" : "were"} given back`;
   const space = onServer ? "the server keeps the space for new rows of its tables" : freed;
-  return `${listed}${verb} ${went.join(", ") || "nothing"}; ${space}\n`;
+  return `${listed}${verb} ${went.join(", ") || "nothing"}; ${space}\n${waiting}`;
 }
 
 /** Sessions without a name are kept for this long after their last use, ms. */

@@ -205,6 +205,7 @@ function sessionMethods(server: Server, leases: Leases, own: Dialect, holder: Le
         known.delete(one);
         await leases.release(one);
       }
+      return { text_bytes: 0, texts_in_use: false };
     },
   } satisfies Partial<Methods>;
 }
@@ -256,7 +257,7 @@ function openTurns(): Turns {
  */
 async function gc(server: Server, leases: Leases, own: Dialect, rule: GcRule): Promise<Collected> {
   const before = await sizeOf(server);
-  let dropped: Omit<Collected, "bytes"> | undefined;
+  let dropped: Pick<Collected, "sessions" | "checkpoints" | "contexts" | "cached"> | undefined;
   try {
     await server.write(async (sql) => {
       // Fences before leases: who takes a lease after both has another fence.
@@ -276,7 +277,12 @@ async function gc(server: Server, leases: Leases, own: Dialect, rule: GcRule): P
     if (error !== DRY) throw error;
   }
   if (!dropped) throw new Error("nothing was collected");
-  return { ...dropped, bytes: rule.dryRun ? 0 : Math.max(0, before - (await sizeOf(server))) };
+  return {
+    ...dropped,
+    texts: 0,
+    texts_in_use: false,
+    bytes: rule.dryRun ? 0 : Math.max(0, before - (await sizeOf(server))),
+  };
 }
 
 /**

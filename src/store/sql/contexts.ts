@@ -8,7 +8,7 @@ import { PLACES } from "../rows/pages.ts";
 import { anyColumn, isSealed, numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
 import type { Dialect } from "./dialect.ts";
 import { all, get, oneOf, type Plan, packed, pause, raw, run, spelled, sql } from "./sql.ts";
-import { areTexts, filesOf, insertTexts, nameOfText } from "./texts.ts";
+import { areTexts, filesOf, IS_LARGE, insertTexts, nameOfText } from "./texts.ts";
 
 type Keeping = Pick<Dialect, "texts">;
 
@@ -98,13 +98,16 @@ export function* readPart(hash: string): Plan<Uint8Array | null> {
   return hashed.digest("hex") === hash ? bytes : null;
 }
 
+/** True of a row of `contexts` that no session uses and no job names. */
+export const UNUSED = sql`contexts.hash NOT IN (SELECT hash FROM uses)
+  AND contexts.hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`;
+
 /**
- * Drops the contexts that no session uses and no job names, and their parts. Returns how many
+ * Drops the small contexts that no session uses and no job names, and their parts. Returns how many
  * contexts they were.
  */
 export function* dropContexts(): Plan<number> {
-  const dropped = yield* run(sql`DELETE FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
-    AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
+  const dropped = yield* run(sql`DELETE FROM contexts WHERE ${UNUSED} AND NOT ${IS_LARGE}`);
   const unused = yield* all(sql`SELECT hash FROM parts WHERE hash NOT IN (${PARTS_OF_CONTEXTS})`);
   for (const row of unused) yield* deletePart(textColumn(row, "hash"));
   return dropped;

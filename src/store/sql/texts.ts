@@ -1,11 +1,12 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import { checkedBytes, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
+import { amount, size } from "../../platform/figures.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { PartInFile } from "../port.ts";
-import { numberColumn } from "../rows/row.ts";
-import { get, type Plan, pause, run, sql } from "./sql.ts";
+import { numberColumn, textColumn } from "../rows/row.ts";
+import { all, get, type Plan, pause, raw, run, sql } from "./sql.ts";
 
 // Texts and tables of large contexts, in files of the store's folder of texts. A row has the name of
 // each, and the bytes that it takes on disk. It is written once the file is there.
@@ -17,6 +18,9 @@ const MOST_PARTS = 1000;
 /** Bytes of all files of a context: more than one may hold, with its checksums and its table. */
 const MOST_BYTES = 2 * LIMITS.mostContextMb * 2 ** 20;
 const CHECKED_AT_ONCE = 16 * PAGE_BYTES;
+
+/** True of a row of `contexts` whose parts lie in files. */
+export const IS_LARGE = raw(`substr(contexts.parts, 1, 8) = '["texts/'`);
 
 export const nameOfText = (hash: string) => `texts/${hash}`;
 
@@ -52,12 +56,10 @@ export function filesOf(key: string, parts: readonly string[], folder: string | 
     const file = join(folder, hash);
     const { problem, bytes } = lookAt(file);
     left -= bytes;
-    if (problem !== null || left < 0) throw contextLost(key, problem ?? TOO_LARGE);
+    if (problem !== null || left < 0) throw contextLost(key, problem ?? "its files are larger than a context can be");
     return { hash, file };
   });
 }
-
-const TOO_LARGE = "its files are larger than a context can be";
 
 /** State of a file in the folder of texts. */
 interface Look {
@@ -73,8 +75,35 @@ function lookAt(file: string): Look {
   if (!stats) return { problem: `${file} is missing`, bytes };
   if (!stats.isFile()) return { problem: `${file} is not a file`, bytes };
   // Before its checksums are read: they take memory by its size.
-  if (bytes > MOST_BYTES) return { problem: TOO_LARGE, bytes };
+  if (bytes > MOST_BYTES) return { problem: `${file} is larger than a context can be`, bytes };
   return { problem: checkedBytes(file) === null ? `${file} was cut, or its end is damaged` : null, bytes };
+}
+
+/** A text or table that is whole, and one that a killed process has not written to its end. */
+const OF_TEXTS = /^(?:[0-9a-f]{64}|[0-9a-f-]{36}\.\d+\.tmp)$/;
+
+/** Names of the texts and tables in the folder that no context needs. What others have put there is none. */
+export function strayTexts(folder: string, kept: ReadonlySet<string>): readonly string[] {
+  return namesIn(folder).filter((name) => OF_TEXTS.test(name) && !kept.has(nameOfText(name)));
+}
+
+/** Names of the files in a folder. One that is a link leads elsewhere, and has none. */
+export function namesIn(folder: string): readonly string[] {
+  return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
+}
+
+/** Names that rows have. */
+export function* keptTexts(): Plan<ReadonlySet<string>> {
+  return new Set((yield* all(sql`SELECT name FROM texts`)).map((row) => textColumn(row, "name")));
+}
+
+/** Findings about files that no row names. */
+export function* strayFiles(folder: string): Plan<readonly string[]> {
+  const stray = strayTexts(folder, yield* keptTexts());
+  if (stray.length === 0) return [];
+  const bytes = stray.reduce((sum, name) => sum + lookAt(join(folder, name)).bytes, 0);
+  const files = `${amount(stray.length, "file")} of large contexts (${size(bytes)})`;
+  return [`info: no session needs ${files}: \`belay gc\` removes them, unless a load is under way`];
 }
 
 /** The finding about a text of which all pages are read; null if it is whole. */

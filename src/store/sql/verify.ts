@@ -16,7 +16,7 @@ import { readableRecords } from "./journal.ts";
 import { reachedBy } from "./reach.ts";
 import { BUSY, holderIn } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
-import { areTexts, damageOf } from "./texts.ts";
+import { areTexts, damageOf, strayFiles } from "./texts.ts";
 
 type Verifying = Pick<Dialect, "busy" | "file" | "messageOf" | "texts">;
 type Findings = Plan<readonly string[]>;
@@ -114,7 +114,7 @@ export function* verify(
 function* ofWhole(part: VerifyPart, own: Verifying): Findings {
   if (part === "file") return own.file ? yield* own.file() : [];
   if (part === "sums") return yield* wrongSums();
-  return yield* strays();
+  return [...(yield* strays()), ...(own.texts === null ? [] : yield* strayFiles(own.texts))];
 }
 
 function* session(id: string, own: Verifying): Findings {

@@ -8,15 +8,15 @@ import { displayName } from "../../platform/ids.ts";
 import { misuse, storeError, thrownBy } from "../failure.ts";
 import type { JobKey } from "../job-store.ts";
 import { type Methods, wrapEach } from "../methods.ts";
-import type { Collected, GcRule, Texts } from "../port.ts";
+import type { Texts } from "../port.ts";
 import { leaseOfAccount } from "../rows/batch.ts";
 import { baselineOf } from "../rows/checkpoint.ts";
 import { sealOfJob } from "../rows/jobs.ts";
-import { numberColumn, type Row, textColumn } from "../rows/row.ts";
+import { type Row, textColumn } from "../rows/row.ts";
 import type { Session } from "../rows/session.ts";
 import { hasCheckpoint, packInTurns } from "../sql/checkpoints.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { deleteFamily, pastSessions, removeSession, sweep } from "../sql/gc.ts";
+import { removeSession } from "../sql/gc.ts";
 import { planned } from "../sql/planned.ts";
 import { createSession, type Holder, labelOf, noteHolder, readSession, shownSession } from "../sql/sessions.ts";
 import { all, run as change, get, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
@@ -25,6 +25,7 @@ import { begin } from "../sql/tries.ts";
 import { verifyPage } from "../sql/verify.ts";
 import { commit, dropUnneeded, insertCheckpoint } from "./commit.ts";
 import type { Database } from "./database.ts";
+import { gc, giveBack, type Swept, sweepOf } from "./gc.ts";
 import { dueJobs, markDoubtful, releaseHold, reserve, silenceRate, takeRateSlot } from "./jobs.ts";
 import { type Leases, openLeases } from "./leases.ts";
 import { openPragmaThread } from "./log.ts";
@@ -64,7 +65,7 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
   const isBusy = (session: string) => leases.busy(session);
   const methods: Methods = {
     ...planned({ looks: reads, reads, changes }),
-    ...sessionMethods(database, leases, own, holder),
+    ...sessionMethods({ database, leases, texts }, own, holder),
     async putBaseline(id, meta, pages) {
       if (await database.perform(hasCheckpoint(id))) return;
       const packed = await database.perform(packInTurns(pages, meta.linearBytes));
@@ -72,7 +73,7 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
         if (!(yield* hasCheckpoint(id))) yield* insertCheckpoint(baselineOf(id, meta), packed);
       });
     },
-    gc: (rule) => gc(database, leases, rule),
+    gc: (rule) => gc({ database, leases, texts }, rule),
     async verify(part, after) {
       const isLong =
         part === "file" && folder !== null && statSync(join(folder, DATABASE_FILE)).size > MOST_CHECKED_HERE;
@@ -165,7 +166,7 @@ function lineOf(error: unknown): string {
  * The methods of sessions that take leases or need them.
  * @param own the side of the file in plans that begin now
  */
-function sessionMethods(database: Database, leases: Leases, own: () => Dialect, holder: Holder) {
+function sessionMethods({ database, leases, texts }: Swept, own: () => Dialect, holder: Holder) {
   /** The rows of sessions that were committed to since their leases were taken. */
   const known = new Map<string, Session>();
   const leased = async (id: string) => ({ ...(await database.perform(shownSession(id, own()))), fence: 0 });
@@ -216,12 +217,19 @@ function sessionMethods(database: Database, leases: Leases, own: () => Dialect, 
       const isHeld = leases.holds(id);
       if (!isHeld) await takeLease(database, leases, id);
       try {
-        const gone = await database.write(() => database.perform(removeSession(id, options, own())));
+        using files = await sweepOf({ database, texts });
+        const gone = await database.write(async () => {
+          const family = await database.perform(removeSession(id, options, own()));
+          await database.perform(files.drop());
+          return family;
+        });
+        const { bytes } = files.removeFiles();
         await giveBack(database);
         for (const one of gone) {
           known.delete(one);
           leases.forget(one);
         }
+        return { text_bytes: bytes, texts_in_use: files.isInUse };
       } catch (error) {
         if (!isHeld) leases.drop(id);
         throw error;
@@ -237,74 +245,4 @@ async function takeLease(database: Database, leases: Leases, id: string): Promis
   const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process";
   const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
   throw new RlmError("session_busy", `session ${displayName(label)} is held by ${who}`, { suggestion });
-}
-
-type Dropped = Omit<Collected, "bytes">;
-
-/** Drops what the rule lets go and what nothing reaches, then gives the space back. */
-export async function gc(database: Database, leases: Leases, rule: GcRule): Promise<Collected> {
-  const before = await database.perform(fileBytes());
-  const free = (await database.perform(pastSessions(rule))).filter(({ id }) => !leases.busy(id));
-  const taken = new Set(free.flatMap(({ id }) => (rule.dryRun || leases.take(id) ? id : [])));
-  const drop = () => database.perform(dropPast(rule, leases, taken));
-  if (rule.dryRun) {
-    const { gone: _, bytes, ...dropped } = await database.tryOut(drop);
-    return { ...dropped, bytes };
-  }
-  const {
-    gone,
-    bytes: _,
-    ...dropped
-  } = await database.write(drop).finally(() => {
-    for (const id of taken) leases.drop(id);
-  });
-  for (const id of gone) leases.forget(id);
-  await giveBack(database);
-  return { ...dropped, bytes: before - (await database.perform(fileBytes())) };
-}
-
-/**
- * Drops the sessions among `taken` that the rule still lets go, and what nothing reaches. Returns
- * the bytes that become free.
- */
-function* dropPast(
-  rule: GcRule,
-  leases: Leases,
-  taken: ReadonlySet<string>,
-): Plan<Dropped & { readonly gone: readonly string[]; readonly bytes: number }> {
-  // Between the look and the lease another process may have continued it.
-  const going = (yield* pastSessions(rule)).filter(({ id }) => taken.has(id));
-  const gone: string[] = [];
-  for (const { id } of going) gone.push(...(yield* deleteFamily(id, {})));
-  const left = (yield* all(sql`SELECT id FROM sessions`)).map((row) => textColumn(row, "id"));
-  const anyOpen = left.some((id) => !taken.has(id) && leases.busy(id));
-  const found = yield* sweep(rule, anyOpen);
-  const bytes = (yield* pragma("freelist_count")) * (yield* pragma("page_size"));
-  return { sessions: going.map(displayName), ...found, gone, bytes };
-}
-
-/** Pages that are given back between two turns of other work. */
-const PAGES_OF_A_TURN = 256;
-
-/** Gives space that is free back to the disk. */
-export async function giveBack(database: Database): Promise<void> {
-  for (let free = await freePages(database); free > 0; ) {
-    await database.exec(`PRAGMA incremental_vacuum(${PAGES_OF_A_TURN})`);
-    await database.endLongTurn();
-    const left = await freePages(database);
-    if (left >= free) break;
-    free = left;
-  }
-  await database.emptyLog();
-}
-
-const freePages = (database: Database) => database.perform(pragma("freelist_count"));
-
-function* fileBytes(): Plan<number> {
-  return (yield* pragma("page_count")) * (yield* pragma("page_size"));
-}
-
-function* pragma(name: "page_count" | "page_size" | "freelist_count"): Plan<number> {
-  const row = yield* get(raw(`PRAGMA ${name}`));
-  return row ? numberColumn(row, name) : 0;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/errors.ts";
@@ -32,6 +32,12 @@ export function openTextsIn(store: string, locks: string): OpenTexts {
 }
 
 async function heldFolder(folder: string, lock: SharedLock): Promise<Disposable> {
+  // Files that nothing needs are removed there.
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new RlmError("store_failed", `${folder} is a link, and a store has a folder of its own for texts`, {
+      suggestion: "Remove the link.",
+    });
+  }
   const held = await lock.share(HOLD_MS);
   if (!held) {
     throw new RlmError("store_failed", `texts have been removed from ${folder} for ${HOLD_MS / 1000} s`, {
@@ -41,6 +47,9 @@ async function heldFolder(folder: string, lock: SharedLock): Promise<Disposable>
   makeFolder(folder);
   return held;
 }
+
+/** The folder of the texts of a store in memory, and the file of its lock. */
+export const OWN_TEXTS = /^(texts\.[0-9a-f-]{36})(?:\.db)?$/;
 
 /**
  * The texts of a store in memory, in a folder that goes with it. If the process is killed, the next

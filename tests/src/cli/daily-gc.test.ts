@@ -11,7 +11,7 @@ function recordingStore() {
   const rules: GcRule[] = [];
   const gc = async (rule: GcRule) => {
     rules.push(rule);
-    return { sessions: [], checkpoints: 0, contexts: 0, cached: 0, bytes: 0 };
+    return { sessions: [], checkpoints: 0, contexts: 0, cached: 0, texts: 0, texts_in_use: false, bytes: 0 };
   };
   return { rules, gc };
 }

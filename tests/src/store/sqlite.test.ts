@@ -13,9 +13,9 @@ import { keepText, readAnswer, textKey } from "../../../src/store/sql/cache.ts";
 import { pagesAreWhole, readCheckpoint, readImage } from "../../../src/store/sql/checkpoints.ts";
 import { all, get, raw, run, sql } from "../../../src/store/sql/sql.ts";
 import { insertCheckpoint } from "../../../src/store/sqlite/commit.ts";
+import { giveBack } from "../../../src/store/sqlite/gc.ts";
 import { isLocked, openFileLocks } from "../../../src/store/sqlite/leases.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { giveBack } from "../../../src/store/sqlite/store.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, META, memoryOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
 

@@ -1,16 +1,22 @@
-import { readdirSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { keepContext } from "../../../src/session/contexts/contexts.ts";
 import { storedContext } from "../../../src/session/index.ts";
-import { findingsIn, openStore, type Store } from "../../../src/store/index.ts";
+import { findingsIn, type GcRule, openStore, type Store } from "../../../src/store/index.ts";
 import { textFile } from "../../support/converted.ts";
+import { flipByte } from "../../support/flip-byte.ts";
 import { largeContext } from "../../support/large-context.ts";
 import { folderWith } from "../../support/tree.ts";
+import { checkpointOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
 import { STORES, testOf } from "./stores.ts";
 
 const FIRST = [textFile("a.txt", "first é\n"), textFile("b.txt", "second 😀\n")];
 const APPENDED = [textFile("c.txt", "third\n")];
+const RULE: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
 
 /** A large context whose files lie in the store, and which the store has. */
 async function keptIn(store: Store, loads = [FIRST, APPENDED]) {
@@ -19,6 +25,18 @@ async function keptIn(store: Store, loads = [FIRST, APPENDED]) {
   await keepContext(store, context);
   return context;
 }
+
+/** A session whose journal names a context, and which can be forked. */
+async function sessionWith(store: Store, id: string, context_key: string): Promise<void> {
+  await store.create(sessionOf(id));
+  const checkpoint = checkpointOf(`K${id}`, { pages: pagesOf([1], 1), kind: "end" });
+  await store.commit(id, { checkpoint, records: [recordOf("E1", 5, { context_key })] });
+  await store.release(id);
+}
+
+const textsIn = (store: Store) => readdirSync(store.texts?.folder ?? "");
+const bytesIn = (store: Store) =>
+  textsIn(store).reduce((sum, name) => sum + statSync(join(store.texts?.folder ?? "", name)).size, 0);
 
 for (const kind of STORES) {
   const stored = testOf(kind);
@@ -47,13 +65,12 @@ test("a context whose files are missing, cut or replaced is lost, by name", asyn
   const folder = store.texts?.folder ?? "";
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    const lost = (problem: string) =>
-      expect(storedContext(store, key)).rejects.toMatchObject({
-        code: "context_lost",
-        message: `context ${key}: ${path} ${problem}`,
-      });
-    const { size } = statSync(path);
-    truncateSync(path, size - 1);
+    async function lost(problem: string): Promise<void> {
+      const message = `context ${key}: ${path} ${problem}`;
+      await expect(storedContext(store, key)).rejects.toMatchObject({ code: "context_lost", message });
+      expect(await findingsIn(store)).toEqual([`text: ${path} ${problem}`]);
+    }
+    truncateSync(path, statSync(path).size - 1);
     await lost("was cut, or its end is damaged");
     rmSync(path);
     await lost("is missing");
@@ -62,11 +79,114 @@ test("a context whose files are missing, cut or replaced is lost, by name", asyn
     rmSync(path);
     writeFileSync(path, "");
     truncateSync(path, 2 ** 40);
-    await expect(storedContext(store, key)).rejects.toMatchObject({
-      message: expect.stringContaining("larger than a context can be"),
-    });
+    await lost("is larger than a context can be");
     rmSync(path);
+    await keptIn(store);
+    flipByte(path, 3);
+    expect(await findingsIn(store)).toEqual([`text: ${path} is damaged in the 64 KB that begin at 0`]);
     await keptIn(store);
   }
   expect(await findingsIn(store)).toEqual([]);
+});
+
+test("files go with the last session that needs them, with the index for search, though another session is open", async () => {
+  const home = folderWith({ "index/other.index": "other" });
+  vi.stubEnv("BELAY_HOME", home);
+  await using store = await openStore(folderWith());
+  const [one, two] = [await keptIn(store), await keptIn(store, [APPENDED])];
+  for (const { hash } of [one, two]) writeFileSync(join(home, "index", `${hash}-v1.index`), "index");
+  await sessionWith(store, "S1", one.key);
+  await sessionWith(store, "S2", two.key);
+  await store.fork("S1", null, sessionOf("S3"));
+  await store.lease("S2");
+  const all = textsIn(store);
+  expect(await store.remove("S1")).toEqual({ text_bytes: 0, texts_in_use: false });
+  expect(textsIn(store)).toEqual(all);
+  const before = bytesIn(store);
+  const { text_bytes } = await store.remove("S3");
+  expect(text_bytes).toBe(before - bytesIn(store) + "index".length);
+  expect(readdirSync(join(home, "index")).sort()).toEqual([`${two.hash}-v1.index`, "other.index"].sort());
+  expect(await store.hasContext(one.key)).toBe(false);
+  expect((await storedContext(store, two.key)).text.slice(0, 30)).toBe(two.text.slice(0, 30));
+  await store.remove("S2");
+  expect([textsIn(store), readdirSync(join(home, "index"))]).toEqual([[], ["other.index"]]);
+  expect(await findingsIn(store)).toEqual([]);
+});
+
+async function loader(place: string, step: "begun" | "files" | "kept") {
+  const path = fileURLToPath(new URL("./text-loader.ts", import.meta.url));
+  const child = spawn(process.execPath, [path, place, step], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [folder] = await once(child.stdout, "data");
+  return {
+    folder: String(folder).trim(),
+    async kill() {
+      const exit = once(child, "exit");
+      child.kill("SIGKILL");
+      await exit;
+    },
+  };
+}
+
+test.for(["begun", "files", "kept"] as const)("what a load makes stays until it is killed: %s", async (step) => {
+  const place = folderWith();
+  await using store = await openStore(place);
+  const mine = await keptIn(store);
+  await sessionWith(store, "S1", mine.key);
+  await sessionWith(store, "S2", (await keptIn(store, [APPENDED])).key);
+  const own = textsIn(store);
+  const other = await loader(place, step);
+  const all = textsIn(store);
+  expect(all.length).toBeGreaterThan(own.length);
+  expect(await store.gc(RULE)).toMatchObject({ texts: 0, texts_in_use: true });
+  expect(await store.remove("S2")).toEqual({ text_bytes: 0, texts_in_use: true });
+  expect(textsIn(store)).toEqual(all);
+
+  await other.kill();
+  const bytes = bytesIn(store);
+  const dry = await store.gc({ ...RULE, dryRun: true });
+  expect(dry).toMatchObject({ texts_in_use: false, contexts: step === "kept" ? 2 : 1 });
+  expect(textsIn(store)).toEqual(all);
+  const done = await store.gc(RULE);
+  expect([done.texts, done.contexts]).toEqual([dry.texts, dry.contexts]);
+  expect(dry.texts).toBe(all.length - textsIn(store).length);
+  expect(dry.bytes).toBeGreaterThanOrEqual(bytes - bytesIn(store));
+  const { text } = await storedContext(store, mine.key);
+  expect(text.slice(0, text.length)).toBe(mine.text.slice(0, mine.text.length));
+  expect(await findingsIn(store)).toEqual([]);
+});
+
+test("files that are no texts of the store stay", async () => {
+  const place = folderWith({ "texts/notes.txt": "mine", [`texts/${"a".repeat(64)}`]: "left" });
+  await using store = await openStore(place);
+  expect(await store.gc(RULE)).toMatchObject({ texts: 1, texts_in_use: false });
+  expect(textsIn(store)).toEqual(["notes.txt"]);
+});
+
+test("the folder of texts is no link", async () => {
+  const elsewhere = folderWith({ ["a".repeat(64)]: "not a text" });
+  await using store = await openStore(folderWith({}, { texts: elsewhere }));
+  await expect(keptIn(store)).rejects.toMatchObject({
+    code: "store_failed",
+    message: expect.stringContaining("is a link"),
+  });
+  await store.gc(RULE);
+  expect(readdirSync(elsewhere)).toEqual(["a".repeat(64)]);
+});
+
+test("texts of a process that keeps nothing go with it, or with the next sweep after it was killed", async () => {
+  const home = folderWith();
+  vi.stubEnv("BELAY_HOME", home);
+  await using store = await openStore(join(home, "store"));
+  const other = await loader("memory", "files");
+  expect(await store.gc(RULE)).toMatchObject({ texts: 0 });
+  expect(readdirSync(other.folder)).toHaveLength(2);
+  await other.kill();
+  expect(await store.gc(RULE)).toMatchObject({ texts: 2 });
+  expect([existsSync(other.folder), existsSync(`${other.folder}.db`)]).toEqual([false, false]);
+  const own = await openStore(null);
+  await keptIn(own);
+  expect(textsIn(own)).toHaveLength(3);
+  await own[Symbol.asyncDispose]();
+  expect(readdirSync(join(home, "index"))).toEqual([]);
 });
