@@ -35,7 +35,10 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
     what: "a context, in UTF-8 (`--max-context-mb`, `maxContextMb` set it); a larger one lies in files",
     unit: "bytes",
   },
-  directoryFileBytes: { what: "a file within a loaded folder; larger ones are skipped and reported", unit: "bytes" },
+  directoryFileBytes: {
+    what: "a file that agents may read; of larger ones in a folder the largest are left out of a context without room",
+    unit: "bytes",
+  },
   searchIndexBytes: { what: "the index of a context for search, on disk", unit: "bytes" },
   errorMessageUnits: { what: "message of an error, in characters", unit: "count" },
   batchPrompts: { what: "prompts of one llm_query_batch", unit: "count" },

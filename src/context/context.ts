@@ -3,7 +3,8 @@ import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "../documents/conversions.ts";
 import type { Converted } from "../documents/growing.ts";
 import { inSlices, type Pause } from "./pauses.ts";
-import { isRouteFile, parseRoutes, type RouteEntry } from "./routes/entries.ts";
+import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
+import { newRoutes } from "./routes/new-routes.ts";
 import {
   allSkipped,
   type SkippedFile,
@@ -112,6 +113,18 @@ export interface LoadedFile extends Partial<Converted> {
   readonly bytes: Uint8Array;
 }
 
+/** A file for a context, whose bytes may be read when it is put there. */
+export interface ContextFile extends Omit<LoadedFile, "bytes"> {
+  readonly bytes: Uint8Array | PiecedBytes;
+}
+
+/** Valid UTF-8 that is not in memory. */
+export interface PiecedBytes {
+  readonly length: number;
+  /** All of them, in order. A piece stays as it is until the next one is asked for. */
+  pieces(): Iterable<Uint8Array>;
+}
+
 /** The text and files of one source. */
 export interface LoadedSource {
   /** The words that `stats.sources` shows. */
@@ -149,54 +162,82 @@ export async function extendContext(
   const replaced = documents.filter(({ replaced_by }) => replaced_by !== undefined).length;
   const converted = convertedIn(documents);
   const { routes, skipped: cut } = await newRoutes(newDocuments, text, previous?.routes ?? [], pause);
-  const skips = skipsAfter(previous, { ...source, skipped: [...source.skipped, ...cut] });
-  const index = {
-    documents,
-    routes,
+  const loaded = new Set(source.files.map(({ path }) => path));
+  const skipped = [...source.skipped, ...cut];
+  const skips = skipsAfter(previous, { ...source, skipped, hasLoaded: (path) => loaded.has(path) });
+  const stats = statsOf(previous, source.name, {
+    hash,
+    length: text.length,
+    lines: newlines + (bytes.length > 0 && bytes.at(-1) !== NEWLINE ? 1 : 0),
+    documents: documents.length,
+    hasRouting: documents.some(({ id }) => isRouteFile(id)),
+    routes: routes.length,
     skips,
-    stats: {
-      length_chars: text.length,
-      length_tokens_estimate: Math.floor(text.length / 4),
-      line_count: newlines + (bytes.length > 0 && bytes.at(-1) !== NEWLINE ? 1 : 0),
-      document_count: documents.length,
-      has_routing: documents.some(({ id }) => isRouteFile(id)),
-      routing_entry_count: routes.length,
-      sources: [...(previous?.stats.sources ?? []), source.name],
-      context_hash: hash,
-      skipped: allSkipped(skips),
-      ...(replaced > 0 ? { replaced } : {}),
-      ...(converted ? { converted } : {}),
-    },
-  };
+    replaced,
+    converted,
+  });
+  const index = { documents, routes, skips, stats };
   const parts = [...(previous?.parts ?? []), { hash: part.hash, bytes: bytes.length - firstByte }];
   return { hash, key: keyOf(hash, index), text, parts, ...index };
 }
 
-/** The files that each source of a context lacks, once this one is behind `previous`. */
-function skipsAfter(previous: Context | undefined, { name, base = name, skipped, files }: LoadedSource) {
-  const loaded = new Set(files.map(({ path }) => path));
-  return withSkipsOf(previous?.skips ?? [], { source: name, base, stats: skippedStats(skipped) }, loaded);
+/** Figures of a context. */
+interface ContextFigures {
+  /** SHA-256 of P, hex. */
+  readonly hash: string;
+  /** UTF-16 units. */
+  readonly length: number;
+  readonly lines: number;
+  readonly documents: number;
+  /** True if a document has routes, or could have. */
+  readonly hasRouting: boolean;
+  readonly routes: number;
+  readonly skips: readonly SourceSkips[];
+  /** Documents that a later one replaces. */
+  readonly replaced: number;
+  readonly converted: ConvertedStats | undefined;
 }
 
-/** True if a source whose files are all there already skips other files than before. */
-export function changesSkips(previous: Context, source: LoadedSource): boolean {
-  return JSON.stringify(allSkipped(skipsAfter(previous, source))) !== JSON.stringify(previous.stats.skipped);
-}
-
-/** Tells whether the newest document of a path on disk has these bytes. */
-export function unchangedIn(context: Context | undefined): (path: string, bytes: Uint8Array) => boolean {
-  const newest = new Map<string, Document>();
-  for (const document of context?.documents ?? []) newest.set(document.path, document);
-  return (path, bytes) => {
-    const document = path === NO_PATH ? undefined : newest.get(path);
-    if (!context || !document) return false;
-    const { read, byteAt } = context.text;
-    return Buffer.compare(read(byteAt(document.start), byteAt(document.end)), bytes) === 0;
+/** The statistics of a context that follows `previous`. */
+export function statsOf(previous: Context | undefined, source: string, figures: ContextFigures): ContextStats {
+  const { hash, length, lines, documents, hasRouting, routes, skips, replaced, converted } = figures;
+  return {
+    length_chars: length,
+    length_tokens_estimate: Math.floor(length / 4),
+    line_count: lines,
+    document_count: documents,
+    has_routing: hasRouting,
+    routing_entry_count: routes,
+    sources: [...(previous?.stats.sources ?? []), source],
+    context_hash: hash,
+    skipped: allSkipped(skips),
+    ...(replaced > 0 ? { replaced } : {}),
+    ...(converted ? { converted } : {}),
   };
 }
 
+/** A source and what it lacks. */
+export interface SkippingSource extends Pick<LoadedSource, "name" | "base" | "skipped"> {
+  /** Tells whether the file with this absolute path is in P now. */
+  hasLoaded(path: string): boolean;
+}
+
+/** The files that each source of a context lacks, once this one is behind `previous`. */
+export function skipsAfter(
+  previous: Context | undefined,
+  { name, base = name, skipped, hasLoaded }: SkippingSource,
+): readonly SourceSkips[] {
+  return withSkipsOf(previous?.skips ?? [], { source: name, base, stats: skippedStats(skipped) }, hasLoaded);
+}
+
+/** True if a source whose files are all there already skips other files than before. */
+export function changesSkips(previous: Context, source: Omit<SkippingSource, "hasLoaded">): boolean {
+  const after = skipsAfter(previous, { ...source, hasLoaded: () => false });
+  return JSON.stringify(allSkipped(after)) !== JSON.stringify(previous.stats.skipped);
+}
+
 /** The path of a document whose text came from stdin or a caller. */
-const NO_PATH = "-";
+export const NO_PATH = "-";
 
 /** The documents of a context, marked if one of the new ones is a newer text of the same file. */
 function markReplaced(before: readonly Document[], added: readonly Document[]): readonly Document[] {
@@ -208,8 +249,14 @@ function markReplaced(before: readonly Document[], added: readonly Document[]): 
   });
 }
 
-/** SHA-256 of P's hash and of the hash of its index, hex. */
-function keyOf(hash: string, index: Pick<Context, "documents" | "routes" | "skips" | "stats">): string {
+/**
+ * SHA-256 of P's hash and of the hash of its index, hex. The hash of a large context's table stands
+ * for its documents.
+ */
+export function keyOf(
+  hash: string,
+  index: Pick<Context, "routes" | "skips" | "stats"> & { readonly documents: readonly Document[] | string },
+): string {
   return digest("sha256", JSON.stringify([hash, digest("sha256", JSON.stringify(index))]));
 }
 
@@ -234,7 +281,8 @@ function documentsOf(
   );
 }
 
-function freeId(relative: string, folder: string | null, taken: ReadonlySet<string>): string {
+/** The id of a new document, of those that are not taken. */
+export function freeId(relative: string, folder: string | null, taken: Pick<ReadonlySet<string>, "has">): string {
   const qualified = folder === null ? relative : `${folder}/${relative}`;
   if (!taken.has(relative)) return relative;
   if (!taken.has(qualified)) return qualified;
@@ -253,38 +301,4 @@ async function scan(bytes: Uint8Array, pause: Pause): Promise<{ hash: string; ne
     for (let at = 0; at < slice.length; at++) newlines += slice[at] === NEWLINE ? 1 : 0;
   }
   return { hash: hash.digest("hex"), newlines };
-}
-
-/**
- * An AGENTS.md is read for routes as far as this, UTF-16 units: a longer one would hold up the
- * thread.
- */
-const MAX_UNITS = 1024 * 1024;
-/** Routes of one context: each takes some 200 bytes here and in the store. */
-const MAX_ROUTES = 100_000;
-
-/** The routes that documents add to those of a context, and what of them is left out. */
-async function newRoutes(
-  documents: readonly Document[],
-  text: Text,
-  before: readonly RouteEntry[],
-  pause: Pause,
-): Promise<{ readonly routes: readonly RouteEntry[]; readonly skipped: readonly SkippedFile[] }> {
-  const routes = [...before];
-  const skipped: SkippedFile[] = [];
-  for (const { id, start, end } of documents) {
-    if (!isRouteFile(id)) continue;
-    const entries = parseRoutes(id, text.slice(start, Math.min(end, start + MAX_UNITS)));
-    const room = MAX_ROUTES - routes.length;
-    for (const route of entries.slice(0, room)) routes.push(route);
-    if (entries.length > room)
-      skipped.push({
-        path: id,
-        reason: `its routes beyond ${MAX_ROUTES.toLocaleString("en-US")} of the context are left out`,
-      });
-    else if (end - start > MAX_UNITS)
-      skipped.push({ path: id, reason: "its routes beyond the first 1 MB are left out" });
-    await pause(end - start);
-  }
-  return { routes, skipped };
 }

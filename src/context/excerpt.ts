@@ -1,5 +1,5 @@
 import type { Converted, Place } from "../documents/growing.ts";
-import type { Context, Document } from "./context.ts";
+import type { Context, Document, PiecedBytes } from "./context.ts";
 import { separatorOf } from "./load/file-content.ts";
 import { openPlaces, placesBefore } from "./text/places.ts";
 
@@ -22,7 +22,7 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
     at = start + part.end - part.start;
     return { ...part, separator, at: start };
   });
-  const { read, byteAt } = context.text;
+  const { byteAt } = context.text;
   const { at: placeAt } = openPlaces(context.text, context.documents);
   const lineAt = (offset: number) => placeAt(offset)?.line ?? 1;
   return {
@@ -33,7 +33,7 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
     files: placed.map((part) => ({
       relative: part.id,
       path: "-",
-      bytes: read(byteAt(part.start), byteAt(part.end)),
+      bytes: rangeOf(context.text, byteAt(part.start), byteAt(part.end)),
       ...conversionOf(part, lineAt),
     })),
     /**
@@ -46,6 +46,20 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
         const own = [Math.max(start + shift, part.start), Math.min(end + shift, part.end)] as const;
         return own[0] < own[1] ? [own] : [];
       }),
+  };
+}
+
+/** Bytes of a text in files that are read at once. */
+const PIECE_BYTES = 2 ** 20;
+
+/** A range of bytes. That of a text in files is read when it is put into another context. */
+function rangeOf({ large, read }: Context["text"], from: number, to: number): Uint8Array | PiecedBytes {
+  if (!large) return read(from, to);
+  return {
+    length: to - from,
+    *pieces() {
+      for (let at = from; at < to; at += PIECE_BYTES) yield read(at, Math.min(at + PIECE_BYTES, to));
+    },
   };
 }
 

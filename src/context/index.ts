@@ -23,7 +23,7 @@ export { MAY_BE_SECRET, mayBeSecret } from "./load/ignore-rules.ts";
 export { type KnownLoad, openKnownLoads } from "./load/known-loads.ts";
 export { knownLoad, load, type Source } from "./load/load.ts";
 export { documentsNamed, matchGlob, type PathsSource, pathsName } from "./load/paths.ts";
-export type { ContextSize, Known, LoadOptions } from "./load/reading.ts";
+export type { Known, LoadOptions } from "./load/reading.ts";
 export {
   canonical,
   forbiddenBy,
@@ -33,6 +33,7 @@ export {
   type Roots,
   readFolder,
 } from "./load/roots.ts";
+export type { ContextSize } from "./load/size.ts";
 export { compareUnits, isInGit, type WalkOptions, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { type Pause, pauses } from "./pauses.ts";

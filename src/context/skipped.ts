@@ -71,6 +71,7 @@ const KINDS: readonly SkipKind[] = [
   { pattern: /^not \S+ in /, word: "not of the encoding" },
   { pattern: /^compressed by /, word: "compressed by bzip2 or xz" },
   { pattern: /^[\d.,]+ (?:MB|bytes) > /, word: "over 10 MB" },
+  { pattern: /^has [\d.,]+ MB: the context would have more /, word: "without room in the context" },
   { pattern: /^has (?:no text|text on none)/, word: "without text" },
   { pattern: /^is (?:damaged|encrypted)/, word: "damaged or encrypted" },
   { pattern: /^(?:took|unpacks to|has|is larger than|was not read: the load) /, word: "too large or slow" },
@@ -171,17 +172,17 @@ function withOwnNames(skips: readonly SourceSkips[]): readonly SkippedFile[] {
 /**
  * The files that a context lacks after one more source was read. A source that is read again tells
  * anew what it lacks, and a file that is skipped or loaded now is not counted twice.
- * @param loaded absolute paths of the files that were read
+ * @param hasLoaded tells whether the file with an absolute path was read
  */
 export function withSkipsOf(
   before: readonly SourceSkips[],
   source: SourceSkips,
-  loaded: ReadonlySet<string>,
+  hasLoaded: (path: string) => boolean,
 ): readonly SourceSkips[] {
   const now = new Set(source.stats.files.map(({ path }) => resolve(source.base, path)));
   const others = before
     .filter((one) => one.source !== source.source || !isAbsolute(one.base))
-    .map((one) => without(one, (path) => now.has(path) || loaded.has(path)));
+    .map((one) => without(one, (path) => now.has(path) || hasLoaded(path)));
   return [...others, source].filter(({ stats }) => stats.count > 0);
 }
 

@@ -29,10 +29,18 @@ interface ConvertedFile extends Original {
  */
 export function withPlacesWithin<File extends Partial<Converted>>(
   files: readonly File[],
-  documents: readonly Partial<Converted>[],
+  documents: Iterable<Partial<Converted>>,
 ): readonly File[] {
-  let room = LIMITS.documentPlaces - documents.reduce((sum, document) => sum + labelled(document), 0);
-  return files.map((file) => {
+  return files.map(openPlacesRoom(documents));
+}
+
+/** Takes places away from file after file, as many as a context with these documents has no room for. */
+export function openPlacesRoom(
+  documents: Iterable<Partial<Converted>>,
+): <File extends Partial<Converted>>(file: File) => File {
+  let room = LIMITS.documentPlaces;
+  for (const document of documents) room -= labelled(document);
+  return (file) => {
     const { places = [], lost = [] } = file;
     const over = labelled(file) - Math.max(0, room);
     room -= labelled(file);
@@ -41,7 +49,7 @@ export function withPlacesWithin<File extends Partial<Converted>>(
     const [[unit] = [0]] = places.slice(most);
     const loss = { kind: UNPLACED, count: over, where: [] };
     return { ...file, places: [...places.slice(0, most), [unit, ""]], lost: [...lost, loss] };
-  });
+  };
 }
 
 /** A document of a context. */
@@ -51,14 +59,34 @@ interface Named extends Partial<Converted> {
 
 /** The facts about those of the documents that were converted; undefined if none was. */
 export function convertedIn(documents: readonly Named[]): ConvertedStats | undefined {
-  const files: ConvertedFile[] = documents.flatMap(({ id, original, places, lost = [] }) =>
-    original ? [{ id, ...original, places: labelled({ places }), lost }] : [],
-  );
-  if (files.length === 0) return undefined;
-  const lost: Record<string, number> = {};
-  for (const loss of files.flatMap((file) => file.lost)) lost[loss.kind] = (lost[loss.kind] ?? 0) + loss.count;
-  const lossy = files.filter((file) => file.lost.length > 0).length;
-  return { count: files.length, lossy, lost, files: files.slice(0, LISTED) };
+  const converted = openConverted();
+  for (const document of documents) converted.add(document);
+  return converted.told();
+}
+
+/** Counts the documents that were converted. */
+export interface ConvertedCount {
+  add(document: Named): void;
+  /** Undefined if none was converted. */
+  told(): ConvertedStats | undefined;
+}
+
+/** Begins a count. @param begun the facts about the documents that are there already */
+export function openConverted(begun?: ConvertedStats): ConvertedCount {
+  const files = [...(begun?.files ?? [])];
+  const lost = { ...begun?.lost };
+  let count = begun?.count ?? 0;
+  let lossy = begun?.lossy ?? 0;
+  return {
+    add({ id, original, places, lost: losses = [] }) {
+      if (!original) return;
+      count += 1;
+      if (losses.length > 0) lossy += 1;
+      for (const loss of losses) lost[loss.kind] = (lost[loss.kind] ?? 0) + loss.count;
+      if (files.length < LISTED) files.push({ id, ...original, places: labelled({ places }), lost: losses });
+    },
+    told: () => (count === 0 ? undefined : { count, lossy, lost, files }),
+  };
 }
 
 const LISTED = 1000;

@@ -1,4 +1,4 @@
-import { extendContext, type LoadedFile, type SmallContext } from "../../src/context/context.ts";
+import { type ContextFile, extendContext, type LoadedFile, type SmallContext } from "../../src/context/context.ts";
 import type { Loss, Place } from "../../src/documents/growing.ts";
 
 /** A part of a converted document as readers make it: a heading line, then the body. */
@@ -31,6 +31,10 @@ export function textFile(id: string, text: string): LoadedFile {
 }
 
 /** The context of these files, or that of an append. */
-export function contextOf(files: readonly LoadedFile[], previous?: SmallContext): Promise<SmallContext> {
-  return extendContext(previous, { name: "/s", files, skipped: [] }, async () => {});
+export function contextOf(files: readonly ContextFile[], previous?: SmallContext): Promise<SmallContext> {
+  const held = files.map(({ bytes, ...file }) => ({
+    ...file,
+    bytes: "pieces" in bytes ? Buffer.concat(Array.from(bytes.pieces(), (piece) => Buffer.from(piece))) : bytes,
+  }));
+  return extendContext(previous, { name: "/s", files: held, skipped: [] }, async () => {});
 }

@@ -10,17 +10,23 @@ import {
 } from "../../documents/kinds.ts";
 import type { FileDocuments, NamedFile, tableOfOriginal } from "../../documents/read.ts";
 import { jsonText } from "../../platform/visible.ts";
-import type { LoadedFile } from "../context.ts";
-import { binaryBy, type Decoding, decodeText, HEAD_BYTES, TEXT_VERSION } from "../text/decode.ts";
+import type { ContextFile, LoadedFile } from "../context.ts";
+import type { Pause } from "../pauses.ts";
+import { binaryBy, type DecodedText, type Decoding, decodeText, HEAD_BYTES, TEXT_VERSION } from "../text/decode.ts";
 import { isRepository } from "./gitignore.ts";
-import { type ContextSize, exceeds, type LoadOptions, lateDocument } from "./reading.ts";
+import { bytesOfFile, type LargeTextFile, surveyed } from "./large-file.ts";
+import { type LoadOptions, lateDocument } from "./reading.ts";
 import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
+import { type ContextSize, exceeds } from "./size.ts";
 
 /**
  * A text, the size of one that is too large, a document that is to become text, or why it is none
  * of them.
  */
 export type FileContent = LoadedText | { size: number } | OriginalFile | Refusal;
+
+/** The content of a file in a load, in which a text may be too large to be read at once. */
+export type LoadContent = FileContent | LargeTextFile;
 
 /** Text as P takes it. If its bytes did not stay as they were, it has what was made of them. */
 type LoadedText = Pick<LoadedFile, "bytes" | "original" | "places" | "lost">;
@@ -42,6 +48,22 @@ export interface FileRules {
 
 /** The documents of a file, the size of a text that is too large, or why there are none. */
 type Found = FileDocuments | { readonly size: number } | Refusal;
+
+/** The documents of a file in a load. */
+export interface LoadDocuments extends Omit<FileDocuments, "files"> {
+  readonly files: readonly Unplaced[];
+}
+
+/** A document that has no place in P yet. */
+type Unplaced = Omit<ContextFile, "separator">;
+
+/** The room for a text, bytes. */
+export interface TextRoom {
+  /** A text of more bytes gives its size. */
+  readonly most: number;
+  /** A text of more bytes is read in pieces. */
+  readonly atOnce: number;
+}
 
 /** The rules that follow from the options of a load. */
 export function rulesOf({ documents = {} }: Pick<LoadOptions, "documents">): FileRules {
@@ -91,6 +113,29 @@ export function readListed(roots: Roots, path: string, room: number, rules: File
   });
 }
 
+/**
+ * Reads a file into a context. Of a text that is too large, or is read in pieces, only the head is
+ * looked at.
+ *
+ * @param isNamed the caller named it
+ */
+export function readText(
+  roots: Roots,
+  path: string,
+  { most, atOnce }: TextRoom,
+  rules: FileRules,
+  isNamed: boolean,
+): LoadContent {
+  return withFile<LoadContent>(roots, path, (file) => {
+    const content = contentOf(roots, path, file, Math.min(most, atOnce), rules, isNamed);
+    if (content) return content;
+    const { size } = file;
+    const reason = binaryBy(file.read(HEAD_BYTES));
+    if (size > most) return isNamed || reason === null ? { size } : { reason };
+    return { large: bytesOfFile(roots, path, size), decoding: rules.decoding(isNamed) };
+  });
+}
+
 /** The content of a file; undefined for a text of more than `room` bytes. */
 function contentOf(
   roots: Roots,
@@ -115,9 +160,12 @@ function contentOf(
 /** The bytes as P takes them, or why they are no text. */
 export function textBytes(bytes: Uint8Array, decoding: Decoding): LoadedText | Refusal {
   const text = decodeText(bytes, decoding);
-  if ("reason" in text) return text;
-  const { original, ...rest } = text;
-  return original ? { ...rest, original: { ...original, reader: `text/${TEXT_VERSION}` } } : rest;
+  return "reason" in text ? text : withReader(text);
+}
+
+/** A decoded text with the reader that made it. */
+function withReader<Text extends Pick<DecodedText, "original">>({ original, ...text }: Text) {
+  return original ? { ...text, original: { ...original, reader: `text/${TEXT_VERSION}` } } : text;
 }
 
 /**
@@ -137,6 +185,24 @@ export function documentsOfFile(
   }
   const { relative, path } = file;
   return "bytes" in content ? { files: [{ relative, path, ...content }], skipped: [], isFolder: false } : content;
+}
+
+/** The documents of a file in a load, as `documentsOfFile` gives them. */
+export function documentsToLoad(
+  content: LoadContent,
+  file: NamedFile,
+  options: LoadOptions,
+  size: ContextSize,
+  pause: Pause,
+): Found | Promise<LoadDocuments | Refusal | Found> {
+  if (!("large" in content)) return documentsOfFile(content, file, options, size);
+  const { relative, path } = file;
+  return surveyed(content, pause).then((text) => {
+    if ("reason" in text) return text;
+    const { length, pieces, ...facts } = text;
+    const document = { relative, path, bytes: { length, pieces }, ...withReader(facts) };
+    return { files: [document], skipped: [], isFolder: false };
+  });
 }
 
 /** Reads the rows of one sheet or table. @throws RlmError */
@@ -160,7 +226,7 @@ export const appendedLine = (name: string) => `\n\n===== APPENDED: ${onLine(name
 const onLine = (name: string) => (/\p{Cc}/u.test(name) ? jsonText(name) : name);
 
 /** A document behind what stands before it in P. Its size is added. */
-export function placed(document: Omit<LoadedFile, "separator">, before: string, size: ContextSize): LoadedFile {
+export function placed(document: Unplaced, before: string, size: ContextSize): ContextFile {
   const separator = Buffer.from(before);
   size.files += 1;
   size.bytes += separator.length + document.bytes.length;
@@ -168,7 +234,7 @@ export function placed(document: Omit<LoadedFile, "separator">, before: string, 
 }
 
 /** A document of a folder, behind the line that names it. */
-export function named(document: Omit<LoadedFile, "separator">, lead: string, size: ContextSize): LoadedFile {
+export function named(document: Unplaced, lead: string, size: ContextSize): ContextFile {
   return placed(document, `${lead}${separatorOf(document.relative)}`, size);
 }
 

@@ -1,55 +1,35 @@
-import { createHash } from "node:crypto";
-import { existsSync, lstatSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { freeBytes, LIMITS } from "../../../runtime/index.ts";
-import type { DocumentOptions } from "../../documents/kinds.ts";
-import type { FileDocuments, NamedFile } from "../../documents/read.ts";
-import {
-  type Context,
-  changesSkips,
-  extendContext,
-  isSmall,
-  type LoadedFile,
-  type LoadedSource,
-  type SmallContext,
-  unchangedIn,
-} from "../context.ts";
+import type { NamedFile } from "../../documents/read.ts";
+import type { Context, ContextFile, SmallContext } from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
-import type { Pause } from "../pauses.ts";
-import type { SkippedFile } from "../skipped.ts";
+import { unchangedIn } from "../unchanged.ts";
 import {
-  ahead,
   appendedLine,
-  bytesOf,
-  documentsOfFile,
-  type FileContent,
+  type LoadContent,
+  type LoadDocuments,
   named,
   placed,
   readersNow,
-  readListed,
-  readNamed,
+  readText,
   rulesOf,
-  separatorOf,
   textBytes,
 } from "./file-content.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import type { KnownLoad } from "./known-loads.ts";
+import { documentsOf, ended, gatheringOf, loadFiles, type Reading } from "./load-files.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
 import {
-  type ContextSize,
-  FILE_COST_BYTES,
-  isFleeting,
   isFolder,
-  isOver,
   type Known,
   type LoadOptions,
   nothingToLoad,
   pauseFor,
   type SmallLoadOptions,
-  tooLarge,
   unreadable,
 } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
-import { compareUnits, type Walk, type WalkedFile, walk } from "./walk.ts";
+import { type ContextSize, isOver, mostOf, SMALL, tooLarge } from "./size.ts";
+import { type Walk, walk } from "./walk.ts";
 
 /**
  * The source of a load: a file or folder on disk, text at hand, parts of a context, or files of
@@ -75,21 +55,19 @@ export type Source =
 export function load(source: Source, given: SmallLoadOptions, previous?: SmallContext): Promise<SmallContext>;
 export function load(source: Source, given: LoadOptions, previous?: Context): Promise<Context>;
 export async function load(source: Source, given: LoadOptions, previous?: Context): Promise<Context> {
-  if (previous && !isSmall(previous)) throw new Error("nothing can be put behind a context in files");
   const options = { ...given, begunAt: performance.now() };
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.bytes ?? 0 };
   const reading = readingOf(source, size, previous, options);
-  const { name, pause } = reading;
-  await pause(0);
+  const { name } = reading;
+  await reading.pause(0);
   if (source.kind === "text") {
-    const loaded = await loadContent(reading, contentOf(source.text, name, options), { relative: name, path: "-" });
-    return extendContext(previous, loaded, pause);
+    return loadContent(reading, contentOf(source.text, name, options), { relative: name, path: "-" });
   }
   if (source.kind === "excerpt") {
     if (previous === undefined && isAll(source.of.text, source.ranges)) return source.of;
     const { files } = excerptOf(source.of, source.ranges);
-    return extendContext(previous, sourceOf(reading, { files, skipped: [], isFolder: true }), pause);
+    return loadDocuments(reading, { files, skipped: [], isFolder: true });
   }
   const place = await locatePath(reading, options);
   const { known } = options;
@@ -98,13 +76,12 @@ export async function load(source: Source, given: LoadOptions, previous?: Contex
   const result = seen && (await known.loads.find(seen.key, seen.print, readers));
   const before = result && (await known.open(result.key));
   if (before) return before;
-  const loaded = place.isFolder ? await loadFolder(reading, place) : await loadFile(reading, place);
-  const hasChanged = !previous || loaded.files.length > 0 || changesSkips(previous, loaded);
-  const context = hasChanged ? await extendContext(previous, loaded, pause) : previous;
-  for (const { bytes } of loaded.files) freeBytes(bytes);
+  const context = place.isFolder
+    ? await loadFiles({ ...reading, base: name }, place.roots, place.walked)
+    : await loadFile(reading, place);
   // Of younger files a change could be missed.
-  if (seen && reading.isWhole && seen.isOld) {
-    const used = reading.hasDocuments ? await readers() : "";
+  if (seen && reading.seen.isWhole && seen.isOld) {
+    const used = reading.seen.hasDocuments ? await readers() : "";
     await known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key }, used);
   }
   return context;
@@ -125,25 +102,9 @@ export async function knownLoad(
   return known.loads.find(key, print, () => readersNow(options));
 }
 
-function printOf({ name, pause, options }: Reading, { walked }: Place, known: Known, previous: string | null) {
-  return fingerprintOf({ name, previous, now: known.now(), documents: options.documents ?? {} }, walked, pause);
-}
-
-interface Reading {
-  /** Absolute path, or the text's name. */
-  readonly name: string;
-  /** The caller's words, for messages. */
-  readonly given: string;
-  /** The size of the context, counted up while reading. */
-  readonly size: ContextSize;
-  /** Stands before the first file. */
-  readonly separator: string;
-  /** True for a file of the context that has not changed. */
-  isThere(path: string, bytes: Uint8Array<ArrayBufferLike>): boolean;
-  pause(bytes: number): Promise<void>;
-  readonly options: LoadOptions;
-  isWhole: boolean;
-  hasDocuments: boolean;
+function printOf({ name, pause, options, most }: Reading, { walked }: Place, known: Known, previous: string | null) {
+  const loading = { name, previous, now: known.now(), documents: options.documents ?? {}, most };
+  return fingerprintOf(loading, walked, pause);
 }
 
 function readingOf(
@@ -153,20 +114,25 @@ function readingOf(
   options: LoadOptions,
 ): Reading {
   const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
+  const pause = pauseFor(options, size);
   return {
     name,
     given: source.kind === "path" ? source.path : source.name,
+    previous,
     size,
+    most: mostOf(options),
     separator: previous ? appendedLine(name) : "",
-    isThere: unchangedIn(previous),
-    pause: pauseFor(options, size),
+    isThere: unchangedIn(previous, pause),
+    pause,
     options,
-    isWhole: true,
-    hasDocuments: false,
+    base: dirname(name),
+    folder: undefined,
+    ownsBytes: source.kind === "path",
+    seen: { isWhole: true, hasDocuments: false },
   };
 }
 
-function contentOf(text: string | Uint8Array, name: string, options: LoadOptions): FileContent {
+function contentOf(text: string | Uint8Array, name: string, options: LoadOptions): LoadContent {
   if (typeof text === "string") return { bytes: Buffer.from(text.replace(/^\ufeff/, "")) };
   const rules = rulesOf(options);
   const way = rules.wayOf(text, name);
@@ -193,136 +159,37 @@ async function locatePath({ given, pause }: Reading, options: LoadOptions): Prom
   return { roots, path, isFolder: false, walked };
 }
 
-async function loadFile(reading: Reading, { roots, path }: Place): Promise<LoadedSource> {
-  const { size, options } = reading;
-  const content = readNamed(roots, path, LIMITS.contextBytes - size.bytes, rulesOf(options));
-  return loadContent(reading, content, { relative: basename(path), path });
+async function loadFile(reading: Reading, { roots, path }: Place): Promise<Context> {
+  const { size, most, options } = reading;
+  const room = { most: most.bytes - size.bytes, atOnce: SMALL.bytes - size.bytes };
+  return loadContent(reading, readText(roots, path, room, rulesOf(options), true), { relative: basename(path), path });
 }
 
 /**
- * The source that one file is: a document as it is, or those of an archive, as a folder has them.
+ * The context of one file: a document as it is, or those of an archive, as a folder has them.
  */
-async function loadContent(reading: Reading, content: FileContent, file: NamedFile): Promise<LoadedSource> {
-  const { given, size } = reading;
-  const documents = await documentsOf(reading, content, file);
-  if ("reason" in documents) throw unreadable(given, documents);
-  if ("size" in documents) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + documents.size });
-  const files = documents.files.filter(({ path, bytes }) => !reading.isThere(path, bytes));
-  if (documents.files.length === 0) throw nothingToLoad(given, documents.skipped, 0);
-  return sourceOf(reading, { ...documents, files });
+async function loadContent(reading: Reading, content: LoadContent, file: NamedFile): Promise<Context> {
+  const { given, size, most } = reading;
+  const found = await documentsOf(reading, content, file);
+  if ("reason" in found) throw unreadable(given, found);
+  if ("size" in found) {
+    throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size }, most);
+  }
+  if (found.files.length === 0) throw nothingToLoad(given, found.skipped, 0);
+  return loadDocuments(reading, found);
 }
 
-/** @throws RlmError `context_too_large` */
-function sourceOf({ name, given, size, separator }: Reading, found: FileDocuments): LoadedSource {
+/** The context with the documents that are new or have changed. */
+async function loadDocuments(reading: Reading, found: LoadDocuments): Promise<Context> {
+  const { given, size, most, separator, isThere } = reading;
   const put = found.isFolder ? named : placed;
-  const files = found.files.map((document, at) => put(document, at === 0 ? separator : "", size));
-  if (isOver(size)) throw tooLarge(given, size);
-  return { name, base: dirname(name), files, skipped: found.skipped };
-}
-
-function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {
-  reading.hasDocuments ||= "way" in content;
-  return documentsOfFile(content, file, reading.options, reading.size);
-}
-
-/**
- * Once over a limit, only the sizes of the remaining text files are added up: the error names the
- * real total.
- */
-async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<LoadedSource> {
-  const { name, given, size, pause, options } = reading;
-  const files: LoadedFile[] = [];
-  let unchanged = 0;
-  const skipped: SkippedFile[] = [...walked.skipped];
-  const shares = new Map<string, ContextSize>();
-  const rules = rulesOf(options);
-  const read = ahead(walked.files, (file) => {
-    const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes : -1;
-    const content = readListed(roots, file.path, room, room < 0 ? { ...rules, wayOf: () => null } : rules);
-    return documentsOf(reading, content, file);
-  });
-  for await (const [{ relative }, found] of read) {
-    const before = { ...size };
-    if ("reason" in found) {
-      if (isFleeting(found)) reading.isWhole = false;
-      skipped.push({ path: relative, reason: found.reason });
-    } else if ("size" in found) {
-      size.files += 1;
-      size.bytes += Buffer.byteLength(separatorOf(relative)) + found.size;
-    } else {
-      for (const document of found.files) {
-        if (reading.isThere(document.path, document.bytes)) {
-          unchanged += 1;
-          continue;
-        }
-        const file = named(document, files.length === 0 ? reading.separator : "", size);
-        if (!isOver(size)) files.push(file);
-      }
-      skipped.push(...found.skipped);
-    }
-    await pause(FILE_COST_BYTES + bytesOf(found));
-    if (size.files === before.files) continue;
-    const share = relative.replace(/\/.*/s, "/");
-    const sum = shares.get(share) ?? { files: 0, bytes: 0 };
-    sum.files += size.files - before.files;
-    sum.bytes += size.bytes - before.bytes;
-    shares.set(share, sum);
+  const files: ContextFile[] = [];
+  for (const document of found.files) {
+    if (await isThere(document.path, document.bytes)) continue;
+    files.push(put(document, files.length === 0 ? separator : "", size));
   }
-  if (isOver(size)) throw tooLarge(given, size, shares);
-  skipped.sort((a, b) => compareUnits(a.path, b.path));
-  if (files.length === 0 && unchanged === 0) throw nothingToLoad(given, skipped, walked.ignored);
-  return { name, files, skipped };
-}
-
-/** Raise it if the same files give another context than before. */
-const RULES = 5;
-/** The coarsest clock of a file system in use (FAT), ms. */
-const TICK_MS = 2000;
-/** Asking for a file's facts takes about as long as reading this much. */
-const STAT_COST_BYTES = 16 * 1024;
-
-/** The load that a fingerprint is of. */
-interface Loading {
-  readonly name: string;
-  readonly previous: string | null;
-  /** ms since the epoch, before any of the files was read. */
-  readonly now: number;
-  readonly documents: DocumentOptions;
-}
-
-/**
- * Facts of a source that are known without reading it. `key`: the sources that are loaded, and the
- * context below them. `print`: names, and of each file what changes with its content, which are
- * device, inode, size and times of change. `isOld`: another change would show. A file that was
- * changed just now may be changed again within the same tick of the file system's clock, as git
- * says of its index.
- */
-async function fingerprintOf(
-  { name, previous, now, documents }: Loading,
-  { files, skipped, ignored }: Walk,
-  pause: Pause,
-) {
-  const print = createHash("sha256").update(JSON.stringify([skipped, ignored]));
-  const newest = BigInt(Math.floor(now - TICK_MS)) * 1_000_000n;
-  let isOld = true;
-  // A database that is loaded alone may have changed in its log; in a folder that is a file as
-  // well.
-  const [only, ...others] = files;
-  const log: WalkedFile[] = only && others.length === 0 ? [{ relative: "", path: `${only.path}-wal` }] : [];
-  for (const { relative, path, rules } of [...files, ...log.filter((file) => existsSync(file.path))]) {
-    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    if (!stats) return { key: "", print: "", isOld: false };
-    const { dev, ino, size, mtimeNs, ctimeNs } = stats;
-    if (mtimeNs >= newest || ctimeNs >= newest) isOld = false;
-    print.update(
-      JSON.stringify([relative, path, rules?.id ?? null, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]),
-    );
-    await pause(STAT_COST_BYTES);
-  }
-  const { files: most, contextBytes, directoryFileBytes } = LIMITS;
-  const rules = [RULES, most, contextBytes, directoryFileBytes, process.getuid?.() ?? null];
-  const { raw = false, secrets = false, convert = {}, encoding = null, lossy = false } = documents;
-  const how = [raw, secrets, convert, encoding, lossy];
-  const key = createHash("sha256").update(JSON.stringify([...rules, name, previous, ...how]));
-  return { key: key.digest("hex"), print: print.digest("hex"), isOld };
+  if (isOver(size, most)) throw tooLarge(given, size, most);
+  using gathering = gatheringOf(reading);
+  for (const file of files) await gathering.add(file);
+  return ended(reading, gathering, found.skipped);
 }

@@ -1,45 +1,20 @@
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { RlmError } from "../../../runtime/index.ts";
 import { isWithin } from "../../platform/paths.ts";
-import {
-  changesSkips,
-  type Document,
-  type Documents,
-  extendContext,
-  type LoadedFile,
-  type SmallContext,
-  unchangedIn,
-} from "../context.ts";
+import type { Context, Document, Documents } from "../context.ts";
 import { find } from "../find/find.ts";
 import { compileFind, escapePattern, type FindPattern } from "../find/pattern.ts";
 import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import { textFromString } from "../text/text.ts";
-import {
-  ahead,
-  appendedLine,
-  bytesOf,
-  documentsOfFile,
-  type FileContent,
-  type FileRules,
-  named,
-  readListed,
-  readNamed,
-  rulesOf,
-} from "./file-content.ts";
+import { unchangedIn } from "../unchanged.ts";
+import { appendedLine } from "./file-content.ts";
 import { MAY_BE_SECRET } from "./ignore-rules.ts";
-import {
-  FILE_COST_BYTES,
-  isFolder,
-  isOver,
-  type LoadOptions,
-  nothingToLoad,
-  pauseFor,
-  tooLarge,
-  unreadable,
-} from "./reading.ts";
+import { loadFiles, type Reading } from "./load-files.ts";
+import { isFolder, type LoadOptions, pauseFor } from "./reading.ts";
 import { canonical, locate, openRoots, type Roots } from "./roots.ts";
+import { isOver, mostOf } from "./size.ts";
 import { type WalkedFile, type WalkOptions, walk } from "./walk.ts";
 
 /**
@@ -78,52 +53,38 @@ interface FoundFile {
  * @throws RlmError as `load` does
  */
 export async function extendByPaths(
-  previous: SmallContext | undefined,
+  previous: Context | undefined,
   source: PathsSource,
   options: LoadOptions,
-): Promise<SmallContext> {
+): Promise<Context> {
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.bytes ?? 0 };
   const pause = pauseFor(options, size);
   await pause(0);
   const roots = openRoots(options.roots, options.cwd);
-  const found = await findFiles(source, roots, { pause, how: options.documents ?? {} });
-  const what = shownPaths(source.paths);
-  const most = { files: LIMITS.files, bytes: LIMITS.contextBytes, ...source.most };
-  const isSame = unchangedIn(previous);
-  const files: LoadedFile[] = [];
-  let same = 0;
-  let added = 0;
-  let lead = previous === undefined ? "" : appendedLine(source.folder);
-  const rules = rulesOf(options);
-  const reads = ahead(found.files.values(), (file) =>
-    documentsOfFile(read(roots, file, rules), { ...file, relative: file.name }, options, size),
-  );
-  for await (const [file, content] of reads) {
-    await pause(FILE_COST_BYTES + bytesOf(content));
-    if ("reason" in content) {
-      if (file.given !== null) throw unreadable(file.given, content);
-      found.skipped.push({ path: file.name, reason: content.reason });
-      continue;
-    }
-    if ("size" in content) throw tooLarge(file.given ?? file.path, { files: 1, bytes: content.size });
-    found.skipped.push(...content.skipped);
-    for (const document of content.files) {
-      if (isSame(document.path, document.bytes)) {
-        same += 1;
-        continue;
-      }
-      files.push(named(document, lead, size));
-      added += document.bytes.length;
-      if (files.length > most.files || added > most.bytes) throw tooMuch(what, most);
-      if (isOver(size)) throw tooLarge(what, size);
-      lead = "";
-    }
-  }
-  if (files.length === 0 && same === 0) throw nothingToLoad(what, found.skipped, found.ignored);
-  const { skipped } = found;
-  const loaded = { name: pathsName(source), base: canonical(source.folder), folder: null, files, skipped };
-  if (files.length === 0 && previous && !changesSkips(previous, loaded)) return previous;
-  return extendContext(previous, loaded, pause);
+  const given = shownPaths(source.paths);
+  const limits = mostOf(options);
+  const most = { files: limits.files, bytes: limits.bytes, ...source.most };
+  const { files, ...found } = await findFiles(source, roots, { pause, how: options.documents ?? {} });
+  const reading: Reading = {
+    name: pathsName(source),
+    base: canonical(source.folder),
+    folder: null,
+    given,
+    previous,
+    size,
+    most: limits,
+    checkAdded(added) {
+      if (isOver(added, most)) throw tooMuch(given, most);
+    },
+    separator: previous === undefined ? "" : appendedLine(source.folder),
+    isThere: unchangedIn(previous, pause),
+    pause,
+    options,
+    ownsBytes: true,
+    seen: { isWhole: true, hasDocuments: false },
+  };
+  const listed = Array.from(files.values(), (file) => ({ ...file, relative: file.name }));
+  return loadFiles(reading, roots, { ...found, files: listed });
 }
 
 /** The newest document of each file that the paths name, among those of P. */
@@ -241,10 +202,6 @@ function globIn(at: string): Glob | null {
 
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-function read(roots: Roots, { path, given }: FoundFile, rules: FileRules): FileContent {
-  return (given === null ? readListed : readNamed)(roots, path, LIMITS.contextBytes, rules);
 }
 
 function noMatch(given: string): RlmError {

@@ -1,14 +1,15 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { RlmError } from "../../../runtime/index.ts";
 import { documentError, textCure } from "../../documents/errors.ts";
 import type { DocumentOptions } from "../../documents/kinds.ts";
-import { amount, megabytes, thousands } from "../../platform/figures.ts";
+import { amount, megabytes } from "../../platform/figures.ts";
 import type { Context } from "../context.ts";
 import { type Pause, pauses } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import type { KnownLoads } from "./known-loads.ts";
-import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
+import { CHANGED, errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
+import type { ContextSize } from "./size.ts";
 
 /** A source of contexts that were loaded before. */
 export interface Known {
@@ -118,8 +119,15 @@ export function isFolder(given: string, path: string): boolean {
 /**
  * True for a refusal that another load may not meet: the system, the time or the memory refused.
  */
-export function isFleeting({ errno, document }: Refusal): boolean {
-  return errno !== undefined || document === "too_slow" || document === "too_big" || document === "own_converter";
+export function isFleeting(refusal: Refusal): boolean {
+  const { errno, document } = refusal;
+  return (
+    refusal === CHANGED ||
+    errno !== undefined ||
+    document === "too_slow" ||
+    document === "too_big" ||
+    document === "own_converter"
+  );
 }
 
 /** The fault of a file that a caller named. */
@@ -127,6 +135,9 @@ export function unreadable(given: string, refusal: Refusal): RlmError {
   if (refusal.document !== undefined) return documentError(given, refusal.reason, refusal.document, refusal.kind);
   if (refusal === MOVED_OUT) {
     return new RlmError("path_outside_sandbox", `${given} was ${refusal.reason}`, { suggestion: "Load it again." });
+  }
+  if (refusal === CHANGED) {
+    return new RlmError("path_not_found", `${given} ${refusal.reason}`, { suggestion: "Load it again." });
   }
   if (refusal.errno !== undefined) {
     return new RlmError("path_not_found", `${given}: ${refusal.reason}`, {
@@ -150,56 +161,4 @@ export function nothingToLoad(given: string, skipped: readonly SkippedFile[], ig
   return new RlmError("path_not_found", `${given} has no text file to load: ${details.join(", ") || "it is empty"}`, {
     suggestion: cure ?? "Load a folder with UTF-8 text files, or name one file.",
   });
-}
-
-/** The size of a context: documents, and bytes of UTF-8 with separators. */
-export interface ContextSize {
-  files: number;
-  bytes: number;
-}
-
-const MB = 1024 * 1024;
-const LISTED_SHARES = 3;
-
-/** True if a context of this size breaks a limit. */
-export function isOver({ files, bytes }: ContextSize): boolean {
-  return files > LIMITS.files || bytes > LIMITS.contextBytes;
-}
-
-/**
- * The error for `given`, with the measured size; `shares` has the size of each entry of a folder,
- * by its name.
- */
-export function tooLarge(given: string, size: ContextSize, shares?: ReadonlyMap<string, ContextSize>): RlmError {
-  const excess: string[] = [];
-  if (size.files > LIMITS.files) excess.push(`${thousands(size.files)} files (limit ${thousands(LIMITS.files)})`);
-  if (size.bytes > LIMITS.contextBytes) excess.push(exceeds(size.bytes, LIMITS.contextBytes));
-  return new RlmError("context_too_large", `${given} makes the context too large: ${excess.join(", ")}`, {
-    suggestion: cureOf(size.bytes > LIMITS.contextBytes ? "bytes" : "files", shares),
-  });
-}
-
-/**
- * Smaller things to load instead: of a folder without folders nothing smaller has a name but its
- * files.
- */
-function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextSize> = new Map()): string {
-  const entries = [...shares].sort(([, a], [, b]) => b[measure] - a[measure]);
-  const isFlat = entries.length > 0 && !entries.some(([name]) => name.endsWith("/"));
-  const figure = (of: ContextSize) => (measure === "bytes" ? groupedMegabytes(of.bytes) : thousands(of.files));
-  const listed = entries.slice(0, LISTED_SHARES).map(([name, share]) => `${name} ${figure(share)}`);
-  const most = listed.length > 0 ? ` Most ${measure}: ${listed.join(", ")}.` : "";
-  if (!isFlat) return `Load a smaller folder or file, or list what is generated in .gitignore.${most}`;
-  if (measure === "bytes") return `Load some of its files one by one, or list the others in .gitignore.${most}`;
-  return "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.";
-}
-
-/** `14.2 MB > 10 MB`, or in bytes if rounding would hide the difference. */
-export function exceeds(bytes: number, limit: number): string {
-  if (bytes - limit < MB / 10) return `${thousands(bytes)} bytes > ${thousands(limit)} bytes`;
-  return `${groupedMegabytes(bytes)} > ${thousands(limit / MB)} MB`;
-}
-
-function groupedMegabytes(bytes: number): string {
-  return `${(bytes / MB).toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })} MB`;
 }

@@ -113,6 +113,9 @@ export interface Refusal {
 /** The refusal of an opened file that lies elsewhere than its path said. */
 export const MOVED_OUT: Refusal = { reason: "moved out of the allowed roots while loading" };
 
+/** The refusal of a file that had other bytes when it was read again. */
+export const CHANGED: Refusal = { reason: "was changed while it was loaded" };
+
 /** A regular file, open, at the place where the kernel says it is. `size` in bytes, from fstat. */
 export interface OpenFile {
   readonly location: string;

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Converted, Loss } from "../../documents/growing.ts";
 
 // The process of a reader runs this file, and can read nothing outside of `src/context`. All bytes
@@ -23,7 +23,7 @@ export interface Decoding {
  * Text as UTF-8 without a byte order mark. If its bytes did not stay as they were, with what was
  * made of them.
  */
-interface DecodedText extends Partial<Omit<Converted, "original">> {
+export interface DecodedText extends Partial<Omit<Converted, "original">> {
   readonly bytes: Uint8Array;
   readonly original?: TextOriginal;
 }
@@ -41,23 +41,112 @@ export const TEXT_VERSION = 1;
 /** Bytes of a file that decide its kind. */
 export const HEAD_BYTES = 8 * 1024;
 
+/** Bytes of a text, which are read from their beginning as often as they are needed. */
+export interface TextBytes {
+  readonly length: number;
+  /** All of them. A slice stays as it is until the next one is asked for. */
+  slices(): Iterable<Uint8Array>;
+}
+
+/** A text that was read once, and can be read again as UTF-8 without a byte order mark. */
+export interface SurveyedText extends Pick<DecodedText, "original" | "places" | "lost"> {
+  /** Bytes of UTF-8. */
+  readonly length: number;
+  /** The text. A piece stays as it is until the next one is asked for. */
+  pieces(): Iterable<Uint8Array>;
+}
+
 /** The text that the bytes are, or why they are none. */
-export function decodeText(bytes: Uint8Array, { encoding, bad }: Decoding): DecodedText | { readonly reason: string } {
-  const { label, length } = markOf(bytes) ?? { label: labelOf(encoding), length: 0 };
-  const body = bytes.subarray(length);
+export function decodeText(bytes: Uint8Array, decoding: Decoding): DecodedText | { readonly reason: string } {
+  const work = surveyText(slicesOf(bytes), decoding);
+  for (;;) {
+    const step = work.next();
+    if (!step.done) continue;
+    if ("reason" in step.value) return step.value;
+    const { length, pieces, ...facts } = step.value;
+    return { bytes: facts.original ? Buffer.concat([...pieces()]) : bytes.subarray(bytes.length - length), ...facts };
+  }
+}
+
+function slicesOf(bytes: Uint8Array): TextBytes {
+  return {
+    length: bytes.length,
+    *slices() {
+      for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
+    },
+  };
+}
+
+/**
+ * Reads a text to tell which it is, or why it is none. Yields the number of bytes that each step has
+ * read.
+ */
+export function* surveyText(
+  bytes: TextBytes,
+  { encoding, bad }: Decoding,
+): Generator<number, SurveyedText | { readonly reason: string }> {
+  const head = headOf(bytes);
+  const { label, length: mark } = markOf(head) ?? { label: labelOf(encoding), length: 0 };
+  const body = head.subarray(mark);
   const isWide = label.startsWith("utf-16");
   const problem = isWide ? null : binaryBy(body);
   if (problem !== null) return { reason: problem };
-  if (label === "utf-8" && isUtf8(body)) return { bytes: body };
+  const length = bytes.length - mark;
+  if (label === "utf-8" && (yield* isValidUtf8(withoutStart(bytes, mark)))) {
+    return { length, pieces: () => withoutStart(bytes, mark) };
+  }
   if (!isWide && hasControls(body)) return { reason: "binary (control characters in the first 8 KB)" };
-  const text = decoded(body, label);
-  if (isWide && binaryBy(text) !== null) return { reason: `binary (NUL in ${shownEncoding(label)})` };
-  const invalid = invalidIn(body, text, label);
-  const isTaken = bad === "all" || invalid.count === 0 || (bad === "few" && isFew(invalid.count, body.length));
-  if (!isTaken) return { reason: `not ${shownEncoding(label)} in ${toldInvalid(invalid, body.length)}` };
+  const decoded = () => decodedSlices(withoutStart(bytes, mark), label);
+  if (isWide && binaryBy(firstOf(decoded())) !== null) return { reason: `binary (NUL in ${shownEncoding(label)})` };
+  const { size, sha256, ...invalid } = yield* readInvalid(bytes, mark, label);
+  const isTaken = bad === "all" || invalid.count === 0 || (bad === "few" && isFew(invalid.count, length));
+  if (!isTaken) return { reason: `not ${shownEncoding(label)} in ${toldInvalid(invalid, length)}` };
   const lost = invalid.count === 0 ? [] : [{ kind: invalidBytes(label), ...invalid }];
-  const original = { kind: "text", sha256: hash("sha256", bytes), bytes: bytes.length, encoding: label } as const;
-  return { bytes: text, original, places: [], lost };
+  const original = { kind: "text", sha256, bytes: bytes.length, encoding: label } as const;
+  return { length: size, pieces: decoded, original, places: [], lost };
+}
+
+/** The bytes that tell the kind of a text, and a mark before them. */
+function headOf(bytes: TextBytes): Uint8Array {
+  return Buffer.from(firstOf(bytes.slices()).subarray(0, HEAD_BYTES + MARK_BYTES));
+}
+
+function firstOf(slices: Iterable<Uint8Array>): Uint8Array {
+  for (const slice of slices) return slice;
+  return new Uint8Array();
+}
+
+/** @param length the number of bytes that are left out, at most that of the first slice */
+function* withoutStart({ slices }: Pick<TextBytes, "slices">, length: number): Generator<Uint8Array> {
+  let left = length;
+  for (const slice of slices()) {
+    yield slice.subarray(left);
+    left = 0;
+  }
+}
+
+function* isValidUtf8(slices: Iterable<Uint8Array>): Generator<number, boolean> {
+  let rest = Buffer.alloc(0);
+  for (const slice of slices) {
+    const joined = rest.length === 0 ? slice : Buffer.concat([rest, slice]);
+    const end = wholeBefore(joined);
+    if (!isUtf8(joined.subarray(0, end))) return false;
+    rest = Buffer.from(joined.subarray(end));
+    yield slice.length;
+  }
+  return isUtf8(rest);
+}
+
+/** The end of the last character that is whole. */
+function wholeBefore(bytes: Uint8Array): number {
+  for (let at = bytes.length - 1; at >= Math.max(0, bytes.length - 3); at--) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return at + length > bytes.length ? at : bytes.length;
+  }
+  return bytes.length;
 }
 
 /**
@@ -92,11 +181,13 @@ export async function* decodedChunks(
  * U+FFFD in it.
  */
 export function mendUtf8(bytes: Uint8Array, label: string): { readonly bytes: Uint8Array; readonly invalid: number } {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (label !== "utf-8") return { bytes, invalid: countOf(buffer, REPLACEMENT) };
+  if (label !== "utf-8") return { bytes, invalid: countOf(bytes, REPLACEMENT) };
   if (isUtf8(bytes)) return { bytes, invalid: 0 };
-  const text = decoded(bytes, label);
-  return { bytes: text, invalid: invalidIn(bytes, text, label).count };
+  const work = readInvalid(slicesOf(bytes), 0, label);
+  for (;;) {
+    const step = work.next();
+    if (step.done) return { bytes: decoded(bytes, label), invalid: step.value.count };
+  }
 }
 
 /** UTF-8 without a byte order mark. */
@@ -180,17 +271,24 @@ function isFew(count: number, bytes: number): boolean {
 const SLICE_BYTES = 2 ** 20;
 
 /** The bytes as UTF-8, with U+FFFD for those that are not of the encoding. */
-function decoded(bytes: Uint8Array, label: string): Buffer {
+function* decodedSlices(slices: Iterable<Uint8Array>, label: string): Generator<Buffer> {
   const decoder = new TextDecoder(label, { ignoreBOM: true });
-  const pieces: Buffer[] = [];
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    pieces.push(Buffer.from(decoder.decode(bytes.subarray(at, at + SLICE_BYTES), { stream: true })));
-  }
-  pieces.push(Buffer.from(decoder.decode()));
-  return Buffer.concat(pieces);
+  for (const slice of slices) yield Buffer.from(decoder.decode(slice, { stream: true }));
+  yield Buffer.from(decoder.decode());
 }
 
+const decoded = (bytes: Uint8Array, label: string) =>
+  Buffer.concat([...decodedSlices(slicesOf(bytes).slices(), label)]);
+
 type Invalid = Pick<Loss, "count" | "where">;
+
+/** The bytes of a text that are not of its encoding, and what else is known when all were read. */
+interface ReadInvalid extends Invalid {
+  /** The text's bytes as UTF-8. */
+  readonly size: number;
+  /** SHA-256 of all bytes, hex. */
+  readonly sha256: string;
+}
 
 const REPLACEMENT = Buffer.from("\ufffd");
 const LISTED = 20;
@@ -198,45 +296,83 @@ const LISTED = 20;
 /**
  * The bytes that are not of the encoding, with their first lines. A text may have U+FFFD of its
  * own: then no lines are known.
+ *
+ * @param mark bytes of a byte order mark, which is no part of the text
  */
-function invalidIn(bytes: Uint8Array, text: Buffer, label: string): Invalid {
-  const all = countOf(text, REPLACEMENT);
-  if (all === 0) return { count: 0, where: [] };
-  if (label !== "utf-8") return isValid(bytes, label) ? { count: 0, where: [] } : { count: all, where: linesIn(text) };
-  const own = countOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), REPLACEMENT);
+function* readInvalid(bytes: TextBytes, mark: number, label: string): Generator<number, ReadInvalid> {
+  const digest = createHash("sha256");
+  const replaced = openReplaced();
+  let size = 0;
+  let own = 0;
+  let tail = Buffer.alloc(0);
+  const read = function* () {
+    for (const slice of bytes.slices()) {
+      digest.update(slice);
+      own += countOf(Buffer.concat([tail, slice.subarray(0, 2)]), REPLACEMENT) + countOf(slice, REPLACEMENT);
+      tail = Buffer.concat([tail, slice.subarray(-2)]).subarray(-2);
+      yield slice;
+    }
+  };
+  for (const text of decodedSlices(withoutStart({ slices: read }, mark), label)) {
+    replaced.add(text);
+    size += text.length;
+    yield text.length;
+  }
+  const { count: all, where } = replaced.told();
+  const sha256 = digest.digest("hex");
+  if (all === 0) return { size, sha256, count: 0, where: [] };
+  if (label !== "utf-8") {
+    const isWhole = yield* isValid(withoutStart(bytes, mark), label);
+    return isWhole ? { size, sha256, count: 0, where: [] } : { size, sha256, count: all, where };
+  }
   // One U+FFFD may stand for several bytes of a character that is cut off.
-  const count = bytes.length - (text.length - REPLACEMENT.length * (all - own));
-  return { count, where: own === 0 ? linesIn(text) : [] };
+  const count = bytes.length - mark - (size - REPLACEMENT.length * (all - own));
+  return { size, sha256, count, where: own === 0 ? where : [] };
 }
 
-function isValid(bytes: Uint8Array, label: string): boolean {
+function* isValid(slices: Iterable<Uint8Array>, label: string): Generator<number, boolean> {
+  const decoder = new TextDecoder(label, { fatal: true });
   try {
-    new TextDecoder(label, { fatal: true }).decode(bytes);
+    for (const slice of slices) {
+      decoder.decode(slice, { stream: true });
+      yield slice.length;
+    }
+    decoder.decode();
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
   }
 }
 
-function countOf(bytes: Buffer, part: Buffer): number {
+function countOf(given: Uint8Array, part: Buffer): number {
+  const bytes = Buffer.from(given.buffer, given.byteOffset, given.length);
   let count = 0;
   for (let at = bytes.indexOf(part); at >= 0; at = bytes.indexOf(part, at + part.length)) count += 1;
   return count;
 }
 
-/** The first lines that have U+FFFD. */
-function linesIn(text: Buffer): string[] {
-  const lines: string[] = [];
+/** Counts U+FFFD as a text grows, and notes the first lines that have it. */
+function openReplaced() {
+  const where: string[] = [];
+  let count = 0;
   let line = 1;
-  let from = 0;
-  for (let at = text.indexOf(REPLACEMENT); at >= 0 && lines.length < LISTED; at = text.indexOf(REPLACEMENT, from)) {
-    line += countOf(text.subarray(from, at), NEWLINE);
-    lines.push(`line ${line}`);
-    const end = text.indexOf(NEWLINE, at);
-    if (end < 0) break;
-    from = end;
-  }
-  return lines;
+  let last = 0;
+  return {
+    add(text: Buffer): void {
+      let from = 0;
+      for (let at = text.indexOf(REPLACEMENT); at >= 0; at = text.indexOf(REPLACEMENT, at + REPLACEMENT.length)) {
+        count += 1;
+        if (where.length === LISTED) continue;
+        line += countOf(text.subarray(from, at), NEWLINE);
+        from = at;
+        if (line > last) where.push(`line ${line}`);
+        last = line;
+      }
+      if (where.length < LISTED) line += countOf(text.subarray(from), NEWLINE);
+    },
+    told: (): Invalid => ({ count, where }),
+  };
 }
 
 const NEWLINE = Buffer.from("\n");

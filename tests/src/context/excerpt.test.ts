@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { extendContext, type LoadedFile, type SmallContext } from "../../../src/context/context.ts";
+import type { ContextFile, SmallContext } from "../../../src/context/context.ts";
 import { excerptOf, type Range } from "../../../src/context/excerpt.ts";
 import { named } from "../../../src/context/load/file-content.ts";
 import { openPlaces } from "../../../src/context/text/places.ts";
@@ -126,7 +126,6 @@ function contextOf(documents: readonly (readonly [string, string])[]): Promise<S
   return loaded(documents.map(([relative, text]) => ({ relative, path: "-", bytes: Buffer.from(text) })));
 }
 
-function loaded(documents: readonly Omit<LoadedFile, "separator">[]): Promise<SmallContext> {
-  const files = documents.map((one) => named(one, "", { files: 0, bytes: 0 }));
-  return extendContext(undefined, { name: "context", files, skipped: [] }, async () => {});
+function loaded(documents: readonly Omit<ContextFile, "separator">[]): Promise<SmallContext> {
+  return converted(documents.map((one) => named(one, "", { files: 0, bytes: 0 })));
 }

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { SmallContext } from "../../../../src/context/context.ts";
 import { load, type Source } from "../../../../src/context/load/load.ts";
 import type { SmallLoadOptions } from "../../../../src/context/load/reading.ts";
-import { tooLarge } from "../../../../src/context/load/reading.ts";
+import { mostOf, tooLarge } from "../../../../src/context/load/size.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 
 const MB = 1024 * 1024;
@@ -96,19 +96,18 @@ test("what a folder's load skips is reported with the reason; ignored files are 
       ...{ ".gitignore": "*.log", "ignored.log": "\0", "image.png": "\x89PNG\0" },
       ...{ "latin1.txt": Uint8Array.of(0x61, 0xe9), "overlong.txt": Uint8Array.of(0xc0, 0xaf) },
       ...{ "surrogate.txt": Uint8Array.of(0xed, 0xa0, 0x80), "utf16.txt": Uint8Array.of(0xff, 0xfe, 0x61, 0x00) },
-      ...{ "large.txt": "x".repeat(10 * MB + 1), "larger.txt": "x".repeat(12 * MB), "just.txt": "x".repeat(10 * MB) },
+      "large.txt": "x".repeat(10 * MB + 1),
       "ok.txt": "ok",
     },
     { link: "/etc/passwd" },
   );
   execFileSync("mkfifo", [join(folder, "pipe")]);
   const context = await loadIn(folder, ".");
-  expect(context.documents.map(({ id }) => id)).toEqual([".gitignore", "just.txt", "ok.txt", "utf16.txt"]);
-  expect(context.stats.skipped.count).toBe(8);
+  const ids = context.documents.map(({ id }) => id);
+  expect(ids).toEqual([".gitignore", "large.txt", "ok.txt", "utf16.txt"]);
+  expect(context.stats.skipped.count).toBe(6);
   expect(Object.fromEntries(context.stats.skipped.files.map(({ path, reason }) => [path, reason]))).toEqual({
     "image.png": "binary (NUL in the first 8 KB)",
-    "large.txt": "10,485,761 bytes > 10,485,760 bytes",
-    "larger.txt": "12.0 MB > 10 MB",
     "latin1.txt": "not UTF-8 in 1 of 2 bytes, first on line 1",
     link: "symlink that leaves the allowed roots",
     "overlong.txt": "not UTF-8 in 2 of 2 bytes, first on line 1",
@@ -255,21 +254,22 @@ test("more than 100 MB is too much: separators count, skipped files do not, and 
   grow(folder, { "p/10.txt": nine, "p/11.txt": nine });
   await expect(loadIn(folder, ".")).rejects.toMatchObject({
     code: "context_too_large",
-    message: ". makes the context too large: 117.0 MB > 100 MB",
-    suggestion: expect.stringContaining("Most bytes: p/ 108.0 MB, q/ 9.0 MB."),
+    message: ". makes the context too large: 131.0 MB > 100 MB",
+    suggestion: expect.stringContaining("Most bytes: p/ 108.0 MB, file.txt 14.0 MB, q/ 9.0 MB."),
   });
 });
 
 test("of a folder without folders the cure names what can be loaded instead", () => {
   const shares = (size: { files: number; bytes: number }) =>
     new Map(["a.log", "b.log"].map((name, index) => [name, { files: size.files, bytes: size.bytes / (index + 1) }]));
-  const tooMany = tooLarge("logs", { files: 12_000, bytes: 1 }, shares({ files: 1, bytes: 1 }));
+  const most = mostOf({ texts: async () => "/texts" });
+  const tooMany = tooLarge("logs", { files: 12_000, bytes: 1 }, most, shares({ files: 1, bytes: 1 }));
   expect(tooMany.suggestion).toBe(
-    "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.",
+    "Allow so many with `maxFiles: 14000`: its text then takes 0.0 MB of disk. Or: Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.",
   );
-  const tooLong = tooLarge("logs", { files: 2, bytes: 120 * MB }, shares({ files: 1, bytes: 80 * MB }));
+  const tooLong = tooLarge("logs", { files: 2, bytes: 120 * MB }, most, shares({ files: 1, bytes: 80 * MB }));
   expect(tooLong.suggestion).toBe(
-    "Load some of its files one by one, or list the others in .gitignore. Most bytes: a.log 80.0 MB, b.log 40.0 MB.",
+    "Allow it with `maxContextMb: 200`: its text then takes 120.0 MB of disk. Or: Load some of its files one by one, or list the others in .gitignore. Most bytes: a.log 80.0 MB, b.log 40.0 MB.",
   );
 });
 

@@ -1,0 +1,217 @@
+import { hash as digest } from "node:crypto";
+import { basename } from "node:path";
+import { RlmError } from "../../runtime/index.ts";
+import { openConverted, openPlacesRoom } from "../documents/conversions.ts";
+import { type CheckedWriter, type WrittenFile, writeChecked } from "../platform/checked-file.ts";
+import { makeFolder } from "../platform/make-folder.ts";
+import {
+  type Context,
+  type ContextFile,
+  type ContextPart,
+  type Document,
+  freeId,
+  keyOf,
+  type LoadedFile,
+  type LoadedSource,
+  NO_PATH,
+  skipsAfter,
+  statsOf,
+} from "./context.ts";
+import { errnoOf } from "./load/roots.ts";
+import type { Pause } from "./pauses.ts";
+import { isRouteFile } from "./routes/entries.ts";
+import { newRoutes } from "./routes/new-routes.ts";
+import type { SkippedFile } from "./skipped.ts";
+import { writeTable } from "./text/table.ts";
+import { openTally, type Tally } from "./text/tally.ts";
+import { openText } from "./text/text.ts";
+
+/** The source of the files of a large context. */
+export interface LargeSource extends Pick<LoadedSource, "name" | "folder" | "base"> {
+  /** Absolute folder of the texts. It is made if it is not there. */
+  readonly texts: string;
+  readonly pause: Pause;
+}
+
+/** A large context that is being written. */
+export interface LargeWriting {
+  add(file: ContextFile): Promise<void>;
+  /** The context. @param skipped files that the source has besides */
+  end(skipped: readonly SkippedFile[]): Promise<Context>;
+  /** Removes what was written. After `end` it does nothing. */
+  drop(): void;
+}
+
+/** Bytes of a text in memory that are written at once. */
+const STEP_BYTES = 2 ** 20;
+
+/** Begins a large context that follows `previous`, whose text is not read again if it is in files. */
+export async function beginLarge(previous: Context | undefined, source: LargeSource): Promise<LargeWriting> {
+  const { texts, pause, name } = source;
+  const tally = openTally(previous?.text.large?.tallied());
+  const before = await filesOf(previous, tally, source);
+  const text = begun(texts);
+  const added = openAdded(previous, source);
+
+  async function put(bytes: Uint8Array): Promise<void> {
+    written(texts, () => text.put(bytes));
+    tally.add(bytes);
+    await pause(bytes.length);
+  }
+
+  return {
+    async add({ bytes, separator, ...file }) {
+      await put(separator);
+      const start = tally.units();
+      for (const piece of "pieces" in bytes ? bytes.pieces() : slicesOf(bytes)) await put(piece);
+      added.add(file, start, tally.units());
+    },
+    async end(skipped) {
+      const files = [...before, ...(text.length() > 0 ? [written(texts, () => text.end())] : [])];
+      const told = tally.told();
+      const documents = added.all();
+      const table = written(texts, () => writeTable(texts, told, documents));
+      const data = { files: files.map(({ path, bytes }) => ({ path, bytes })), table: table.path, length: told.units };
+      const opened = openText(data);
+      const { routed } = added;
+      const { routes, skipped: cut } = await newRoutes(routed, opened, previous?.routes ?? [], pause);
+      const skips = skipsAfter(previous, {
+        ...source,
+        skipped: [...skipped, ...cut],
+        hasLoaded: added.hasPath,
+      });
+      const parts: ContextPart[] = files.map(({ hash, bytes }) => ({ hash, bytes }));
+      const hash = hashOf(parts);
+      const stats = statsOf(previous, name, {
+        hash,
+        length: told.units,
+        lines: told.newlines + (endsLine(opened) ? 0 : 1),
+        documents: documents.length,
+        hasRouting: routed.length > 0 || (previous?.stats.has_routing ?? false),
+        routes: routes.length,
+        skips,
+        replaced: documents.filter(({ replaced_by }) => replaced_by !== undefined).length,
+        converted: added.converted(),
+      });
+      const key = keyOf(hash, { documents: table.hash, routes, skips, stats });
+      return { hash, key, text: opened, parts, documents: opened.large?.documents() ?? [], routes, skips, stats };
+    },
+    drop: text.drop,
+  };
+}
+
+const NEWLINE = 0x0a;
+const endsLine = ({ bytes, read }: Context["text"]) => bytes === 0 || read(bytes - 1, bytes)[0] === NEWLINE;
+
+/**
+ * The hash of P. Of several parts it follows from their hashes, so that an append does not hash all
+ * of P again.
+ */
+function hashOf(parts: readonly ContextPart[]): string {
+  const hashes = parts.map(({ hash }) => hash);
+  const [only] = hashes;
+  return only !== undefined && hashes.length === 1 ? only : digest("sha256", hashes.join("\n"));
+}
+
+/** Documents that are put behind those of a context. */
+interface AddedDocuments {
+  add(file: Omit<LoadedFile, "separator" | "bytes">, start: number, end: number): void;
+  /** Those of the context and the added ones. */
+  all(): readonly Document[];
+  hasPath(path: string): boolean;
+  /** The added ones that hold routes. */
+  readonly routed: readonly Document[];
+  converted(): Context["stats"]["converted"];
+}
+
+function openAdded(
+  previous: Context | undefined,
+  { name, folder: given }: Pick<LargeSource, "name" | "folder">,
+): AddedDocuments {
+  const before = [...(previous?.documents ?? [])];
+  const taken = new Set(before.map(({ id }) => id));
+  const folder = given === null ? null : basename(name);
+  const within = openPlacesRoom(before);
+  const converted = openConverted(previous?.stats.converted);
+  const newest = new Map<string, string>();
+  const routed: Document[] = [];
+  const documents: Document[] = [];
+  return {
+    add({ relative, path, ...facts }, start, end) {
+      const id = freeId(relative, folder, taken);
+      taken.add(id);
+      const document = { id, path, start, end, size: end - start, ...within(facts) };
+      documents.push(document);
+      converted.add(document);
+      if (isRouteFile(id)) routed.push(document);
+      if (path !== NO_PATH) newest.set(path, id);
+    },
+    all() {
+      const marked = before.map((document) => {
+        const replaced_by = newest.get(document.path);
+        return replaced_by === undefined ? document : { ...document, replaced_by };
+      });
+      return [...marked, ...documents];
+    },
+    hasPath: (path) => newest.has(path),
+    routed,
+    converted: converted.told,
+  };
+}
+
+/** The files of a context's text. A text in memory is counted and written, a file for each part. */
+async function filesOf(
+  previous: Context | undefined,
+  tally: Tally,
+  { texts, pause }: Pick<LargeSource, "texts" | "pause">,
+): Promise<readonly WrittenFile[]> {
+  if (!previous) return [];
+  const { data } = previous.text;
+  if ("files" in data) return data.files.map(({ path, bytes }) => ({ path, bytes, hash: basename(path) }));
+  const files: WrittenFile[] = [];
+  let at = 0;
+  for (const part of previous.parts.filter(({ bytes }) => bytes > 0)) {
+    const file = begun(texts);
+    try {
+      for (const piece of slicesOf(previous.text.read(at, at + part.bytes))) {
+        written(texts, () => file.put(piece));
+        tally.add(piece);
+        await pause(piece.length);
+      }
+      files.push(written(texts, () => file.end()));
+    } finally {
+      file.drop();
+    }
+    at += part.bytes;
+  }
+  return files;
+}
+
+function* slicesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += STEP_BYTES) yield bytes.subarray(at, at + STEP_BYTES);
+}
+
+function begun(texts: string): CheckedWriter {
+  return written(texts, () => {
+    makeFolder(texts);
+    return writeChecked(texts);
+  });
+}
+
+/** @throws RlmError `store_failed` if the system refuses to write */
+function written<T>(texts: string, write: () => T): T {
+  try {
+    return write();
+  } catch (cause) {
+    const errno = errnoOf(cause);
+    if (errno === undefined) throw cause;
+    const isFull = errno === "ENOSPC" || errno === "EDQUOT";
+    const problem = isFull ? "the disk is full" : `the system refuses to write (${errno})`;
+    throw new RlmError("store_failed", `a large context cannot be kept in ${texts}: ${problem}`, {
+      suggestion: isFull
+        ? "Free space on its disk and load again. The text of a context takes as much as its files."
+        : "Make the folder writable for you, or choose another one for the store.",
+      cause,
+    });
+  }
+}

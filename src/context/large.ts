@@ -1,0 +1,88 @@
+import { freeBytes } from "../../runtime/index.ts";
+import { type Context, type ContextFile, extendContext, isSmall, type LoadedFile } from "./context.ts";
+import { beginLarge, type LargeSource, type LargeWriting } from "./large-writing.ts";
+import { isLargeSize, SMALL } from "./load/size.ts";
+import type { SkippedFile } from "./skipped.ts";
+
+/** The source of the files that are gathered. */
+export interface GatheredSource extends Omit<LargeSource, "texts"> {
+  /** Absolute folder for the texts of large contexts. Without it no files are taken that make one. */
+  readonly texts?: (() => Promise<string>) | undefined;
+  /** True if the bytes of files in memory may be freed when they are in a context. */
+  readonly ownsBytes: boolean;
+}
+
+/** Files that follow a context in P. Disposing it removes what no context came of. */
+export interface Gathering extends Disposable {
+  /** Puts a file behind the others. */
+  add(file: ContextFile): Promise<void>;
+  /** True until a file is added. */
+  isEmpty(): boolean;
+  /** Bytes that a text may have to be held in memory: one of more is to be added in pieces. */
+  room(): number;
+  /** The context with all of the files. @param skipped files that the source has besides */
+  end(skipped: readonly SkippedFile[]): Promise<Context>;
+}
+
+/** A text of fewer bytes is read at once, and held until it is written. */
+const AT_ONCE_BYTES = 8 * 2 ** 20;
+
+/**
+ * Gathers the files that follow `previous`. They are held in memory until the context is large.
+ * From then on they go to a checked file.
+ */
+export function gather(previous: Context | undefined, { texts, ownsBytes, ...source }: GatheredSource): Gathering {
+  const small = previous === undefined || isSmall(previous) ? { previous } : null;
+  const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.bytes ?? 0 };
+  const held: LoadedFile[] = [];
+  let writing: LargeWriting | undefined;
+  let isEmpty = true;
+
+  async function begin(): Promise<LargeWriting> {
+    if (!texts) throw new Error("a large context needs a folder for its text");
+    writing = await beginLarge(previous, { ...source, texts: await texts() });
+    for (const file of held.splice(0)) await put(writing, file);
+    return writing;
+  }
+
+  async function put(into: LargeWriting, file: ContextFile): Promise<void> {
+    await into.add(file);
+    free(file);
+  }
+
+  function free({ bytes }: ContextFile): void {
+    if (ownsBytes && !("pieces" in bytes)) freeBytes(bytes);
+  }
+
+  return {
+    isEmpty: () => isEmpty,
+    room: () => (writing || !small ? AT_ONCE_BYTES : Math.max(AT_ONCE_BYTES, SMALL.bytes - size.bytes)),
+    async add(file) {
+      isEmpty = false;
+      size.files += 1;
+      size.bytes += file.separator.length + file.bytes.length;
+      if (writing || !small || isLargeSize(size)) await put(writing ?? (await begin()), file);
+      else held.push(await inMemory(file, source.pause));
+    },
+    async end(skipped) {
+      if (writing || !small) return (writing ?? (await begin())).end(skipped);
+      const context = await extendContext(small.previous, { ...source, files: held, skipped }, source.pause);
+      for (const file of held) free(file);
+      return context;
+    },
+    [Symbol.dispose]: () => writing?.drop(),
+  };
+}
+
+async function inMemory(file: ContextFile, pause: GatheredSource["pause"]): Promise<LoadedFile> {
+  const { bytes } = file;
+  if (!("pieces" in bytes)) return { ...file, bytes };
+  const whole = Buffer.allocUnsafeSlow(bytes.length);
+  let at = 0;
+  for (const piece of bytes.pieces()) {
+    whole.set(piece, at);
+    at += piece.length;
+    await pause(piece.length);
+  }
+  return { ...file, bytes: whole };
+}
