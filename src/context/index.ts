@@ -11,8 +11,9 @@ export {
   type SmallContext,
 } from "./context.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
-export { count, type DocumentHits, find, findInDocuments, HITS_COUNTED } from "./find/find.ts";
+export { count, find } from "./find/find.ts";
 export { type FoundLine, openLineFinder } from "./find/found-lines.ts";
+export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/in-documents.ts";
 export { compileFind, escapePattern, type FindPattern } from "./find/pattern.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { type SearchedText, type SearchReading, TooLong, textsAt, textsOfStream } from "./load/each-text.ts";

@@ -18,8 +18,9 @@ interface SourceDocument extends ObjectSource {
   readonly document: Document;
 }
 
-/** A document and the id of its text. */
+/** A document that tools can name. */
 export interface TextObject extends SourceDocument {
+  /** The id of its text; of a document of a large context its own, as nobody waits for all of that to be read. */
   readonly id: string;
 }
 
@@ -31,21 +32,25 @@ export function objectId(text: string): string {
   return idOf(digest("sha256", text.toWellFormed()));
 }
 
-/** The document with the id of its text. A document is read once for it. */
+/** The document with its id. A document of a context in memory is read once for it. */
 export async function objectOf(at: SourceDocument, pause: Pause): Promise<TextObject> {
-  return { ...at, id: idOf(await hashOf(at, pause)) };
+  return { ...at, id: at.context.text.large ? at.document.id : idOf(await hashOf(at, pause)) };
 }
 
 /**
  * Returns the object of an id, of a beginning of one with at least 6 digits, or of a document's id.
- * If several documents have the text, it is the first one.
+ * If several documents have the text, it is the first one. Those of a large context have only their
+ * own ids.
  *
  * @throws RlmError `object_not_found` with near ids, or `object_ambiguous` with the objects that
  * are meant
  */
 export async function findObject(sources: readonly ObjectSource[], id: string, pause: Pause): Promise<TextObject> {
-  const all = sources.flatMap((source) => [...source.context.documents].map((document) => ({ ...source, document })));
+  const small = sources.filter(({ context }) => !context.text.large);
+  const all = small.flatMap((source) => [...source.context.documents].map((document) => ({ ...source, document })));
   const named = all.filter(({ document }) => document.id === id);
+  const large = named.length === 0 ? inTables(sources, id) : null;
+  if (large) return large;
   const digits = DIGITS.exec(id)?.[1]?.toLowerCase();
   if (named.length === 0 && digits === undefined) throw notFound(id, all);
   const texts = new Map<string, SourceDocument>();
@@ -59,6 +64,15 @@ export async function findObject(sources: readonly ObjectSource[], id: string, p
   if (!found) throw unknown(id, [...near]);
   if (others.length > 0) throw ambiguous(id, [found, ...others]);
   return { ...found[1], id: idOf(found[0]) };
+}
+
+/** The document of a large context that has this id; null: none has. */
+function inTables(sources: readonly ObjectSource[], id: string): TextObject | null {
+  for (const source of sources) {
+    const document = source.context.text.large?.documents().named(id);
+    if (document) return { ...source, document, id };
+  }
+  return null;
 }
 
 const PREFIX = "rlm-obj-";

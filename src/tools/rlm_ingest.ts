@@ -41,15 +41,18 @@ const NAMED = 50;
 /** The objects of the files that were named, those that are new first. */
 async function answerOf(ingested: Ingested, stats: LoadResult["stats"] | null): Promise<object> {
   const { context, before } = ingested;
-  const added = [...context.documents].slice(before);
-  const isNew = new Set(added.map(({ id }) => id));
-  const already = documentsNamed(context.documents, ingested).filter(({ id }) => !isNew.has(id));
+  const { documents } = context;
+  const added = documents.length - before;
+  const firstNew = documents.at(before)?.start ?? context.text.length;
+  const already = documentsNamed(documents, ingested).filter(({ start }) => start < firstNew);
   const pause = pauses();
-  const objects = await Array.fromAsync([...added, ...already].slice(0, NAMED), async (document) => {
+  const listed = Array.from({ length: Math.min(added, NAMED) }, (_, n) => documents.at(before + n));
+  const named = [...listed.filter((document) => document !== undefined), ...already].slice(0, NAMED);
+  const objects = await Array.fromAsync(named, async (document) => {
     const object = await objectOf({ of: "P", context, document }, pause);
     return `${object.id} ${nameOf(object).replace(/^P: /, "")} (${Math.ceil(document.size / 4)} tokens)`;
   });
-  const more = added.length + already.length - objects.length;
-  const counts = { added: added.length, already: already.length };
+  const more = added + already.length - objects.length;
+  const counts = { added, already: already.length };
   return { ...counts, objects, ...(more > 0 ? { more } : {}), stats: stats && shortened(stats) };
 }

@@ -2,6 +2,7 @@ import { RlmError } from "../../runtime/index.ts";
 import {
   type Document,
   type DocumentHits,
+  type Documents,
   escapePattern,
   findObject,
   HITS_COUNTED,
@@ -49,7 +50,7 @@ export const rlm_search = defineConversationTool({
 
 /** Documents of one source. */
 interface Searched extends ObjectSource {
-  readonly documents: readonly Document[];
+  readonly documents: Documents;
 }
 
 /**
@@ -59,8 +60,8 @@ interface Searched extends ObjectSource {
 function searchable({ sources, own }: ConversationObjects): Searched[] {
   const isCopy = ({ id }: Document) => id === own || /-rlm_(?:search|peek)$/.test(id);
   return sources.map((source) => {
-    const documents = [...source.context.documents];
-    return { ...source, documents: source.of === "P" ? documents : documents.filter((one) => !isCopy(one)) };
+    const { documents } = source.context;
+    return { ...source, documents: source.of === "P" ? documents : [...documents].filter((one) => !isCopy(one)) };
   });
 }
 
@@ -79,7 +80,8 @@ async function named({ sources }: ConversationObjects, scope: readonly string[])
 async function find(searched: readonly Searched[], pattern: string, signal: AbortSignal): Promise<DocumentHits> {
   const texts = searched.map(({ context, documents }) => ({
     text: context.text.data,
-    ranges: documents.map(({ start, end }) => [start, end] as const),
+    // Those of a large context are not all sent to the thread.
+    ranges: documents === context.documents && context.text.large ? null : rangesOf(documents),
   }));
   const { source, flags } = patternOf(pattern);
   try {
@@ -89,6 +91,10 @@ async function find(searched: readonly Searched[], pattern: string, signal: Abor
     if (error instanceof RlmError) throw refused(error.message.replace(/^find: /, ""), error.suggestion);
     throw error;
   }
+}
+
+function rangesOf(documents: Documents): (readonly [start: number, end: number])[] {
+  return Array.from(documents, ({ start, end }) => [start, end]);
 }
 
 function ended(error: TaskEnded): RlmError {
@@ -124,18 +130,20 @@ async function hitLines(searched: readonly Searched[], { hits }: DocumentHits): 
   const lines: string[] = [];
   const pause = pauses();
   let left = QUOTED_BYTES;
-  let shown: Document | undefined;
-  for (const { text, range, start, end } of hits) {
-    const source = searched[text];
-    const document = source?.documents[range];
+  const ofDocuments = Map.groupBy(hits, ({ text, range }) => `${text} ${range}`);
+  for (const found of ofDocuments.values()) {
+    const [first] = found;
+    const source = first && searched[first.text];
+    const document = first && source?.documents.at(first.range);
     if (!source || !document) continue;
     const object = await objectOf({ ...source, document }, pause);
-    const heading = document === shown ? [] : [`${object.id} ${nameOf(object)}`];
-    shown = document;
-    const added = [...heading, `  ${start}: ${excerpt(source, document, start, end)}`];
-    left -= added.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
-    if (left < 0) break;
-    lines.push(...added);
+    for (const [at, { start, end }] of found.entries()) {
+      const heading = at === 0 ? [`${object.id} ${nameOf(object)}`] : [];
+      const added = [...heading, `  ${start}: ${excerpt(source, document, start, end)}`];
+      left -= added.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
+      if (left < 0) return lines;
+      lines.push(...added);
+    }
   }
   return lines;
 }

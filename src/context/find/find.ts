@@ -1,6 +1,6 @@
-import { openText, type Text, type TextData } from "../text/text.ts";
+import type { Text } from "../text/text.ts";
 import { matchesInWindows } from "./open-windows.ts";
-import { compileFind, type FindPattern, searchError } from "./pattern.ts";
+import { type FindPattern, searchError } from "./pattern.ts";
 import { hasShortLines } from "./pieces.ts";
 import { type Match, scan } from "./scan.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
@@ -51,12 +51,12 @@ export function count(text: Text, pattern: FindPattern, between = () => {}, size
 }
 
 /** All matches of a text in their order, bytes of it, some at a time. @param wanted more are not taken */
-function* matchesOf(
+export function* matchesOf(
   text: Text,
   pattern: FindPattern,
   wanted: number,
-  between: () => void,
-  sizes: Sizes,
+  between = () => {},
+  sizes = SIZES,
 ): Generator<Iterable<Match>> {
   try {
     if (isSearchedInPieces(text, pattern, sizes, between))
@@ -88,68 +88,4 @@ export function* matchesIn(bytes: Uint8Array, pattern: FindPattern): Generator<I
   } catch (error) {
     throw searchError(error);
   }
-}
-
-/**
- * Documents of one text: their ranges in it, UTF-16 units. Plain data, which can be sent between
- * threads.
- */
-interface SearchedText {
-  readonly text: TextData;
-  readonly ranges: readonly (readonly [start: number, end: number])[];
-}
-
-export interface DocumentHits {
-  readonly hits: DocumentHit[];
-  readonly total: number;
-  readonly documents: number;
-}
-
-interface DocumentHit {
-  /** Which text, and which of its ranges. */
-  readonly text: number;
-  readonly range: number;
-  /** UTF-16 units of the document. */
-  readonly start: number;
-  readonly end: number;
-}
-
-export const HITS_COUNTED = 10_000;
-
-/**
- * Finds a pattern in each document by itself: no match goes beyond one. The result has the first
- * hits in order, the number of matches, counted up to 10,000, and the number of documents with a
- * match.
- *
- * @throws RlmError as `compileFind` does
- */
-export function findInDocuments(
-  texts: readonly SearchedText[],
-  pattern: string,
-  flags: string,
-  limit: number,
-): DocumentHits {
-  const compiled = compileFind(pattern, flags);
-  const hits: DocumentHit[] = [];
-  let total = 0;
-  let documents = 0;
-  for (const [text, { text: data, ranges }] of texts.entries()) {
-    using opened = openText(data);
-    const { unitAt, byteAt } = opened;
-    for (const [range, [first, last]] of ranges.entries()) {
-      const from = byteAt(first);
-      const bytes = opened.read(from, byteAt(last));
-      const before = total;
-      for (const some of matchesIn(bytes, compiled)) {
-        for (const [start, end] of some) {
-          if (hits.length < limit)
-            hits.push({ text, range, start: unitAt(from + start) - first, end: unitAt(from + end) - first });
-          total += 1;
-          if (total === HITS_COUNTED) return { hits, total, documents: documents + 1 };
-        }
-      }
-      if (total > before) documents += 1;
-    }
-  }
-  return { hits, total, documents };
 }

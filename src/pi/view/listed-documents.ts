@@ -37,9 +37,9 @@ export async function documentsOf(P: Context | null): Promise<ListedDocuments> {
     const document = documents.at(at);
     if (!document) break;
     const { start, end } = document;
-    const named = isWhole ? await objectOf({ of: "P", context: P, document }, () => setImmediate()) : document;
+    const { id } = await objectOf({ of: "P", context: P, document }, () => setImmediate());
     listed.push({
-      id: named.id,
+      id,
       is: "P",
       kind: "file",
       tokens: Math.ceil((end - start) / 4),

@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Context, extendContext } from "../../../src/context/context.ts";
 import { findObject, type ObjectSource, objectId, objectOf } from "../../../src/context/objects.ts";
+import { textFile } from "../../support/converted.ts";
+import { largeContext } from "../../support/large-context.ts";
 
 /** Two texts whose digests begin with the same 12 digits. */
 const TWINS = ["object 357a6074a7df", "object 50e2b9b9dd5c"];
@@ -116,3 +118,16 @@ function textOf({
 }
 
 async function noPause(): Promise<void> {}
+
+test("documents of a large P are named by their own ids, and none of its text is read", async () => {
+  const context = await largeContext([[textFile("a.txt", "same"), textFile("b.txt", "other")]]);
+  const [history] = await sourcesOf({ history: [["h", "same"]] });
+  const P: ObjectSource = { of: "P", context };
+  const sources = history ? [history, P] : [P];
+  const document = context.documents.at(1);
+  if (!document) throw new Error("there is no document");
+  expect((await objectOf({ ...P, document }, noPause)).id).toBe("b.txt");
+  expect(await findObject(sources, "b.txt", noPause)).toMatchObject({ of: "P", id: "b.txt" });
+  expect(await findObject(sources, objectId("same"), noPause)).toMatchObject({ of: "history" });
+  await expect(findObject(sources, objectId("other"), noPause)).rejects.toMatchObject({ code: "object_not_found" });
+});

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findInDocuments } from "../../../../src/context/find/find.ts";
+import { findInDocuments } from "../../../../src/context/find/in-documents.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
+import { largeText } from "../../../support/large-context.ts";
 
 /** The documents as ranges of one text, with a bar between two. */
 function searched(documents: readonly string[]) {
@@ -39,4 +40,25 @@ test("each document is searched by itself, and hits are offsets in it", () => {
 test("counting ends at 10,000", () => {
   const { hits, total, documents } = findInDocuments([searched(["x", "a".repeat(20_000), "a"])], "a", "", 2);
   expect([hits.length, total, documents]).toEqual([2, 10_000, 1]);
+});
+
+test("documents of a text in files are searched as those in memory, read whole or with the text around them", () => {
+  const all = ["aab", "", "b\naaéb", "\u{1f600}a", "aaa"];
+  const small = searched(all);
+  const documents = small.ranges.map(([start, end], n) => ({ id: `${n}`, path: "-", start, end, size: end - start }));
+  const { data } = largeText({ parts: [all.join("|")], documents });
+  for (const [pattern, flags] of [
+    ["a+", ""],
+    ["^a|b$", "m"],
+    ["[^b]+", ""],
+  ] as const) {
+    const expected = findInDocuments([small], pattern, flags, 4);
+    for (const ranges of [small.ranges, null]) {
+      expect(findInDocuments([{ text: data, ranges }], pattern, flags, 4)).toEqual(expected);
+    }
+  }
+  // Of a long document no match is found that goes beyond it.
+  const long = findInDocuments([{ text: data, ranges: null }], "a+", "", 9, 0);
+  expect(long).toEqual(findInDocuments([small], "a+", "", 9));
+  expect(findInDocuments([{ text: data, ranges: null }], "b\\|", "", 9, 0).total).toBe(0);
 });

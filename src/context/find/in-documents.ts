@@ -1,0 +1,115 @@
+import { openText, type Text, type TextData } from "../text/text.ts";
+import { matchesIn, matchesOf } from "./find.ts";
+import { compileFind, type FindPattern } from "./pattern.ts";
+import type { Match } from "./scan.ts";
+
+/** Documents of one text. Plain data, which can be sent between threads. */
+interface SearchedText {
+  readonly text: TextData;
+  /** Ranges of the documents in it, UTF-16 units; null: all documents of a text in files. */
+  readonly ranges: readonly UnitRange[] | null;
+}
+
+type UnitRange = readonly [start: number, end: number];
+
+export interface DocumentHits {
+  readonly hits: DocumentHit[];
+  readonly total: number;
+  readonly documents: number;
+}
+
+interface DocumentHit {
+  /** Which text, and which of its documents. */
+  readonly text: number;
+  readonly range: number;
+  /** UTF-16 units of the document. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export const HITS_COUNTED = 10_000;
+/** A longer document of a text in files is not read whole. */
+const READ_BYTES = 64 * 2 ** 20;
+
+/**
+ * Finds a pattern in each document by itself: no match goes beyond one. The result has the first
+ * hits in order, the number of matches, counted up to 10,000, and the number of documents with a
+ * match.
+ *
+ * @param readBytes a longer document of a text in files is searched with the text around it
+ * @throws RlmError as `compileFind` does
+ */
+export function findInDocuments(
+  texts: readonly SearchedText[],
+  pattern: string,
+  flags: string,
+  limit: number,
+  readBytes = READ_BYTES,
+): DocumentHits {
+  const compiled = compileFind(pattern, flags);
+  const hits: DocumentHit[] = [];
+  let total = 0;
+  let documents = 0;
+  for (const [text, { text: data, ranges }] of texts.entries()) {
+    using opened = openText(data);
+    using search = openSearch(opened, compiled, readBytes);
+    for (const [range, [first, last]] of rangesOf(opened, ranges)) {
+      const before = total;
+      for (const [start, end] of search.within(opened.byteAt(first), opened.byteAt(last))) {
+        if (hits.length < limit)
+          hits.push({ text, range, start: opened.unitAt(start) - first, end: opened.unitAt(end) - first });
+        total += 1;
+        if (total === HITS_COUNTED) return { hits, total, documents: documents + 1 };
+      }
+      if (total > before) documents += 1;
+    }
+  }
+  return { hits, total, documents };
+}
+
+/** The documents' ranges with their numbers. Those of a table are read one after the other. */
+function* rangesOf({ large }: Text, ranges: SearchedText["ranges"]): Generator<readonly [number, UnitRange]> {
+  if (ranges) yield* ranges.entries();
+  const documents = ranges ? null : large?.documents();
+  for (let number = 0; number < (documents?.length ?? 0); number++) {
+    const document = documents?.at(number);
+    if (document) yield [number, [document.start, document.end]];
+  }
+}
+
+/** A search of documents of one text, in their order. */
+interface DocumentSearch extends Disposable {
+  /** Matches of a document, bytes of the text. */
+  within(from: number, to: number): Generator<Match>;
+}
+
+function openSearch(text: Text, pattern: FindPattern, readBytes: number): DocumentSearch {
+  let pass: Generator<Match> | undefined;
+  let next: IteratorResult<Match> | undefined;
+
+  /** One pass over the text serves all of its long documents. */
+  function* withinPass(from: number, to: number): Generator<Match> {
+    pass ??= allMatches(text, pattern);
+    next ??= pass.next();
+    while (!next.done && next.value[0] < from) next = pass.next();
+    while (!next.done && next.value[1] <= to) {
+      yield next.value;
+      next = pass.next();
+    }
+  }
+
+  function* withinRead(from: number, to: number): Generator<Match> {
+    for (const some of matchesIn(text.read(from, to), pattern)) {
+      for (const [start, end] of some) yield [from + start, from + end];
+    }
+  }
+
+  return {
+    within: (from, to) => (text.large && to - from > readBytes ? withinPass(from, to) : withinRead(from, to)),
+    [Symbol.dispose]: () => void pass?.return(undefined),
+  };
+}
+
+function* allMatches(text: Text, pattern: FindPattern): Generator<Match> {
+  for (const some of matchesOf(text, pattern, HITS_COUNTED)) yield* some;
+}
