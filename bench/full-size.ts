@@ -1,127 +1,286 @@
-import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
-import { count, find } from "../src/context/find/find.ts";
-import { compileFind } from "../src/context/find/pattern.ts";
-import { openSession } from "../src/index.ts";
-import type { Corpus } from "./corpus.ts";
-import { LIMIT, PATTERNS } from "./find.ts";
-import { loads, touches } from "./load.ts";
-import { type Contestant, takeTurns, timed } from "./measure.ts";
-import type { Case, Report } from "./report.ts";
-import { benchSearch } from "./search.ts";
+import { fileURLToPath } from "node:url";
+import { buildCommand } from "./built.ts";
+import { FREQUENT, NOWHERE, RARE, type WrittenLog, writeLog } from "./logs.ts";
+import { median, takeTurns } from "./measure.ts";
+import type { Aim, Case, Report } from "./report.ts";
+import { size } from "./size.ts";
+import {
+  contestantOf,
+  peakOf,
+  takenBy,
+  type WholeContestant,
+  type WholeProgram,
+  type WholeRun,
+} from "./whole-process.ts";
 
-const TURNS = { rounds: 5, warmups: 1, budgetMs: 1500 };
-/** One index of 100 MB takes a peer half a minute, and one that is kept takes it ten seconds to open. */
-const INDEX_TURNS = { rounds: 3, warmups: 0, budgetMs: 1500 };
-/** Patterns that have too many matches for a count, and those that take native RegExp a minute or do not end. */
-const UNCOUNTED = ["\\s+", "."];
-const NOT_NATIVE = ["(a+)+$", ".*error.*"];
+const GB = 1e9;
+/** Sizes to take instead, in GB with commas between. */
+const SIZES_VARIABLE = "BELAY_BENCH_GB";
+const sizes = () => (process.env[SIZES_VARIABLE] ?? "0.1,1,4").split(",").map(Number);
+/** What an index of more takes minisearch is too much memory. */
+const MOST_FOR_MINISEARCH = 0.2 * GB;
+const MINISEARCH = fileURLToPath(new URL("./minisearch-process.ts", import.meta.url));
+const MOST_MB = 16_384;
 
-/** The rows of docs/benchmarks.md at one size of P. */
-export async function benchFullSize(corpus: Corpus): Promise<Report> {
-  const search = await benchSearch(corpus, { turns: INDEX_TURNS, isCompared: false });
-  const patterns = await patternCases(corpus);
-  const cases: Case[] = [
-    { name: "load", measured: await loads(corpus, TURNS) },
-    ...patterns.cases,
-    ...search.cases.map((one) => ({ ...one, name: `search: ${one.name}` })),
-    { name: "P into the guest", measured: await touches(corpus, TURNS) },
-    ...(await sessionCases(corpus)),
-  ];
+const LITERALS = size([NOWHERE, RARE.word, FREQUENT], [FREQUENT]);
+/** Patterns that are no fixed text. ripgrep takes them for the same. */
+const EXPRESSIONS = size(
+  ["req-[0-9a-f]{4}00[0-9a-f]+", "timeout.*denied", "(?i)CONNECTION reset", "\\bdéployé\\b"],
+  ["timeout.*denied"],
+);
+
+const READ = `const { openSync, readSync } = require("node:fs");
+  const file = openSync(process.argv[1], "r"), room = Buffer.alloc(4 * 2 ** 20);
+  while (readSync(file, room) > 0);`;
+
+/** A context of gigabytes that is loaded, opened, searched and indexed, each by a process from its start to its end. */
+export async function benchFullSize(): Promise<Report> {
+  const reports: Report[] = [];
+  for (const gb of size(sizes(), [0.001])) reports.push(await atSize(gb));
   return {
-    title: `${(corpus.context.text.bytes / 2 ** 20).toFixed(1)} MB of P`,
-    cases,
-    aims: [],
-    notes: patterns.notes,
-  };
-}
-
-async function patternCases({ context: { text }, scratch }: Corpus) {
-  const plain = text.slice(0, text.length);
-  const file = join(scratch(), "P.txt");
-  writeFileSync(file, text.read(0, text.bytes));
-  const ripgrep = await ripgrepPath();
-  const cases: Case[] = [];
-  for (const [pattern, flags] of PATTERNS) {
-    const native = (most: number) => countUpTo(plain.matchAll(new RegExp(pattern, `${flags}g`)), most);
-    const peers = (most: number) =>
-      NOT_NATIVE.includes(pattern) ? [] : [contestant("native RegExp", () => native(most))];
-    const first = [contestant("Belay", () => find(text, compileFind(pattern, flags), LIMIT)), ...peers(LIMIT)];
-    cases.push({ name: `find /${pattern}/${flags}`, measured: await takeTurns(first, TURNS) });
-    if (UNCOUNTED.includes(pattern)) continue;
-    const grep = ["--count-matches", "--no-config", "-a", ...(flags.includes("i") ? ["-i"] : []), pattern, file];
-    const all = [
-      contestant("Belay", () => count(text, compileFind(pattern, flags))),
-      ...(ripgrep === undefined ? [] : [contestant("ripgrep", () => ripgrepCounts(ripgrep, grep))]),
-      ...peers(Number.POSITIVE_INFINITY),
-    ];
-    cases.push({ name: `count /${pattern}/${flags}`, measured: await takeTurns(all, TURNS) });
-  }
-  return { cases, notes: ripgrep === undefined ? ["ripgrep is not on this machine."] : [] };
-}
-
-const contestant = (name: string, work: () => unknown): Contestant => ({ name, once: () => timed(work) });
-
-function countUpTo(matches: Iterable<unknown>, most: number): number {
-  let count = 0;
-  for (const _match of matches) if (++count === most) break;
-  return count;
-}
-
-async function ripgrepPath(): Promise<string | undefined> {
-  return import("@vscode/ripgrep").then(({ rgPath }) => rgPath).catch(() => undefined);
-}
-
-/** It ends with 1 if it finds nothing. */
-function ripgrepCounts(path: string, args: readonly string[]): void {
-  try {
-    execFileSync(path, args, { stdio: ["ignore", "ignore", "inherit"] });
-  } catch (error) {
-    if (!(error instanceof Error && "status" in error && error.status === 1)) throw error;
-  }
-}
-
-/** What a session does with P: a look at it, a first search, and to be opened again. */
-async function sessionCases({ folder, scratch }: Corpus): Promise<Case[]> {
-  const options = { roots: [folder], cwd: folder, store: scratch(), session: "s" };
-  const indexDir = scratch();
-  const exec = async (session: Awaited<ReturnType<typeof openSession>>, cell: string) => {
-    const envelope = await session.exec(cell);
-    if (!envelope.success) throw new Error(envelope.error_message);
-  };
-  const peeks: Contestant[] = [];
-  await using first = await openSession({ ...options, indexDir });
-  await first.load(folder);
-  peeks.push({ name: "Belay", once: () => timed(() => exec(first, "peek(P.length >> 1, (P.length >> 1) + 200)")) });
-  await exec(first, "var kept = P.length");
-  const peeked = await takeTurns(peeks, TURNS);
-  const delay = monitorEventLoopDelay({ resolution: 5 });
-  delay.enable();
-  await exec(first, 'search("error", 1)');
-  delay.disable();
-  await first.close();
-  const reopened = await takeTurns(
-    [
-      {
-        name: "Belay",
-        async once() {
-          const start = performance.now();
-          await using session = await openSession({ ...options, indexDir });
-          await exec(session, "kept");
-          return performance.now() - start;
-        },
-      },
+    title: "full size: logs with a unique id in each line, in six scripts",
+    cases: reports.flatMap(({ cases }) => cases),
+    aims: reports.flatMap(({ aims }) => aims),
+    notes: [
+      "Each sample is a process, with the start of it; CPU is that of all of its threads, and MB is what was resident at most.",
+      "The log was written just before: the system holds it in memory.",
+      `minisearch is left out over ${MOST_FOR_MINISEARCH / 1e6} MB, where its index takes more than 10 GB.`,
     ],
-    TURNS,
-  );
+  };
+}
+
+/** The contestants of a case, of which Belay is the first. */
+interface Race {
+  readonly name: string;
+  readonly contestants: readonly WholeContestant[];
+  /** True if it cannot be done a second time. */
+  readonly isOnce?: boolean;
+}
+
+async function atSize(gb: number): Promise<Report> {
+  const ground = await openGround(gb);
+  try {
+    const label = gb < 1 ? `${Math.round(gb * 1000)} MB` : `${gb} GB`;
+    const races = racesOn(ground);
+    const cases: Case[] = [];
+    for (const { name, contestants, isOnce = false } of races) {
+      const rounds = isOnce || gb > 1 ? 1 : 3;
+      const measured = await takeTurns(contestants, { rounds, warmups: 0, budgetMs: 120_000 });
+      const remarks = Object.fromEntries(contestants.map((one) => [one.name, remarkOn(one)]));
+      cases.push({ name: `${label}: ${name}`, measured, remarks });
+    }
+    return { title: label, cases, aims: aimsOf(label, races, ground) };
+  } finally {
+    rmSync(ground.folder, { recursive: true, force: true });
+  }
+}
+
+function remarkOn(contestant: WholeContestant): string {
+  const [first] = contestant.runs;
+  const isCell = first?.stdout.includes("execution_time_ms");
+  const cell = isCell ? `, the cell ${Math.round(median(contestant.runs.map(cellMs)))} ms` : "";
+  return `${takenBy(contestant)}${cell}`;
+}
+
+/** The files and programs of one size. */
+interface Ground {
+  readonly folder: string;
+  readonly log: string;
+  readonly more: string;
+  readonly written: WrittenLog;
+  /** A process of the command. @param home the folder of its store */
+  belay(args: readonly string[], home?: string): Pick<WholeProgram, "program" | "args" | "env">;
+  readonly ripgrep: string | undefined;
+}
+
+async function openGround(gb: number): Promise<Ground> {
+  const { main, home } = await buildCommand();
+  const folder = mkdtempSync(join(home, "full-size-"));
+  const log = join(folder, "big.log");
+  const more = join(folder, "more.log");
+  const written = writeLog(log, { bytes: gb * GB, seed: 1 });
+  writeLog(more, { bytes: (gb * GB) / 10, seed: 2 });
+  mkdirSync(join(folder, "store"));
+  const ripgrep = await import("@vscode/ripgrep").then(({ rgPath }) => rgPath).catch(() => undefined);
+  return {
+    folder,
+    log,
+    more,
+    written,
+    ripgrep,
+    belay: (args, store = join(folder, "store")) => ({
+      program: process.execPath,
+      args: [main, ...args],
+      env: { ...process.env, BELAY_HOME: store },
+    }),
+  };
+}
+
+function racesOn(ground: Ground): readonly Race[] {
   return [
-    { name: "peek of 200 characters, a warm exec", measured: peeked },
-    { name: "a session opened again, to its first answer", measured: reopened },
+    ...loadRaces(ground),
+    ...findRaces(ground),
+    ...countRaces(ground),
+    ...searchRaces(ground),
+    appendRace(ground),
+  ];
+}
+
+const ROOM = ["--max-context-mb", String(MOST_MB)];
+
+function execOf(session: string, cell: string, ...flags: readonly string[]): readonly string[] {
+  return ["exec", "--quiet", "--json", "--session", session, ...flags, "-e", cell];
+}
+
+/** What a process printed about its last cell. */
+interface CellEnd {
+  readonly result_json: unknown;
+  readonly execution_time_ms: number;
+}
+
+const cellEnd = (stdout: string): CellEnd => JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+
+function loadRaces({ folder, log, belay }: Ground): readonly Race[] {
+  const fresh = join(folder, "fresh");
+  const renew = () => {
+    rmSync(fresh, { recursive: true, force: true });
+    mkdirSync(fresh);
+  };
+  const load = execOf("s", "P.length", ...ROOM, "-c", log);
+  return [
     {
-      name: "main loop, longest hold while an index is made",
-      measured: [{ name: "Belay", samples: [delay.max / 1e6], gaveUp: false }],
+      name: "load",
+      contestants: [
+        contestantOf({ name: "Belay", ...belay(load, fresh), before: renew }),
+        readOf(log),
+        contestantOf({ name: "sha256sum", program: "sha256sum", args: [log] }),
+      ],
     },
+    { name: "load into the store of the next ones", contestants: [contestantOf({ name: "Belay", ...belay(load) })] },
+    {
+      name: "the next command of the session",
+      contestants: [
+        contestantOf({ name: "Belay", ...belay(execOf("s", "P.length")) }),
+        contestantOf({ name: "an empty session", ...belay(execOf("empty", "1")) }),
+      ],
+    },
+  ];
+}
+
+/** An append to the session of the races before it, which has it then. */
+function appendRace({ more, belay }: Ground): Race {
+  const append = execOf("s", "P.length", ...ROOM, "--append", "-c", more);
+  return { name: "append of a tenth", isOnce: true, contestants: [contestantOf({ name: "Belay", ...belay(append) })] };
+}
+
+/** Lines of the file where it lies. */
+function findRaces({ log, belay, ripgrep }: Ground): readonly Race[] {
+  return [...LITERALS, ...EXPRESSIONS].map((pattern) => ({
+    name: `belay find ${pattern}`,
+    contestants: [
+      contestantOf({ name: "Belay", ...belay(["find", "-q", pattern, log]), codes: [0, 1] }),
+      ...grepOf(ripgrep, ["--no-config", "-a", "-n", "--column", pattern, log]),
+      readOf(log),
+    ],
+  }));
+}
+
+const countOf = (pattern: string) => `count ${pattern}`;
+
+/** All matches in P. */
+function countRaces({ log, written, belay, ripgrep }: Ground): readonly Race[] {
+  const known = new Map([
+    [NOWHERE, 0],
+    [RARE.word, written.rare],
+    [FREQUENT, written.frequent],
+  ]);
+  return [...LITERALS, ...EXPRESSIONS].map((pattern) => {
+    const expected = known.get(pattern);
+    const check = (stdout: string) => {
+      const { result_json } = cellEnd(stdout);
+      if (expected !== undefined && result_json !== expected) throw new Error(`count(${pattern}) is ${result_json}`);
+    };
+    const cell = execOf("s", `count(${JSON.stringify(pattern)})`);
+    return {
+      name: countOf(pattern),
+      contestants: [
+        contestantOf({ name: "Belay", ...belay(cell), check }),
+        ...grepOf(ripgrep, ["--no-config", "-a", "--count-matches", pattern, log]),
+        readOf(log),
+      ],
+    };
+  });
+}
+
+const QUERY = "timeout database denied";
+
+/** An index of P, and a question that the next process asks it. */
+function searchRaces({ folder, log, written, belay }: Ground): readonly Race[] {
+  const cell = execOf("s", `search(${JSON.stringify(QUERY)}).length`);
+  const kept = join(folder, "minisearch.json");
+  const peer = (name: string, what: string) =>
+    written.bytes > MOST_FOR_MINISEARCH
+      ? []
+      : [contestantOf({ name, program: process.execPath, args: [MINISEARCH, what, log, kept, QUERY] })];
+  const withoutIndex = () => rmSync(join(folder, "store/index"), { recursive: true, force: true });
+  return [
+    {
+      name: INDEX,
+      contestants: [
+        contestantOf({ name: "Belay", ...belay(cell), before: withoutIndex }),
+        ...peer("minisearch, kept as JSON", "index"),
+      ],
+    },
+    {
+      name: ASKED,
+      contestants: [contestantOf({ name: "Belay", ...belay(cell) }), ...peer("minisearch, from JSON", "query")],
+    },
+  ];
+}
+
+const INDEX = "index, and a question";
+const ASKED = "a question to a kept index";
+
+function grepOf(ripgrep: string | undefined, args: readonly string[]): readonly WholeContestant[] {
+  // It ends with 1 if it finds nothing.
+  return ripgrep === undefined ? [] : [contestantOf({ name: "ripgrep", program: ripgrep, args, codes: [0, 1] })];
+}
+
+const READER = "read in Node";
+const readOf = (log: string) => contestantOf({ name: READER, program: process.execPath, args: ["-e", READ, log] });
+
+/** The median of what a contestant took, ms; NaN if there is none of this name. */
+function medianOf({ contestants }: Race, name: string, taken: (run: WholeRun) => number): number {
+  const one = contestants.find((contestant) => contestant.name === name);
+  return median(one?.runs.map(taken) ?? []);
+}
+
+const processMs = ({ ms }: WholeRun) => ms;
+const cellMs = ({ stdout }: WholeRun) => cellEnd(stdout).execution_time_ms;
+
+/** Belay's time is that of the cell: to start it and to open the session takes the same at each size. */
+function aimsOf(label: string, races: readonly Race[], { written }: Ground): readonly Aim[] {
+  const ratios = (patterns: readonly string[], peer: string) =>
+    races
+      .filter(({ name }) => patterns.some((pattern) => name === countOf(pattern)))
+      .map((race) => medianOf(race, "Belay", cellMs) / medianOf(race, peer, processMs));
+  const worst = (text: string, values: readonly number[], most: number): Aim => {
+    const value = Math.max(...values);
+    return { text: `${label}: ${text} ≤ ${most} ×`, value: value.toFixed(1), met: value <= most };
+  };
+  const cellOf = (name: string) =>
+    races.filter((race) => race.name === name).map((race) => medianOf(race, "Belay", cellMs))[0] ?? Number.NaN;
+  const speed = written.bytes / 1000 / cellOf(INDEX);
+  const asked = cellOf(ASKED);
+  const peaks = races.map(({ name, contestants }) => ({ name, mb: peakOf(contestants[0]?.runs ?? []) }));
+  const { name, mb } = peaks.reduce((most, one) => (one.mb > most.mb ? one : most), { name: "", mb: 0 });
+  return [
+    worst("count of a literal ÷ a read in Node", ratios(LITERALS, READER), 2),
+    worst("count of an expression ÷ ripgrep", ratios(EXPRESSIONS, "ripgrep"), 3),
+    { text: `${label}: index ≥ 40 MB/s`, value: `${speed.toFixed(1)} MB/s`, met: speed >= 40 },
+    { text: `${label}: a question ≤ 300 ms`, value: `${Math.round(asked)} ms`, met: asked <= 300 },
+    { text: `${label}: memory ≤ 300 MB`, value: `${Math.round(mb)} MB (${name})`, met: mb <= 300 },
   ];
 }

@@ -11,6 +11,7 @@ import { benchDurable } from "./durable.ts";
 import { benchEngine } from "./engine.ts";
 import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
+import { benchFullSize } from "./full-size.ts";
 import { benchHeld } from "./held.ts";
 import { benchHistory } from "./history.ts";
 import { benchLoad } from "./load.ts";
@@ -61,14 +62,16 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   waiting: benchWaiting,
   view: benchView,
 };
-/** Parts that install packages, so they run only if they are named. */
+/** Parts that install packages or take long, so they run only if they are named. */
 const BY_NAME: typeof PARTS = {
   peers: benchPeers,
+  "full-size": benchFullSize,
 };
 const MB = 1024 * 1024;
 const CORPUS_BYTES = size(10 * MB, MB / 4);
 const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]
        npm run bench -- peers, which installs sandboxes and readers of others in bench/peers
+       npm run bench -- full-size, which loads logs of 0.1, 1 and 4 GB
        npm run bench -- --size ${Object.keys(SIZES).join("|")} [--write]`;
 
 process.exitCode = await main(process.argv.slice(2));

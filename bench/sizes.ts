@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { openCorpus } from "./corpus.ts";
-import { benchFullSize } from "./full-size.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
 import { size } from "./size.ts";
+import { benchTableRows } from "./table-rows.ts";
 
 const MB = 2 ** 20;
 /** Bytes of the corpora, by the names that `--size` knows. A context has 100 MB with the lines between its documents. */
@@ -23,7 +23,7 @@ export async function benchSizes(largest: string, isWritten: boolean): Promise<v
   const reports: Report[] = [];
   for (const [name, bytes] of Object.entries(SIZES)) {
     using corpus = await openCorpus(size(bytes, MB / 4), otherText(size(bytes, MB / 4) * OTHER_SHARE));
-    const report = await benchFullSize(corpus);
+    const report = await benchTableRows(corpus);
     reports.push({
       ...report,
       title: `${name.replace("mb", " MB")}: ${corpus.files.length.toLocaleString("en-US")} files`,
