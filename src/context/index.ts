@@ -36,7 +36,7 @@ export {
 } from "./load/roots.ts";
 export type { ContextSize } from "./load/size.ts";
 export { compareUnits, isInGit, type WalkOptions, walk } from "./load/walk.ts";
-export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
+export { findObject, hashOf, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { type Pause, pauses } from "./pauses.ts";
 export { queryWords } from "./search/query-words.ts";
 export {

@@ -90,8 +90,8 @@ const SLICE_BYTES = 1024 * 1024;
 /** Digests of documents: they never change, and an append keeps them. */
 const hashes = new WeakMap<Document, string>();
 
-/** SHA-256 of the document's UTF-8, hex. */
-async function hashOf({ context: { text }, document }: SourceDocument, pause: Pause): Promise<string> {
+/** SHA-256 of the document's UTF-8, hex. It is read piece by piece. */
+export async function hashOf({ context: { text }, document }: SourceDocument, pause: Pause): Promise<string> {
   const known = hashes.get(document);
   if (known !== undefined) return known;
   const digest = createHash("sha256");

@@ -25,8 +25,10 @@ export interface Compared extends ComparedCalls {
   /** Dollars of each session. */
   readonly cost_usd: number;
   readonly cost_usd_before: number;
-  /** null: one of the sessions has no context, or it is lost. */
+  /** null: one of the sessions has no context, it is lost, or there are too many. */
   readonly documents: ComparedDocuments | null;
+  /** Why documents were not compared that are there. Absent if they were. */
+  readonly documents_not_compared?: string;
   /** The result of the last cell, and the answer of the last ask; null: neither session has one. */
   readonly result: ComparedText | null;
   readonly answer: ComparedText | null;
@@ -49,16 +51,18 @@ export async function compareSessions(
   const now = newer.session;
   const before = older.session;
   const documents = found?.told ?? null;
+  const why = found?.why ?? null;
   const calls = compareCalls(now, before, found, { listed, clean });
   const result = await compareTexts(resultOf(now), resultOf(before), clean);
   const answer = await compareTexts(answerOf(now), answerOf(before), clean);
   return {
     against: { id: before.id, name: before.name === null ? null : clean(before.name) },
-    told: sentenceOf({ ...calls, documents, result, answer }),
+    told: sentenceOf({ ...calls, documents, why, result, answer }),
     ...calls,
     cost_usd: now.cost_usd,
     cost_usd_before: before.cost_usd,
     documents,
+    ...(why === null ? {} : { documents_not_compared: why }),
     result,
     answer,
   };
@@ -98,13 +102,20 @@ async function compareTexts(
   return { is: "changed", lines: patch?.changed ?? null, hunks: patch?.hunks ?? null };
 }
 
+/** The facts of a comparison's sentence. */
+interface ToTell extends ComparedCalls, Pick<Compared, "documents" | "result" | "answer"> {
+  /** Why documents were not compared; `null` if they were, or are not there. */
+  readonly why: string | null;
+}
+
 /**
  * `3 of 412 documents changed; 409 calls answered from the cache, 3 asked again ($0.02); the answer changed in 2 lines`
  */
-function sentenceOf(compared: ComparedCalls & Pick<Compared, "documents" | "result" | "answer">): string {
-  const { documents, result, answer } = compared;
+function sentenceOf(compared: ToTell): string {
+  const { documents, why, result, answer } = compared;
   const end = answer ? endTold("answer", answer) : result ? endTold("result", result) : [];
-  const told = [...documentsTold(documents), ...callsTold(compared), ...end];
+  const unseen = why === null ? [] : [`documents were not compared: ${why}`];
+  const told = [...documentsTold(documents), ...unseen, ...callsTold(compared), ...end];
   return told.length > 0 ? told.join("; ") : "neither session has calls, results or a context that the other one lacks";
 }
 

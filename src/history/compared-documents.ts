@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
-import { type Context, type Document, pauses } from "../context/index.ts";
+import { type Context, type Document, hashOf, pauses } from "../context/index.ts";
 import { binarySearch } from "../platform/binary-search.ts";
 import { nullIf } from "../platform/errors.ts";
+import { amount, thousands } from "../platform/figures.ts";
 import { openPassages, PLACE_UNITS, type Range, storedContext } from "../session/index.ts";
 import { coveredContext } from "../session/journal/coverage-sums.ts";
 import type { Store } from "../store/index.ts";
@@ -32,7 +32,9 @@ type Named = (prompt: string) => readonly string[];
 
 /** Documents that were compared. */
 export interface DocumentsFound {
-  readonly told: ComparedDocuments;
+  /** null: there are too many, and `why` says so. */
+  readonly told: ComparedDocuments | null;
+  readonly why: string | null;
   /**
    * `proof`: what changed in the document is in the prompt. `likely`: some of its text is,
    * which may stand elsewhere too.
@@ -41,7 +43,11 @@ export interface DocumentsFound {
   readonly likely: Named;
 }
 
-const NOTHING = () => [];
+const UNNAMED: DocumentsFound = { told: null, why: null, proof: () => [], likely: () => [] };
+
+/** Documents of a context that are compared with those of another one: a hash of each is held. */
+const MOST_DOCUMENTS = 100_000;
+const tooMany = (count: number) => `${amount(count, "document")} (limit ${thousands(MOST_DOCUMENTS)})`;
 
 /**
  * Compares the contexts with these keys. null if one of them is missing or lost.
@@ -57,11 +63,15 @@ export async function compareDocuments(
   if (newer === older) {
     const total = (await coveredContext(store, newer))?.documents.length;
     const none = { changed: 0, new: 0, gone: 0, listed: { changed: [], new: [], gone: [] } };
-    return total === undefined ? null : { told: { total, equal: total, ...none }, proof: NOTHING, likely: NOTHING };
+    return total === undefined ? null : { ...UNNAMED, told: { total, equal: total, ...none } };
   }
   const now = await opened(store, newer);
   const before = await opened(store, older);
+  using _now = now?.text;
+  using _before = before?.text;
   if (!now || !before) return null;
+  const most = Math.max(now.documents.length, before.documents.length);
+  if (most > MOST_DOCUMENTS) return { ...UNNAMED, why: tooMany(most) };
   const added = await hashesOf(now);
   const left = await hashesOf(before);
   if (!added || !left) return null;
@@ -88,7 +98,7 @@ export async function compareDocuments(
     const was = old.get(whole.document.id);
     return was ? { ...whole, range: changedIn(now, whole.document, before, was) } : whole;
   });
-  return { told, proof: openNamed(now, parts), likely: openNamed(now, wholes) };
+  return { told, why: null, proof: openNamed(now, parts), likely: openNamed(now, wholes) };
 }
 
 /** A document that changed or is new, and the range of P that it is looked for by. */
@@ -110,31 +120,62 @@ async function hashesOf(context: Context): Promise<ReadonlyMap<string, string> |
   for (const document of context.documents) {
     if (document.start < end) return null;
     end = document.end;
-    const bytes = bytesOf(context, document);
-    hashes.set(document.id, hash("sha256", bytes));
-    await pause(bytes.length);
+    hashes.set(document.id, await hashOf({ of: "P", context, document }, pause));
   }
   return hashes;
 }
 
-function bytesOf({ text }: Context, { start, end }: Document): Uint8Array {
-  return text.read(text.byteAt(start), text.byteAt(end));
+/** The bytes of a document in the text of its context. */
+interface Bytes {
+  readonly text: Context["text"];
+  readonly from: number;
+  readonly to: number;
+}
+
+function bytesOf({ text }: Context, { start, end }: Document): Bytes {
+  return { text, from: text.byteAt(start), to: text.byteAt(end) };
+}
+
+/** Bytes that are compared at once. */
+const STEP = 1024 * 1024;
+
+/** The number of bytes that both begin with, at most so many. */
+function sameBeginning(one: Bytes, other: Bytes, most: number): number {
+  for (let same = 0; same < most; same += STEP) {
+    const size = Math.min(STEP, most - same);
+    const some = one.text.read(one.from + same, one.from + same + size);
+    const others = other.text.read(other.from + same, other.from + same + size);
+    if (some.equals(others)) continue;
+    return same + some.findIndex((byte, at) => byte !== others[at]);
+  }
+  return most;
+}
+
+/** The number of bytes that both end with, at most so many. */
+function sameEnd(one: Bytes, other: Bytes, most: number): number {
+  for (let same = 0; same < most; same += STEP) {
+    const size = Math.min(STEP, most - same);
+    const some = one.text.read(one.to - same - size, one.to - same);
+    const others = other.text.read(other.to - same - size, other.to - same);
+    if (some.equals(others)) continue;
+    return same + size - 1 - some.findLastIndex((byte, at) => byte !== others[at]);
+  }
+  return most;
 }
 
 /** The part of P between what both versions of a document begin with and what both end with. */
 function changedIn(now: Context, document: Document, before: Context, was: Document): Range {
   const one = bytesOf(now, document);
   const other = bytesOf(before, was);
-  const most = Math.min(one.length, other.length);
-  let first = 0;
-  while (first < most && one[first] === other[first]) first++;
-  let last = 0;
-  while (last < most - first && one[one.length - 1 - last] === other[other.length - 1 - last]) last++;
+  const size = one.to - one.from;
+  const most = Math.min(size, other.to - other.from);
+  let first = sameBeginning(one, other, most);
+  let last = sameEnd(one, other, most - first);
+  const byteAt = (at: number) => now.text.read(one.from + at, one.from + at + 1)[0];
   // A character may have begun before.
-  while (first > 0 && isInside(one[first])) first--;
-  while (last > 0 && isInside(one[one.length - last])) last--;
-  const from = now.text.byteAt(document.start);
-  return [now.text.unitAt(from + first), now.text.unitAt(from + one.length - last)];
+  while (first > 0 && first < size && isInside(byteAt(first))) first--;
+  while (last > 0 && isInside(byteAt(size - last))) last--;
+  return [now.text.unitAt(one.from + first), now.text.unitAt(one.to - last)];
 }
 
 const isInside = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;

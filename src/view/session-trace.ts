@@ -34,6 +34,7 @@ export async function lookAt(store: Store, id: string, tracing: Tracing, other: 
   const isCited = session.execs.some(({ ask }) => ask !== null && ask.citations.length > 0);
   const isRead = isCited && tracing.texts && key !== null;
   const context = isRead ? await nullIf("context_lost", storedContext(store, key)) : null;
+  using _text = context?.text;
   const around = surroundings(context);
   const own = damagedIn(session);
   if (other === null) return { trace: traceOf(session, { ...tracing, around, covered }), damaged: own };

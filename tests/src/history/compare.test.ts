@@ -335,6 +335,25 @@ test("documents that overlap are read once at most: they are not compared", asyn
   expect((await compareSessions(hostile, ...both, ALL)).documents).toBeNull();
 });
 
+test("more documents than can be held are not compared, and the sentence says so", async () => {
+  const { store, keys } = await contexts({ "a.md": "one" }, { "a.md": "two" });
+  const [newer = null, older = null] = keys;
+  const many = Array.from({ length: 100_001 }, (_, n) => ({ id: `${n}`, path: "-", start: 0, end: 0, size: 0 }));
+  const crowded = {
+    contextIndex: store.contextIndex,
+    texts: store.texts,
+    async context(key: string) {
+      const stored = await store.context(key);
+      return { ...stored, index: { ...Object(stored.index), documents: many } };
+    },
+  };
+  const now = { session: madeOf("new", {}), key: newer };
+  const compared = await compareSessions(crowded, now, { session: madeOf("old", {}), key: older }, ALL);
+  const why = "100,001 documents (limit 100,000)";
+  expect(compared).toMatchObject({ documents: null, documents_not_compared: why });
+  expect(compared.told).toBe(`documents were not compared: ${why}`);
+});
+
 test("an insertion that is a part of a character is found, and what was taken out too", async () => {
   const euro = (words: string) => `${"€ä".repeat(200)}${words}${"ä€".repeat(200)}`;
   const { store, keys } = await contexts(
