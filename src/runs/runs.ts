@@ -75,7 +75,7 @@ const NOTHING_AGAIN: Again = { ids: new Set(), model: null };
 export function runsIn(store: Store): StoreRuns {
   const { jobs } = store;
   const contextOf = openHeldContexts(store);
-  const texts = openHeldTexts(store.texts);
+  const texts = openHeldTexts(store);
   let submitting = 0;
 
   async function offer(run: RunRow, dispatcher: Dispatcher): Promise<void> {

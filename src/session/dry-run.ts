@@ -29,7 +29,8 @@ export async function dryRun(
   const env: Env = { ...setup.env, store, emit: (event) => event.kind === "notice" && setup.env.emit(event) };
   const guest = openGuest({ ...setup.guestOptions, env });
   try {
-    const space = openStoreQuota(setup.row, null, setup.options.maxSessionMb);
+    const { maxSessionMb } = setup.options;
+    const space = openStoreQuota(setup.row, null, { maxSessionMb, maxContextBytes: LIMITS.contextBytes, hashes: [] });
     const scratch: SessionParts = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
     const request = {
       kind: "cell",

@@ -27,7 +27,7 @@ import type { HostedOptions, SessionOptions } from "./option-types.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
 import type { SessionParts } from "./parts.ts";
 import { checkSessionName } from "./session-name.ts";
-import { openStoreQuota } from "./store-quota.ts";
+import { openStoreQuota, type QuotaOptions } from "./store-quota.ts";
 import { refuseChild } from "./stored/children.ts";
 import { type RemarkOptions, remarksNow, withRemarks } from "./stored/remarks.ts";
 import { checkNewName } from "./stored/sessions.ts";
@@ -196,7 +196,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   const hasOwnSuspension = host.suspension === undefined;
   const own = { row, options, env, rules, above, run, suspension, hasOwnSuspension, root, deliveries, granted, state };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
-  const space = above?.space ?? openStoreQuota(row, current.context, options.maxSessionMb);
+  const space = above?.space ?? openStoreQuota(row, current.context, quotaOptionsOf(options, records));
   const children = openChildren({
     ...own,
     places,
@@ -256,6 +256,12 @@ async function stateAfter(
   };
 }
 
+function quotaOptionsOf(options: HostedOptions, records: readonly JournalRecord[]): QuotaOptions {
+  const hashes = records.flatMap((record) => (record.record === "rlm_complete" ? (record.context_hash ?? []) : []));
+  const { maxSessionMb, indexDir } = options;
+  return { maxSessionMb, indexDir, maxContextBytes: mostOf(options).bytes, hashes: [...new Set(hashes)] };
+}
+
 /** Models, `provider/id`, that have answered calls and turns. An answer that could not be used was paid for, too. */
 function answeredIn(records: readonly JournalRecord[]): readonly string[] {
   const results = records.filter((record) => record.record === "rlm_tool_result");
@@ -269,11 +275,11 @@ function loadingOf(
   cwd: string,
 ): SessionParts["loading"] {
   const { indexDir, convert = {} } = options;
-  const texts = openHeldTexts(store.texts);
+  const texts = openHeldTexts(store);
   return {
     cwd,
     ...texts.loading,
-    freeTexts: texts.free,
+    heldTexts: texts,
     most: mostOf(options),
     contextOf: async (key) => heldContext?.(key) ?? (await storedContext(store, key)),
     onProgress: (progress) => emit({ kind: "load", ...progress }),

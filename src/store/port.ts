@@ -75,6 +75,8 @@ export interface Store extends AsyncDisposable {
    */
   contextIndex(key: string): Promise<Json>;
   hasContext(key: string): Promise<boolean>;
+  /** Removes large contexts and files of them that nothing needs, unless a load is under way. */
+  sweepTexts(): Promise<void>;
   /** The texts that are too large for rows; null: the store keeps none, as one on a server. */
   readonly texts: Texts | null;
 
@@ -222,10 +224,12 @@ export interface SessionRow {
   /** True if some process has the lease now. */
   readonly busy: boolean;
   /**
-   * Bytes of its checkpoints, journal and contexts and of its children's. What it shares with
-   * others counts in full.
+   * Bytes of its checkpoints, journal and contexts and of its children's, in the database. What it
+   * shares with others counts in full.
    */
   readonly bytes: number;
+  /** Bytes of files of large contexts, its own and its children's, without their search indexes. */
+  readonly text_bytes: number;
 }
 
 /** A step: its parts are kept together, or not at all. */

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as limits from "../../runtime/limits.ts";
 import { ROOT } from "../../scripts/process.ts";
+import { textFromString } from "../../src/context/index.ts";
 import { openTaskThread } from "../../src/models/tasks/task-thread.ts";
 import type { HostedOptions, SessionFunction } from "../../src/session/index.ts";
 import { openStoreQuota } from "../../src/session/store-quota.ts";
@@ -84,9 +85,13 @@ const HERE: Readonly<Record<string, () => Promise<void>>> = {
     });
   },
   async "LIMITS.sessionMb"() {
-    const space = openStoreQuota({ id: "s", name: "s", bytes: 2048 * 2 ** 20 - 1 }, null);
-    space.take({ parts: [] }, 1);
-    expect(() => space.take({ parts: [] }, 1)).toThrow(expect.objectContaining({ code: "store_full" }));
+    const space = openStoreQuota({ id: "s", name: "s", bytes: 2048 * 2 ** 20 - 1, text_bytes: 0 }, null, {
+      maxContextBytes: 0,
+      hashes: [],
+    });
+    const context = { hash: "", parts: [], text: textFromString("") };
+    space.take(context, 1);
+    expect(() => space.take(context, 1)).toThrow(expect.objectContaining({ code: "store_full" }));
   },
   async "LIMITS.searchResults"() {
     expect(await (await open({}, 150)).result('search("word", 1000).length')).toBe(100);

@@ -108,7 +108,7 @@ export async function contextNow(
   const covered = load && store && (await coveredContext(store, load.key));
   if (covered) return { hash: load.hash, skipped: covered.skipped };
   await using scratch = await openStore(null);
-  await using texts = openHeldTexts(store?.texts ? scratch.texts : null);
+  await using texts = openHeldTexts(store?.texts ? scratch : { ...scratch, texts: null });
   const all = sources.map(({ path, source }) => ({
     source,
     options: { ...options(path), ...texts.loading, ...withoutUndefined({ known }) },

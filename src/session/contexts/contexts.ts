@@ -29,8 +29,8 @@ export type LoadInput =
 
 /** Options and services of a session's loads. */
 export interface Loading extends Omit<LoadOptions, "roots"> {
-  /** Frees the texts that a load holds, once a session names what it made. */
-  freeTexts(): Promise<void>;
+  /** The texts that a load holds, until a session names what it made. */
+  readonly heldTexts: Pick<HeldTexts, "free" | "drop">;
   /** Opens a context of the store, for a load of parts of it. @throws RlmError `context_lost` */
   contextOf(key: string): Promise<Context>;
 }
@@ -60,7 +60,7 @@ export async function openContext(
     throw error;
   });
   if (!(found instanceof RlmError)) return found;
-  await using texts = openHeldTexts(store.texts);
+  await using texts = openHeldTexts(store);
   const again = await loadAgain(store, loads, granted, { ...options, ...texts.loading }).catch(refusalOf);
   if (again === null) throw lost(hash, loads, found, RESTORE);
   if ("refused" in again) throw lost(hash, loads, found, again.refused);

@@ -1,5 +1,5 @@
 import type { LoadOptions } from "../../context/index.ts";
-import type { Texts } from "../../store/index.ts";
+import type { Store, Texts } from "../../store/index.ts";
 
 /**
  * The texts of the store for loads that may need them. From then on none of them is removed, until
@@ -10,9 +10,11 @@ export interface HeldTexts extends AsyncDisposable {
   readonly loading: Pick<LoadOptions, "texts">;
   hold(): Promise<void>;
   free(): Promise<void>;
+  /** Frees them after a load that has failed, and removes what it has left. */
+  drop(): Promise<void>;
 }
 
-export function openHeldTexts(texts: Texts | null): HeldTexts {
+export function openHeldTexts({ texts, sweepTexts }: Pick<Store, "texts" | "sweepTexts">): HeldTexts {
   let holding: Promise<Disposable> | undefined;
 
   async function hold(): Promise<void> {
@@ -31,6 +33,12 @@ export function openHeldTexts(texts: Texts | null): HeldTexts {
     (await held)?.[Symbol.dispose]();
   }
 
+  async function drop(): Promise<void> {
+    const isHeld = holding !== undefined;
+    await free();
+    if (isHeld) await sweepTexts();
+  }
+
   async function folderOf({ folder }: Texts): Promise<string> {
     await hold();
     return folder;
@@ -40,6 +48,7 @@ export function openHeldTexts(texts: Texts | null): HeldTexts {
     loading: texts === null ? {} : { texts: () => folderOf(texts) },
     hold,
     free,
+    drop,
     [Symbol.asyncDispose]: free,
   };
 }

@@ -76,7 +76,11 @@ export function runLoad(
   request: LoadRequest,
   interrupted: ExecRecords | null = null,
 ): Promise<Context> {
-  return runAtOnce(setup, request, interrupted, (work) => runLoadIn(work, request)).finally(setup.loading.freeTexts);
+  const { heldTexts } = setup.loading;
+  return runAtOnce(setup, request, interrupted, (work) => runLoadIn(work, request)).then(
+    (context) => heldTexts.free().then(() => context),
+    (error) => heldTexts.drop().then(() => Promise.reject(error)),
+  );
 }
 
 async function runLoadIn(work: Work, request: LoadRequest): Promise<Context> {

@@ -30,6 +30,8 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly changed_at: number;
   /** In the store, with its contexts and children; shared contexts count in full. */
   readonly bytes: number;
+  /** The bytes among them that are files of large contexts, without search indexes; absent: none. */
+  readonly text_bytes?: number;
   /** The process that has it open, or null. */
   readonly holder: { readonly pid: number; readonly host: string } | null;
   readonly forked_from: string | null;
@@ -57,7 +59,7 @@ export const readableRows = (store: Listing) =>
   );
 
 export function summaryOf(row: SessionRow): SessionSummary {
-  const { id, name, origin, created_at, changed_at, bytes, busy, holder, forked_from } = row;
+  const { id, name, origin, created_at, changed_at, bytes, text_bytes, busy, holder, forked_from } = row;
   const { status, ...facts } = factsIn(row);
   const running = busy ? "running" : "unfinished";
   return {
@@ -69,7 +71,8 @@ export function summaryOf(row: SessionRow): SessionSummary {
     ...facts,
     created_at,
     changed_at,
-    bytes,
+    bytes: bytes + text_bytes,
+    ...(text_bytes > 0 ? { text_bytes } : {}),
     holder: busy ? holder : null,
     forked_from,
   };
@@ -267,7 +270,7 @@ export async function sessionToRemove(store: Store, nameOrId: string): Promise<R
       throw new RlmError("store_corrupt", problem, { suggestion: `To see all that is damaged ${remedy("verify")}.` });
     });
     await refuseChild(store, row);
-    return row;
+    return { ...row, bytes: row.bytes + row.text_bytes };
   } catch (error) {
     if (!hasCode(error, "store_corrupt")) throw error;
     const damaged = await store.damaged();

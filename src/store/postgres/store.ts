@@ -78,6 +78,7 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
         const packed = await server.perform(packInTurns(pages, meta.linearBytes));
         await server.write((tx) => insertBaseline(tx, baselineOf(id, meta), packed));
       },
+      async sweepTexts() {},
       gc: (rule) => gc(server, leases, own, rule),
       "jobs.due": (page) => dueJobs(server, page),
       ...moneyMethods(server),

@@ -16,7 +16,7 @@ import {
 } from "./row.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
-export interface Session extends Omit<SessionRow, "facts" | "settings" | "holder" | "busy" | "bytes"> {
+export interface Session extends Omit<SessionRow, "facts" | "settings" | "holder" | "busy" | "bytes" | "text_bytes"> {
   /** The number of checkpoints that the session reaches. */
   readonly checkpoints: number;
   /** Bytes that its records take. */

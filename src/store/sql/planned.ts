@@ -47,7 +47,16 @@ interface Performing {
  * Methods that take leases or need them, or that a server does in one statement: each database has
  * its own.
  */
-type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "batches.lease" | "batches.release";
+type OfLeases =
+  | "create"
+  | "lease"
+  | "release"
+  | "remove"
+  | "gc"
+  | "sweepTexts"
+  | "jobs.due"
+  | "batches.lease"
+  | "batches.release";
 type OfHolders = "commit" | "thin" | "putBaseline" | "jobs.reserve" | "jobs.give" | "jobs.slot" | "jobs.hush";
 
 export function planned({ looks, reads, changes }: Performing): Omit<Methods, OfLeases | OfHolders> {

@@ -124,7 +124,15 @@ const BYTES = spelled(
   )})::bigint FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`,
 );
 
-const SHOWN = sql`SELECT ${raw(SHOWN_SESSION)}, ${BYTES} AS bytes, ${BUSY} AS busy FROM sessions s`;
+/** Bytes of files of large contexts of a session and its children. */
+const TEXT_BYTES = spelled(
+  sql`(${familyFrom(sql`s.id`)} SELECT coalesce(sum(bytes), 0) FROM texts WHERE name IN (
+    SELECT value FROM contexts, json_each(CASE WHEN json_valid(contexts.parts) THEN contexts.parts ELSE '[]' END)
+    WHERE contexts.hash IN (SELECT hash FROM uses WHERE session IN (SELECT id FROM family))))`,
+  sql`0`,
+);
+
+const SHOWN = sql`SELECT ${raw(SHOWN_SESSION)}, ${BYTES} AS bytes, ${TEXT_BYTES} AS text_bytes, ${BUSY} AS busy FROM sessions s`;
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function* shownSession(id: string, own: Looking): Plan<SessionRow> {
@@ -171,6 +179,7 @@ function shownIn(row: Row, own: Looking): SessionRow {
     holder: holderIn(row),
     busy: own.busy(row),
     bytes: numberColumn(row, "bytes"),
+    text_bytes: numberColumn(row, "text_bytes"),
   };
 }
 

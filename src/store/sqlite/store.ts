@@ -73,6 +73,11 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
         if (!(yield* hasCheckpoint(id))) yield* insertCheckpoint(baselineOf(id, meta), packed);
       });
     },
+    async sweepTexts() {
+      using files = await sweepOf({ database, texts });
+      await database.write(() => database.perform(files.drop()));
+      files.removeFiles();
+    },
     gc: (rule) => gc({ database, leases, texts }, rule),
     async verify(part, after) {
       const isLong =

@@ -1,8 +1,12 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSessionWith } from "../../../src/session/session.ts";
+import { openStoreQuota } from "../../../src/session/store-quota.ts";
 import { type Step, type Store, shareStore } from "../../../src/store/index.ts";
 import { askScene, cell } from "../../support/ask/scene.ts";
+import { textFile } from "../../support/converted.ts";
+import { largeContext } from "../../support/large-context.ts";
 import { openScripted } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -108,4 +112,33 @@ test("a session that takes more than it may begins nothing, and goes on once it 
   const again = await open(3);
   expect(await again.exec("P.length")).toMatchObject({ success: true, result_json: 2_000_000 });
   await again.close();
+});
+
+test("large contexts take nothing of the session's space, and at most three times what a context may have", async () => {
+  const home = folderWith();
+  const row = { id: "s", name: "s", bytes: 0, text_bytes: 0 };
+  const one = await largeContext([[textFile("a.txt", "a".repeat(5000))]], home);
+  const two = await largeContext([[textFile("a.txt", "a".repeat(5000))], [textFile("b.txt", "b".repeat(5000))]], home);
+  const options = { maxSessionMb: 1 / 2 ** 20, maxContextBytes: 7000, hashes: [], indexDir: home };
+  const quota = openStoreQuota(row, null, options);
+  quota.take(one, 1);
+  quota.take(one, 0);
+  // The file of its first part is counted already.
+  quota.take(two, 0);
+  expect(quota.left().taken).toBe(1);
+  const three = await largeContext([[textFile("c.txt", "c".repeat(12_000))]], home);
+  const refused = {
+    code: "context_too_large",
+    message: expect.stringMatching(/^large contexts of session s would take 0\.0 MB of disk with their search indexes/),
+    suggestion: "Load it in another session, or allow it with `maxContextMb: 1`.",
+  };
+  expect(() => quota.take(three, 0)).toThrow(expect.objectContaining(refused));
+  quota.take(await largeContext([[textFile("d.txt", "d".repeat(5000))]], home), 0);
+
+  // A session that is opened again has its files by the store, and the indexes by their names.
+  const again = { ...options, hashes: [two.hash] };
+  openStoreQuota({ ...row, text_bytes: 10_000 }, two, again).take(one, 0);
+  writeFileSync(join(home, `${two.hash}-v1.index`), Buffer.alloc(9000));
+  expect(() => openStoreQuota({ ...row, text_bytes: 10_000 }, two, again).take(three, 0)).toThrow(/disk/);
+  openStoreQuota({ ...row, text_bytes: 0 }, two, { ...again, hashes: [] }).take(three, 0);
 });

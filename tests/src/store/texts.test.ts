@@ -93,13 +93,17 @@ test("files go with the last session that needs them, with the index for search,
   const home = folderWith({ "index/other.index": "other" });
   vi.stubEnv("BELAY_HOME", home);
   await using store = await openStore(folderWith());
-  const [one, two] = [await keptIn(store), await keptIn(store, [APPENDED])];
+  const one = await keptIn(store);
+  const two = await keptIn(store, [[textFile("d.txt", "fourth\n")]]);
   for (const { hash } of [one, two]) writeFileSync(join(home, "index", `${hash}-v1.index`), "index");
   await sessionWith(store, "S1", one.key);
   await sessionWith(store, "S2", two.key);
   await store.fork("S1", null, sessionOf("S3"));
   await store.lease("S2");
   const all = textsIn(store);
+  const bytesOf = async (id: string) => (await store.find(id))?.text_bytes ?? 0;
+  expect(await bytesOf("S1")).toBe(await bytesOf("S3"));
+  expect((await bytesOf("S1")) + (await bytesOf("S2"))).toBe(bytesIn(store));
   expect(await store.remove("S1")).toEqual({ text_bytes: 0, texts_in_use: false });
   expect(textsIn(store)).toEqual(all);
   const before = bytesIn(store);
