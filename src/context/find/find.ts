@@ -1,8 +1,9 @@
 import type { Text } from "../text/text.ts";
+import type { Match } from "./match.ts";
 import { matchesInWindows } from "./open-windows.ts";
 import { type FindPattern, searchError } from "./pattern.ts";
 import { hasShortLines } from "./pieces.ts";
-import { type Match, scan } from "./scan.ts";
+import { scan } from "./scan.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { countByThreads, matchesByThreads } from "./threads.ts";
 

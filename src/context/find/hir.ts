@@ -135,6 +135,20 @@ function literalsIn(expression: Expression): Required | undefined {
   }
 }
 
+/** The literals that the whole expression is a choice of, in its order; undefined if it is more than that. */
+export function onlyLiterals(expression: Expression): readonly Literal[] | undefined {
+  if (expression.kind === "either") {
+    const all = expression.parts.map(onlyLiterals);
+    const known = all.filter((literals) => literals !== undefined).flat();
+    return all.includes(undefined) || known.length > MOST_LITERALS ? undefined : known;
+  }
+  const parts = expression.kind === "concat" ? expression.parts : [expression];
+  const isFixed = parts.every(({ kind }) => kind === "literal" || kind === "class");
+  const places = parts.map((part) => (isFixed ? literalsIn(part)?.literals[0] : undefined));
+  const known = places.filter((place) => place !== undefined).flat();
+  return places.includes(undefined) || known.length === 0 || known.includes("") ? undefined : [known];
+}
+
 /** True if each place has one UTF-16 unit. */
 export const isPlain = (literal: Literal) => literal.join("").length === literal.length;
 

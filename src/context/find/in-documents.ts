@@ -1,7 +1,7 @@
 import { openText, type Text, type TextData } from "../text/text.ts";
 import { matchesIn, matchesOf } from "./find.ts";
+import type { Match } from "./match.ts";
 import { compileFind, type FindPattern } from "./pattern.ts";
-import type { Match } from "./scan.ts";
 
 /** Documents of one text. Plain data, which can be sent between threads. */
 interface SearchedText {

@@ -1,7 +1,8 @@
 import { argumentError } from "../../../runtime/index.ts";
+import { BEGIN, type Match, type Position } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
 import type { ReadText } from "./pieces.ts";
-import { BEGIN, effortLimit, type Match, type Position, scan } from "./scan.ts";
+import { effortLimit, scan } from "./scan.ts";
 import type { Sizes } from "./sizes.ts";
 import { boundary } from "./window.ts";
 

@@ -2,9 +2,11 @@ import { argumentError, type RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { parse } from "./engine.ts";
 import {
+  type Literal,
   longestFinish,
   longestMatch,
   looksOf,
+  onlyLiterals,
   printCut,
   printExpression,
   type Required,
@@ -12,6 +14,7 @@ import {
   requiredIn,
   spansLines,
 } from "./hir.ts";
+import { areFoundWhole } from "./literals.ts";
 import { type NativePattern, nativePattern } from "./native.ts";
 
 import { recent } from "./recent.ts";
@@ -30,6 +33,8 @@ export interface FindPattern {
   /** Longest possible match, bytes of UTF-8; may be Infinity. */
   readonly maxBytes: number;
   readonly required: Required | undefined;
+  /** The literals that its matches are; undefined if they are more than that. */
+  readonly literals: readonly Literal[] | undefined;
   readonly native: NativePattern | undefined;
   /**
    * The most characters that a match already begun can still need: the length of the run that
@@ -90,6 +95,7 @@ export function compileFind(pattern: string, flags: string): FindPattern {
 function analyse(source: string): FindPattern {
   const expression = readHir(parse(source));
   const looks = looksOf(expression);
+  const literals = onlyLiterals(expression);
   const whole = recent(1, () => printExpression(expression));
   const cut = recent(1, (stop) => printCut(expression, stop));
   const openAtEnd = recent(1, (stop) => `(?:${cut(stop)})${stop}*\\z`);
@@ -101,6 +107,7 @@ function analyse(source: string): FindPattern {
     asksForStart: looks.includes("Start"),
     maxBytes: longestMatch(expression),
     required: requiredIn(expression),
+    literals: literals && areFoundWhole(literals) ? literals : undefined,
     native: nativePattern(whole("")),
     finish: longestFinish(expression),
     openAtEnd,

@@ -1,6 +1,7 @@
 import type { Text } from "../text/text.ts";
+import type { Match } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
-import { type Match, scan } from "./scan.ts";
+import { scan } from "./scan.ts";
 import type { Sizes } from "./sizes.ts";
 import { LINE_FEED } from "./window.ts";
 
@@ -23,7 +24,7 @@ export function pieceOf(text: ReadText, number: number, { piece }: Sizes): Piece
 }
 
 /**
- * All matches of a piece, bytes of the text, ascending.
+ * All matches of a piece, some at a time, ascending. They are bytes of the piece.
  *
  * @param pattern whose matches stay within a line
  */
@@ -36,12 +37,14 @@ export function* matchesOfPiece(
   room?: Buffer,
 ): Generator<Iterable<Match>> {
   if (start === end && text.bytes > 0) return;
-  const isLast = end === text.bytes;
   for (const some of scan(text.read(start, end, room), pattern, windows, between)) {
-    const placed = Array.from(some, ([from, to]) => [start + from, start + to] as const);
     // An empty match behind the last line end belongs to the next piece.
-    yield isLast ? placed : placed.filter(([from]) => from < end);
+    yield end === text.bytes ? some : within(some, end - start);
   }
+}
+
+function* within(matches: Iterable<Match>, end: number): Iterable<Match> {
+  for (const match of matches) if (match[0] < end) yield match;
 }
 
 /** Bytes that are read at once to find the next line. */

@@ -1,32 +1,12 @@
 import { argumentError } from "../../../runtime/index.ts";
 import { findAll, findFrom } from "./engine.ts";
-import { type NextLiteral, openLiterals, openNative } from "./native.ts";
+import { MOST_LITERAL_BYTES, type NextLiteral, openLiterals, scanLiterals } from "./literals.ts";
+import { type Match, type Part, type Position, WHOLE } from "./match.ts";
+import { openNative } from "./native.ts";
 import type { FindPattern } from "./pattern.ts";
+import type { Windows } from "./sizes.ts";
 import type { Haystack } from "./wasm.ts";
 import { afterLineFeed, before, boundary, LINE_FEED, next, windowEnd } from "./window.ts";
-
-/**
- * Bytes of text given to the engine at once: from `smallest`, growing to `largest` while matches
- * are rare.
- */
-export interface Windows {
-  readonly smallest: number;
-  readonly largest: number;
-  /** Bytes that enlarged windows may read beyond sixteen times the text. */
-  readonly effort: number;
-}
-
-/** Bytes of UTF-8; `end` is exclusive. */
-export type Match = readonly [start: number, end: number];
-
-/**
- * Between two searches: every match that begins before `from` is known, and the last one ends at
- * `lastEnd` (-1: none).
- */
-export interface Position {
-  readonly from: number;
-  readonly lastEnd: number;
-}
 
 /**
  * The result of one window: matches that no later text can change, and the place to continue
@@ -55,23 +35,6 @@ const GROWTH = 4;
 const ALONE = 2 * 1024;
 /** Between two searches by native RegExp. */
 const BETWEEN = 128;
-/** More than are looked for of a literal. */
-const LITERAL_BYTES = 64;
-
-/** The place of a haystack in a text that has more than it. */
-export interface Part {
-  /**
-   * The place to begin at, in bytes of the haystack. Two characters of context are before it, unless
-   * the text begins with the haystack.
-   */
-  readonly begin: Position;
-  /** True if more of the text follows. */
-  readonly isOpen: boolean;
-}
-
-/** The begin of a text. */
-export const BEGIN: Position = { from: 0, lastEnd: -1 };
-const WHOLE: Part = { begin: BEGIN, isOpen: false };
 
 /**
  * All matches of the text, ascending. Only around the edges of windows is a byte searched again.
@@ -84,9 +47,12 @@ export function* scan(
   pattern: FindPattern,
   windows: Windows,
   between: () => void,
-  { begin, isOpen }: Part = WHOLE,
+  part: Part = WHOLE,
 ): Generator<Iterable<Match>, Position | undefined> {
+  const { begin, isOpen } = part;
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const { literals, maxBytes } = pattern;
+  if (literals) return yield* scanLiterals(haystack, literals, maxBytes, between, part);
   const search: Search = { haystack, isOpen, pattern, farReaching: false };
   const spend = effortLimit(bytes.length, windows.effort);
   const next = openLiterals(haystack, pattern.required, between);
@@ -149,7 +115,7 @@ export function* scan(
 
 /** The first place of a match whose literal may begin so late that it is not in the haystack. */
 function beforeNextLiteral({ haystack, pattern }: Search, { from, lastEnd }: Position): Position {
-  const first = haystack.length - LITERAL_BYTES - (pattern.required?.before ?? 0);
+  const first = haystack.length - MOST_LITERAL_BYTES - (pattern.required?.before ?? 0);
   return after(lastEnd, Math.max(from, boundary(haystack, Math.max(first, 0))));
 }
 

@@ -1,4 +1,13 @@
-import type { Windows } from "./scan.ts";
+/**
+ * Bytes of text given to the engine at once: from `smallest`, growing to `largest` while matches
+ * are rare.
+ */
+export interface Windows {
+  readonly smallest: number;
+  readonly largest: number;
+  /** Bytes that enlarged windows may read beyond sixteen times the text. */
+  readonly effort: number;
+}
 
 /** Sizes by which a search goes through a text, in bytes. No answer depends on them. */
 export interface Sizes {

@@ -2,9 +2,9 @@ import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { entryUrl } from "../../entries.ts";
 import type { Text, TextData } from "../text/text.ts";
+import type { Match } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
 import { matchesOfPiece, pieceOf, piecesOf, type ReadText } from "./pieces.ts";
-import type { Match } from "./scan.ts";
 import type { Sizes } from "./sizes.ts";
 
 /** A search that several threads share: each takes the next piece that nobody has begun. */
@@ -57,10 +57,11 @@ export function answerOf(
 ): Answer {
   const matches: number[] = [];
   let count = 0;
-  for (const some of matchesOfPiece(text, pieceOf(text, number, sizes), pattern, sizes, between, room)) {
+  const piece = pieceOf(text, number, sizes);
+  for (const some of matchesOfPiece(text, piece, pattern, sizes, between, room)) {
     for (const [start, end] of some) {
       count += 1;
-      if (most !== null) matches.push(start, end);
+      if (most !== null) matches.push(piece.start + start, piece.start + end);
     }
     if (most !== null && count > most) return { number, count: null, matches: new Float64Array(0) };
   }
@@ -84,12 +85,19 @@ interface Search {
  * @param wanted more matches are not taken
  */
 export function* matchesByThreads(search: Search, wanted: number): Generator<Iterable<Match>> {
-  const { text, pattern, sizes, between } = search;
-  const most = Math.min(wanted, sizes.held);
-  const room = roomFor(sizes);
+  const most = Math.min(wanted, search.sizes.held);
+  const room = roomFor(search.sizes);
   for (const { number, count, matches } of answersOf(search, most)) {
     if (count !== null) yield pairs(matches);
-    else yield* matchesOfPiece(text, pieceOf(text, number, sizes), pattern, sizes, between, room);
+    else yield* anew(search, number, room);
+  }
+}
+
+/** The matches of a piece, taken one after the other. */
+function* anew({ text, pattern, sizes, between }: Search, number: number, room: Buffer): Generator<Iterable<Match>> {
+  const piece = pieceOf(text, number, sizes);
+  for (const some of matchesOfPiece(text, piece, pattern, sizes, between, room)) {
+    yield Array.from(some, ([start, end]) => [piece.start + start, piece.start + end] as const);
   }
 }
 

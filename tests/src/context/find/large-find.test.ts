@@ -56,6 +56,7 @@ test("pieces and windows of any size have the matches of one pass", () => {
 
 test.each([
   ...["foo", "(?i)foo", "foo|x y", "a.", "[^\\n]*", "\\bfoo\\b", "(?m)^.*$", "(?m)^", "(?m)$", "\\b", "", "a*"],
+  ...["aa|a", "a|aa", "foo|fooa|\\n", "(?i)foo|b", "a\\nb|a", "(?i)k\\n"],
   ...["\\r$", "(?m)a\\r?$", "é|漢", "\\w+", "[ab]+\\b", "foo\\s+\\w+", "foo\\n?", "\\n\\n", "(?s)a.*?b", "(?s).{1,3}"],
   ...["\\Aa", "a\\z", "\\A|b\\s*", "(?mR)^\\s*$", "\\s+", "[^b]*", "\\W{2}", "(?s:foo.{0,20}b)", "\\B\\s*\\B"],
 ])("pieces and windows of any size have the matches of %s", (pattern) => {
