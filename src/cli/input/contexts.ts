@@ -10,7 +10,7 @@ import {
 import { RlmError } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { coveredContext, openHeldTexts } from "../../session/index.ts";
+import { coveredContext } from "../../session/index.ts";
 import { openStore, type Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { CliSession } from "../session/session.ts";
@@ -104,17 +104,39 @@ export async function contextNow(
 ): Promise<ContextNow> {
   const dir = indexFolder(process.env);
   const known = dir === undefined ? undefined : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
-  const load = known && store && (await loadKnown(sources, (path) => ({ ...options(path), known })));
+  await using scratch = openScratch();
+  const texts = store?.texts ? { texts: scratch.folder } : {};
+  const load = known && store && (await loadKnown(sources, (path) => ({ ...options(path), ...texts, known })));
   const covered = load && store && (await coveredContext(store, load.key));
   if (covered) return { hash: load.hash, skipped: covered.skipped };
-  await using scratch = await openStore(null);
-  await using texts = openHeldTexts(store?.texts ? scratch : { ...scratch, texts: null });
   const all = sources.map(({ path, source }) => ({
     source,
-    options: { ...options(path), ...texts.loading, ...withoutUndefined({ known }) },
+    options: { ...options(path), ...texts, ...withoutUndefined({ known }) },
   }));
   const context = await contextOf(all);
   return { hash: context?.hash ?? "", skipped: context?.stats.skipped ?? NOTHING_SKIPPED };
+}
+
+/** A folder for large texts, which is made when one is needed and goes when this is disposed. */
+interface Scratch extends AsyncDisposable {
+  folder(): Promise<string>;
+}
+
+function openScratch(): Scratch {
+  let made: Promise<Store> | undefined;
+  return {
+    async folder() {
+      made ??= openStore(null);
+      const { texts } = await made;
+      if (!texts) throw new Error("a store in memory keeps large texts");
+      // No other process knows of this folder, so that nothing is removed from it.
+      await texts.hold();
+      return texts.folder;
+    },
+    async [Symbol.asyncDispose]() {
+      await (await made)?.[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function loadKnown(

@@ -1,0 +1,53 @@
+import { appendFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { folderWith } from "../../support/tree.ts";
+import { json } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
+
+const LINE = "0123456789 GET /index.html ERROR timed out\n";
+const BYTES = 101 * 2 ** 20;
+
+/** A log of 101 MB that was written an hour ago. */
+function largeLog(): string {
+  const folder = folderWith({});
+  const path = join(folder, "big.log");
+  writeFileSync(path, Buffer.alloc(BYTES, LINE));
+  const hourAgo = Date.now() / 1000 - 3600;
+  utimesSync(path, hourAgo, hourAgo);
+  return folder;
+}
+
+test("a log of 101 MB is refused with the flag that allows it, and explored with the flag", async () => {
+  const cwd = largeLog();
+  const home = join(cwd, "home");
+  const exec = (code: string, ...args: string[]) =>
+    belayHere(["exec", "-e", code, "-s", "logs", "--json", ...args], { cwd, home });
+  const texts = () => readdirSync(join(home, "texts"));
+  const load = ["-c", "big.log"];
+
+  const refused = json(await exec("1", ...load));
+  expect(refused).toMatchObject({
+    error_code: "context_too_large",
+    error_message: "big.log makes the context too large: 101.0 MB > 100 MB",
+    suggestion: expect.stringMatching(/^Allow it with `--max-context-mb 200`: its text then takes 101\.0 MB of disk\./),
+  });
+  expect((await exec("1", ...load, "--max-context-mb", "100")).code).toBe(1);
+
+  const loaded = json(await exec("[P.length, count('ERROR')]", ...load, "--max-context-mb", "200"));
+  expect(loaded).toMatchObject({ result_json: [BYTES, Math.floor(BYTES / LINE.length)] });
+  const kept = texts();
+  expect(kept).toHaveLength(2);
+
+  // The session has recorded the limit, and the text lies where it lay.
+  expect(json(await exec("P.slice(0, 10)", ...load))).toMatchObject({ result_json: "0123456789" });
+  const ran = json(await exec("P.split('x')"));
+  expect(ran).toMatchObject({ success: false, error_code: "js_error" });
+  expect(ran.suggestion).toContain("find, count, search, peek");
+
+  appendFileSync(join(cwd, "big.log"), "one more\n");
+  const changed = json(await exec("1", ...load));
+  expect(changed).toMatchObject({ error_code: "context_changed" });
+  expect(texts()).toEqual(kept);
+  expect(json(await exec("P.slice(-9)", ...load, "--reload"))).toMatchObject({ result_json: "one more\n" });
+});
