@@ -281,6 +281,8 @@ interface Stats {
   tokens: number;
   lines: number;
   docs: number;
+  /** Present if P is no string: help("P") says what works of it. */
+  large?: true;
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;

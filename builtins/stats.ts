@@ -11,6 +11,8 @@ export const stats = defineBuiltin({
   tokens: number;
   lines: number;
   docs: number;
+  /** Present if P is no string: help("P") says what works of it. */
+  large?: true;
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;
@@ -49,6 +51,7 @@ interface ConvertedFile {
       tokens: Math.floor(context.length / 4),
       lines: context.lines,
       docs: context.documents.length,
+      ...(context.isLarge ? { large: true } : {}),
       sources: context.sources,
       context_hash: context.hash,
       skipped: context.skipped,

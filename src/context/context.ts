@@ -47,6 +47,11 @@ export interface ContextStats {
   /** Lines of P; a newline at the very end begins no further line, and an empty P has none. */
   line_count: number;
   document_count: number;
+  /**
+   * Present if P has over 100 MB or 10,000 documents. It lies in files then, and is no string in
+   * cells.
+   */
+  large?: true;
   has_routing: boolean;
   routing_entry_count: number;
   /** One per load or append: absolute paths, and names of texts. */
@@ -170,6 +175,7 @@ export async function extendContext(
     length: text.length,
     lines: newlines + (bytes.length > 0 && bytes.at(-1) !== NEWLINE ? 1 : 0),
     documents: documents.length,
+    isLarge: false,
     hasRouting: documents.some(({ id }) => isRouteFile(id)),
     routes: routes.length,
     skips,
@@ -189,6 +195,7 @@ interface ContextFigures {
   readonly length: number;
   readonly lines: number;
   readonly documents: number;
+  readonly isLarge: boolean;
   /** True if a document has routes, or could have. */
   readonly hasRouting: boolean;
   readonly routes: number;
@@ -200,12 +207,13 @@ interface ContextFigures {
 
 /** The statistics of a context that follows `previous`. */
 export function statsOf(previous: Context | undefined, source: string, figures: ContextFigures): ContextStats {
-  const { hash, length, lines, documents, hasRouting, routes, skips, replaced, converted } = figures;
+  const { hash, length, lines, documents, isLarge, hasRouting, routes, skips, replaced, converted } = figures;
   return {
     length_chars: length,
     length_tokens_estimate: Math.floor(length / 4),
     line_count: lines,
     document_count: documents,
+    ...(isLarge ? { large: true } : {}),
     has_routing: hasRouting,
     routing_entry_count: routes,
     sources: [...(previous?.stats.sources ?? []), source],
@@ -215,6 +223,14 @@ export function statsOf(previous: Context | undefined, source: string, figures: 
     ...(converted ? { converted } : {}),
   };
 }
+
+/** The sentences that tell a model what works of a large P; null for one that is a string. */
+export function largeNote({ large }: Pick<ContextStats, "large">): string | null {
+  return large === true ? LARGE_NOTE : null;
+}
+
+const LARGE_NOTE =
+  "P is too large to be a string in cells: P.length, P[i], P.slice(start, end), P.indexOf, P.includes and P.startsWith work. P.split, P.match, templates and loops over P throw: use find, count, search, peek, list_docs and peek_doc. Calls with a context take places of P, such as [start, end].";
 
 /** A source and what it lacks. */
 export interface SkippingSource extends Pick<LoadedSource, "name" | "base" | "skipped"> {

@@ -8,6 +8,7 @@ export {
   type Document,
   type Documents,
   isSmall,
+  largeNote,
   type SmallContext,
 } from "./context.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";

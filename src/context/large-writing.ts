@@ -87,6 +87,7 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
         length: told.units,
         lines: told.newlines + (endsLine(opened) ? 0 : 1),
         documents: documents.length,
+        isLarge: true,
         hasRouting: routed.length > 0 || (previous?.stats.has_routing ?? false),
         routes: routes.length,
         skips,

@@ -1,5 +1,5 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
-import { toldSkips } from "../context/index.ts";
+import { largeNote, toldSkips } from "../context/index.ts";
 import { describeSession } from "../history/index.ts";
 import { jsonText } from "../platform/visible.ts";
 import { coverageSentence, type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
@@ -42,11 +42,13 @@ async function contextOf(session: Session, cwd: string) {
   if (!stats) return null;
   const changed = changedSentence(await session.changedFiles(), cwd);
   const { sources, document_count, length_chars, length_tokens_estimate, skipped } = stats;
+  const note = largeNote(stats);
   return {
     sources,
     document_count,
     length_chars,
     length_tokens_estimate,
+    ...(note === null ? {} : { note }),
     skipped: toldSkips(skipped, LISTED),
     changed,
   };

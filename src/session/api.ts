@@ -59,6 +59,8 @@ export interface DryRun {
 export interface LoadResult {
   readonly success: true;
   readonly stats: ContextStats;
+  /** Present if P is large: what works of it in cells, in sentences for a model. */
+  readonly note?: string;
 }
 
 /** JSON values by key, in the guest's heap. Every method rejects with RlmError; a rejected batch changed nothing. */

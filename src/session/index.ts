@@ -11,8 +11,8 @@ export type * from "./events.ts";
 export { loadIntoStore } from "./exec/load.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
-export { coverageLine, coverageSentence } from "./journal/coverage.ts";
 export { coveredContext, NEVER, SkippedSchema } from "./journal/coverage-sums.ts";
+export { coverageLine, coverageSentence } from "./journal/coverage-words.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,

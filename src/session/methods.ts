@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { firstly, hasCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
+import { largeNote } from "../context/index.ts";
 import { displayName } from "../platform/ids.ts";
 import { withoutUndefined } from "../platform/json.ts";
 import { objectsCell, queryCell } from "../query/index.ts";
@@ -49,7 +50,7 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     });
   const loaded = async (request: LoadRequest): Promise<LoadResult> => {
     const { stats } = await whenFree(() => runLoad(setup, request));
-    return { success: true, stats };
+    return { success: true, stats, ...withoutUndefined({ note: largeNote(stats) ?? undefined }) };
   };
   const access = (kind: "memory" | "helpers") => ({
     change: (input: Json) => whenFree(() => runCommand(setup, { kind, input })),

@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { largeNote } from "../context/index.ts";
 import { amount } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
 import type { LoadResult, Session } from "../session/index.ts";
@@ -46,12 +47,14 @@ export function changedSentence(paths: readonly string[], cwd: string): string |
 
 /**
  * A model needs to know why files are missing, and not the name of each; of converted documents
- * those that lost something.
+ * those that lost something. It is told what works of a large P.
  */
-export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] {
+export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] & Pick<LoadResult, "note"> {
   const { skipped, converted, ...facts } = stats;
+  const note = largeNote(stats);
   return {
     ...facts,
+    ...(note === null ? {} : { note }),
     skipped: { ...skipped, files: skipped.files.slice(0, LISTED_FILES) },
     ...(converted ? { converted: { ...converted, files: lossy(converted.files).slice(0, LISTED_FILES) } } : {}),
   };

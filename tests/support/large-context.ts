@@ -60,7 +60,7 @@ export function inFiles(context: SmallContext, folder?: string): Context {
     key: hash("sha256", `${context.key} in files`),
     text,
     documents: text.large?.documents() ?? [],
-    stats: { ...context.stats, context_hash: whole },
+    stats: { ...context.stats, context_hash: whole, large: true },
   };
 }
 

@@ -167,6 +167,7 @@ const IndexSchema = v.object({
     length_tokens_estimate: count,
     line_count: count,
     document_count: count,
+    large: v.exactOptional(v.literal(true)),
     has_routing: v.boolean(),
     routing_entry_count: count,
     sources: v.array(v.string()),

@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import { type ContextStats, unreadSentence } from "../../context/index.ts";
+import { type ContextStats, largeNote, unreadSentence } from "../../context/index.ts";
 import { CELL_TOOL, type Doubt, isCell } from "./reply.ts";
 
 /**
@@ -32,16 +32,18 @@ const ENDING =
  * @param schema of the answer, or null. @param part a sentence that says what part of a larger context P is, for a child; else null
  */
 export function firstMessage(question: string, stats: Stats, schema: Json, part: string | null): string {
+  const note = largeNote(stats);
   return [
     question,
     contextLine(stats),
+    ...(note === null ? [] : [note]),
     ...unreadLines(stats),
     ...(part === null ? [] : [part]),
     ...(schema === null ? [] : [`Answer as JSON that fits: ${JSON.stringify(schema)}`]),
   ].join("\n\n");
 }
 
-type Stats = Pick<ContextStats, "length_chars" | "document_count" | "sources" | "skipped" | "replaced">;
+type Stats = Pick<ContextStats, "length_chars" | "document_count" | "large" | "sources" | "skipped" | "replaced">;
 
 const SOURCES_SHOWN = 5;
 

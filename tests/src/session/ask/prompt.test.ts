@@ -30,6 +30,9 @@ test("the first message has the question and what is known of P, and nothing of 
   expect(firstMessage("Which?", stats, null, null)).toBe(
     "Which?\n\nP has 1234 characters in 7 documents, from a, b, c, d, e, … 1 more.",
   );
+  expect(firstMessage("Which?", { ...stats, large: true }, null, null)).toMatch(
+    /… 1 more\.\n\nP is too large to be a string in cells: P\.length, P\[i\], P\.slice\(start, end\), P\.indexOf/,
+  );
   const schema = { type: "integer" };
   expect(firstMessage("Which?", stats, schema, "P is a part.")).toMatch(
     /\n\nP is a part\.\n\nAnswer as JSON that fits: {"type":"integer"}$/,
