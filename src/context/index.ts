@@ -25,7 +25,7 @@ export { MAY_BE_SECRET, mayBeSecret } from "./load/ignore-rules.ts";
 export { type KnownLoad, openKnownLoads } from "./load/known-loads.ts";
 export { knownLoad, load, type Source } from "./load/load.ts";
 export { documentsNamed, matchGlob, type PathsSource, pathsName } from "./load/paths.ts";
-export type { Known, LoadOptions } from "./load/reading.ts";
+export type { Known, LoadOptions, LoadProgress } from "./load/reading.ts";
 export {
   canonical,
   forbiddenBy,

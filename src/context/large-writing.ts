@@ -1,8 +1,10 @@
 import { hash as digest } from "node:crypto";
+import { statfsSync } from "node:fs";
 import { basename } from "node:path";
 import { RlmError } from "../../runtime/index.ts";
 import { openConverted, openPlacesRoom } from "../documents/conversions.ts";
 import { type CheckedWriter, type WrittenFile, writeChecked } from "../platform/checked-file.ts";
+import { megabytes } from "../platform/figures.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 import {
   type Context,
@@ -199,6 +201,23 @@ function begun(texts: string): CheckedWriter {
   });
 }
 
+/**
+ * Looks at the disk before a large text is written to it.
+ *
+ * @param bytes of the text, as far as they are known
+ * @throws RlmError `store_failed` if it has less room
+ */
+export function checkRoom(texts: string, bytes: number): void {
+  makeFolder(texts);
+  const { bavail, bsize } = statfsSync(texts);
+  const free = bavail * bsize;
+  if (free >= bytes) return;
+  const problem = `the text takes ${megabytes(bytes)}, and its disk has ${megabytes(free)} left`;
+  throw new RlmError("store_failed", `a large context cannot be kept in ${texts}: ${problem}`, { suggestion: NO_ROOM });
+}
+
+const NO_ROOM = "Free space on its disk and load again. The text of a context takes as much as its files.";
+
 /** @throws RlmError `store_failed` if the system refuses to write */
 function written<T>(texts: string, write: () => T): T {
   try {
@@ -209,9 +228,7 @@ function written<T>(texts: string, write: () => T): T {
     const isFull = errno === "ENOSPC" || errno === "EDQUOT";
     const problem = isFull ? "the disk is full" : `the system refuses to write (${errno})`;
     throw new RlmError("store_failed", `a large context cannot be kept in ${texts}: ${problem}`, {
-      suggestion: isFull
-        ? "Free space on its disk and load again. The text of a context takes as much as its files."
-        : "Make the folder writable for you, or choose another one for the store.",
+      suggestion: isFull ? NO_ROOM : "Make the folder writable for you, or choose another one for the store.",
       cause,
     });
   }

@@ -1,6 +1,6 @@
 import { freeBytes } from "../../runtime/index.ts";
 import { type Context, type ContextFile, extendContext, isSmall, type LoadedFile } from "./context.ts";
-import { beginLarge, type LargeSource, type LargeWriting } from "./large-writing.ts";
+import { beginLarge, checkRoom, type LargeSource, type LargeWriting } from "./large-writing.ts";
 import { isLargeSize, SMALL } from "./load/size.ts";
 import type { SkippedFile } from "./skipped.ts";
 
@@ -8,6 +8,8 @@ import type { SkippedFile } from "./skipped.ts";
 export interface GatheredSource extends Omit<LargeSource, "texts"> {
   /** Absolute folder for the texts of large contexts. Without it no files are taken that make one. */
   readonly texts?: (() => Promise<string>) | undefined;
+  /** Called with that folder before the text of a large context is written into it. */
+  onLarge?(texts: string): void;
   /** True if the bytes of files in memory may be freed when they are in a context. */
   readonly ownsBytes: boolean;
 }
@@ -31,7 +33,10 @@ const AT_ONCE_BYTES = 8 * 2 ** 20;
  * Gathers the files that follow `previous`. They are held in memory until the context is large.
  * From then on they go to a checked file.
  */
-export function gather(previous: Context | undefined, { texts, ownsBytes, ...source }: GatheredSource): Gathering {
+export function gather(
+  previous: Context | undefined,
+  { texts, ownsBytes, onLarge, ...source }: GatheredSource,
+): Gathering {
   const small = previous === undefined || isSmall(previous) ? { previous } : null;
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.bytes ?? 0 };
   const held: LoadedFile[] = [];
@@ -40,7 +45,10 @@ export function gather(previous: Context | undefined, { texts, ownsBytes, ...sou
 
   async function begin(): Promise<LargeWriting> {
     if (!texts) throw new Error("a large context needs a folder for its text");
-    writing = await beginLarge(previous, { ...source, texts: await texts() });
+    const folder = await texts();
+    checkRoom(folder, size.bytes - (small ? 0 : (previous?.text.bytes ?? 0)));
+    onLarge?.(folder);
+    writing = await beginLarge(previous, { ...source, texts: folder });
     for (const file of held.splice(0)) await put(writing, file);
     return writing;
   }

@@ -1,10 +1,11 @@
+import type { LoadProgress } from "../context/index.ts";
 import type { ProviderWait } from "../provider-batches/index.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
 
 /** An event of a session, as `onProgress` gets it. */
 export type SessionEvent =
-  /** Files and bytes that a load has read so far, and the document that becomes text, with the place in it. */
-  | { readonly kind: "load"; readonly files: number; readonly bytes: number; readonly converting?: string }
+  /** Progress of a load. */
+  | ({ readonly kind: "load" } & LoadProgress)
   /** The work of a builtin, for people. */
   | { readonly kind: "notice"; readonly text: string }
   /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */

@@ -3,6 +3,7 @@ import {
   type KnownLoad,
   knownLoad,
   type LoadOptions,
+  type LoadProgress,
   NOTHING_SKIPPED,
   openKnownLoads,
   type SkippedStats,
@@ -50,8 +51,8 @@ export async function contextsToBring(
       documents,
       most,
       signal,
-      onProgress: (read: { files: number; bytes: number; converting?: string }) =>
-        progress.report({ kind: "load", ...read }),
+      // Where its text lies until its hash is known is nobody's concern.
+      onProgress: ({ texts: _texts, ...read }: LoadProgress) => progress.report({ kind: "load", ...read }),
     });
     const { hash, skipped } = await contextNow(sources, optionsFor, kept?.store ?? null).finally(() => progress.end());
     if (hash === has) {

@@ -1,3 +1,4 @@
+import type { LoadProgress } from "../../context/index.ts";
 import type { CallProgress, HeldBack, ProviderWait, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -80,6 +81,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
         case "notice":
           return status.show(event.text);
         case "load":
+          if (event.texts !== undefined) status.say(diskLine(event, event.texts, source));
           return status.show(loadLine(event, source));
         case "turn":
           // The calls of the cell before have ended.
@@ -122,6 +124,12 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
 function loadLine({ converting, files, bytes }: Extract<SessionEvent, { kind: "load" }>, source: string): string {
   if (converting !== undefined) return `converting ${inLine(converting)} …`;
   return `loading ${source || "the context"}: ${amount(files, "file")}, ${megabytes(bytes)}`;
+}
+
+/** A line about the disk. The size of a folder is known when all of it is read. */
+function diskLine({ files, bytes }: Pick<LoadProgress, "files" | "bytes">, texts: string, source: string): string {
+  const size = `${files > 1 ? "at least " : ""}${megabytes(bytes)}`;
+  return `${inLine(source || "the context")}: its text takes ${size} of disk, in ${inLine(texts)}`;
 }
 
 /** The line of progress, as waits use it. */

@@ -241,9 +241,11 @@ function hasNoRoom(bytes: number, most: Readonly<ContextSize>): string {
 }
 
 /** Begins to gather the files of a load. */
-export function gatheringOf({ name, base, folder, previous, pause, options, ownsBytes }: Reading): Gathering {
+export function gatheringOf(reading: Reading): Gathering {
+  const { name, base, folder, previous, size, pause, options, ownsBytes } = reading;
   const source = folder === null ? { name, base, folder } : { name, base };
-  return gather(previous, { ...source, texts: options.texts, pause, ownsBytes });
+  const onLarge = (texts: string) => options.onProgress?.({ ...size, texts });
+  return gather(previous, { ...source, texts: options.texts, onLarge, pause, ownsBytes });
 }
 
 /** The context of what was gathered; the one before it if that changes nothing. */

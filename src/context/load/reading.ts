@@ -20,15 +20,22 @@ export interface Known {
   open(key: string): Promise<Context | null>;
 }
 
+/** Progress of a load, told about every megabyte or 16 files. */
+export interface LoadProgress {
+  /** Files and bytes that were read so far. */
+  readonly files: number;
+  readonly bytes: number;
+  /** The place in a document that is converted. */
+  readonly converting?: string;
+  /** The folder into which the text of a large context goes. It is told once, before that is written. */
+  readonly texts?: string;
+}
+
 export interface LoadOptions {
   /** Folders that may be read; symlinks in them are resolved at each load. */
   roots: readonly string[];
   cwd: string;
-  /**
-   * Called about every megabyte or 16 files with what was read so far, and while a document is
-   * converted with its place.
-   */
-  onProgress?: (progress: { files: number; bytes: number; converting?: string }) => void;
+  onProgress?: (progress: LoadProgress) => void;
   /** The most that the context may hold; absent: 10,000 files and 100 MB. */
   most?: Readonly<ContextSize>;
   /**

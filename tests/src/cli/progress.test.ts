@@ -40,6 +40,16 @@ test("where it cannot rewrite a line, progress has a first line and a last", () 
   expect(written).toEqual([]);
 });
 
+test.each([
+  [1, "big.log: its text takes 300.0 MB of disk, in /store/texts\n"],
+  [7, "big.log: its text takes at least 300.0 MB of disk, in /store/texts\n"],
+])("what a large text of %i files takes on disk is said at once", (files, line) => {
+  const { written, progress } = record(false);
+  progress.begin("big.log");
+  progress.report({ kind: "load", files, bytes: 300 * 2 ** 20, texts: "/store/texts" });
+  expect(written).toEqual([line]);
+});
+
 test("on a terminal progress is one line, which goes before other output", () => {
   const { written, clock, progress } = record(true);
   progress.begin();

@@ -3,8 +3,9 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../src/context/context.ts";
+import { checkRoom } from "../../../src/context/large-writing.ts";
 import { load } from "../../../src/context/load/load.ts";
-import type { LoadOptions } from "../../../src/context/load/reading.ts";
+import type { LoadOptions, LoadProgress } from "../../../src/context/load/reading.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const MB = 2 ** 20;
@@ -15,8 +16,14 @@ test("a file of over 100 MB is a context in files, with the facts that a small o
   const bytes = Buffer.from(line.repeat(Math.ceil((100 * MB) / Buffer.byteLength(line))));
   writeFileSync(join(folder, "big.log"), bytes);
   const options = optionsFor(folder);
-  const context = await load({ kind: "path", path: "big.log" }, options);
+  const told: LoadProgress[] = [];
+  const watched = { ...options, onProgress: (progress: LoadProgress) => void told.push(progress) };
+  const context = await load({ kind: "path", path: "big.log" }, watched);
   const { text } = context;
+  // What it takes on disk is told before it is taken.
+  const disk = { files: 1, bytes: bytes.length, texts: options.folder };
+  expect(told.filter(({ files, texts }) => files > 0 || texts !== undefined)[0]).toEqual(disk);
+  expect(told.filter(({ texts }) => texts !== undefined)).toHaveLength(1);
   expect(text.large).toBeDefined();
   expect(text.bytes).toBe(bytes.length);
   expect(text.length).toBe((bytes.length / Buffer.byteLength(line)) * line.length);
@@ -40,6 +47,14 @@ test("a file of over 100 MB is a context in files, with the facts that a small o
   expect(both.stats.document_count).toBe(2);
   expect(left(options.folder)).toEqual([]);
   close(context, both);
+});
+
+test("a text for which the disk has no room is refused before it is written", () => {
+  const texts = join(folderWith(), "texts");
+  expect(() => checkRoom(texts, 1)).not.toThrow();
+  expect(() => checkRoom(texts, 2 ** 60)).toThrow(
+    /in \S+texts: the text takes 1099511627776\.0 MB, and its disk has .* MB left$/,
+  );
 });
 
 /** Files in the folder of texts that were not written to their end. */
