@@ -229,11 +229,12 @@ function hold(key: string, page: Buffer): void {
  */
 export function openChecked(path: string): CheckedFile {
   const file = opened(path);
-  let isOpen = true;
+  // Whoever can still read or close the file has this object.
+  const state = { isOpen: true };
   function close(): void {
-    if (isOpen) closeSync(file);
-    isOpen = false;
-    abandoned.unregister(close);
+    if (state.isOpen) closeSync(file);
+    state.isOpen = false;
+    abandoned.unregister(state);
   }
 
   const { length, sums } = lengthAndSums(file, path, close);
@@ -261,11 +262,14 @@ export function openChecked(path: string): CheckedFile {
     return bytes;
   }
 
-  const checked: CheckedFile = {
+  abandoned.register(state, file, state);
+  return {
     length,
     read(from, to, room) {
-      if (!isOpen) throw new Error(`${path} is read after it was closed`);
+      if (!state.isOpen) throw new Error(`${path} is read after it was closed`);
       if (to <= from) return Buffer.alloc(0);
+      // A table that another user made may name such a place.
+      if (!(from >= 0 && to <= length)) throw lostContext(`${path} has no bytes ${from} to ${to}`);
       const first = Math.floor(from / PAGE_BYTES);
       const last = Math.ceil(to / PAGE_BYTES);
       const at = from - first * PAGE_BYTES;
@@ -277,8 +281,6 @@ export function openChecked(path: string): CheckedFile {
     },
     [Symbol.dispose]: close,
   };
-  abandoned.register(checked, file, close);
-  return checked;
 }
 
 /** Closes files that nobody can read any more and nobody has closed, as that of a context that was only looked at. */

@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
-import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, readlinkSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/errors.ts";
 import { checkedBytes, isIntact, openChecked, PAGE_BYTES, writeChecked } from "../../../src/platform/checked-file.ts";
 import { flipByte } from "../../support/flip-byte.ts";
@@ -170,4 +172,46 @@ test("what is read of one file is never that of another one", () => {
       using file = openChecked(path);
       for (let page = 0; page < 20; page++) expect(file.read(page * PAGE_BYTES, page * PAGE_BYTES + 1)[0]).toBe(n);
     }
+});
+
+test("a file that was forgotten is closed, but not as long as it can be read or closed", async ({ skip }) => {
+  skip(process.platform !== "linux", "open files are listed on Linux alone");
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc");
+  const folder = folderWith();
+  const writer = writeChecked(folder);
+  writer.put(Buffer.from("text"));
+  const { path } = writer.end();
+  const open = () => readdirSync("/proc/self/fd").filter((fd) => linkOf(fd) === path).length;
+  const { read, ...rest } = openChecked(path);
+  for (let n = 0; n < 20; n++) openChecked(path);
+  await vi.waitFor(() => {
+    collectGarbage();
+    expect(open()).toBe(1);
+  });
+  expect(read(0, 4).toString()).toBe("text");
+  rest[Symbol.dispose]();
+  expect(open()).toBe(0);
+});
+
+function linkOf(fd: string): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return null;
+  }
+}
+
+test("places that are not in a file are lost by name", () => {
+  const writer = writeChecked(folderWith());
+  writer.put(Buffer.from("text"));
+  using file = openChecked(writer.end().path);
+  for (const [from, to] of [
+    [0, 5],
+    [-1, 2],
+    [2 ** 52, 2 ** 53],
+    [0, Number.POSITIVE_INFINITY],
+  ] as const) {
+    expect(() => file.read(from, to)).toThrow(expect.objectContaining({ code: "context_lost" }));
+  }
 });
