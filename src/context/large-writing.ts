@@ -106,6 +106,9 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
 const NEWLINE = 0x0a;
 const endsLine = ({ bytes, read }: Context["text"]) => bytes === 0 || read(bytes - 1, bytes)[0] === NEWLINE;
 
+/** No text of UTF-8 has this byte, so the hash of several parts is never that of a text. */
+const PARTS_MARK = Buffer.from([0xff]);
+
 /**
  * The hash of P. Of several parts it follows from their hashes, so that an append does not hash all
  * of P again.
@@ -113,7 +116,9 @@ const endsLine = ({ bytes, read }: Context["text"]) => bytes === 0 || read(bytes
 function hashOf(parts: readonly ContextPart[]): string {
   const hashes = parts.map(({ hash }) => hash);
   const [only] = hashes;
-  return only !== undefined && hashes.length === 1 ? only : digest("sha256", hashes.join("\n"));
+  return only !== undefined && hashes.length === 1
+    ? only
+    : digest("sha256", Buffer.concat([PARTS_MARK, Buffer.from(hashes.join("\n"))]));
 }
 
 /** Documents that are put behind those of a context. */

@@ -53,7 +53,9 @@ export function inFiles(context: SmallContext, folder?: string): Context {
   const text = largeText({ parts, documents, ...(folder === undefined ? {} : { folder }) });
   const { hash: partHash } = context.parts[0] ?? { hash: "" };
   const isOne = context.parts.length === 1;
-  const whole = isOne ? partHash : hash("sha256", context.parts.map((part) => part.hash).join("\n"));
+  const whole = isOne
+    ? partHash
+    : hash("sha256", Buffer.from(`\xff${context.parts.map((part) => part.hash).join("\n")}`, "latin1"));
   return {
     ...context,
     hash: whole,
