@@ -18,6 +18,10 @@ await startNamed("npm run campaign --", {
     start: () => import("./read-cache.ts"),
   },
   replies: { about: "replies of models: which are answers", start: () => import("./replies.ts") },
+  large: {
+    about: "kills loads, appends, indexes and looks over contexts that lie in files",
+    start: () => import("./large.ts"),
+  },
   attack: { about: "cells, files and stores that want more than they may", start: () => import("./attack.ts") },
   corrupt: { about: "stores with bits flipped", start: () => import("./corrupt.ts") },
   fuzz: { about: "random input of each surface", start: () => import("./fuzz.ts") },
