@@ -36,8 +36,8 @@ export const find = {
   name: "find",
   summary: "print the lines of files that match a pattern, as path:line:column: text",
   details: [
-    "PATHs are files, folders and globs, and - is stdin; the default is this folder. A folder's .gitignore applies. Files are read one after the other, so they may be of any size and number. PATTERN is of Rust's regex dialect, as in cells, and ^ and $ match at lines. All lines are printed, each once, with the column of its first match; a line next to a match (-A, -B, -C) is path-line- text.",
-    "The exit code is 0 if something matched, 1 if nothing did, and 2 if it could not look everywhere: a wrong pattern, a path that is not there, or a file that should have text and could not be read (damaged, encrypted, without text, too large, no permission), which stderr names. Binary files and files that may contain secrets are left out and counted. Nothing is saved: for longer work use `belay exec -c PATH`.",
+    "PATHs are files, folders and globs, and - is stdin; the default is this folder. A folder's .gitignore applies. Files are searched where they lie, one after the other, so they may be of any size and number. PATTERN is of Rust's regex dialect, as in cells, and ^ and $ match at lines. All lines are printed, each once, with the column of its first match; a line next to a match (-A, -B, -C) is path-line- text.",
+    "The exit code is 0 if something matched, 1 if nothing did, and 2 if it could not look everywhere: a wrong pattern, a path that is not there, or a file that should have text and could not be read (damaged, encrypted, without text, no permission) or only with bytes that are not UTF-8 (many, or any if it is over 100 MB, without --lossy), which stderr names. Binary files and files that may contain secrets are left out and counted. Nothing is saved: for longer work use `belay exec -c PATH`.",
   ],
   takes: { usage: "PATTERN [PATH | -]...", completes: "files" },
   own: OWN,

@@ -13,10 +13,10 @@ import {
   type SearchReading,
   type SkippedFile,
   skippedStats,
-  TooLong,
   textFromString,
   textsAt,
   textsOfStream,
+  Unsearched,
 } from "../../context/index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
@@ -60,8 +60,8 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
       roots: rootsOf(wanted),
       cwd: process.cwd(),
       documents: { ...documentOptions(), ...loadingIn(args) },
-      tell: report.tell,
-      isWhole: !pattern.lineLocal,
+      tell: (sentence: string, isDoubtful: boolean) =>
+        report.tell(wanted.isNamed ? sentence : withoutHere(sentence), isDoubtful),
       onProgress: (read: Progress) => status.show(progressLine(read)),
     };
     let found = false;
@@ -78,7 +78,7 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
           if (closed !== null) return closed;
         }
       } catch (error) {
-        if (!(error instanceof TooLong)) throw error;
+        if (!(error instanceof Unsearched)) throw error;
         report.take({ path: text.name, reason: error.message });
       }
     }
@@ -138,8 +138,12 @@ function openReport() {
   const documents: Document[] = [];
   const skipped: SkippedFile[] = [];
   const sentences: string[] = [];
+  let hasDoubts = false;
   return {
-    tell: (sentence: string) => void sentences.push(sentence),
+    tell(sentence: string, isDoubtful: boolean): void {
+      sentences.push(sentence);
+      hasDoubts ||= isDoubtful;
+    },
     take(text: SearchedText | SkippedFile): void {
       if ("reason" in text) skipped.push(text);
       else if (text.original) {
@@ -147,8 +151,8 @@ function openReport() {
         documents.push({ id, path: "-", start: 0, end: 0, size: 0, original, places, lost });
       }
     },
-    /** True if a file that should have text was not read. */
-    isIncomplete: () => skipped.some(({ reason }) => isUnread(reason)),
+    /** True if a file that should have text was not read, or not as it is. */
+    isIncomplete: () => hasDoubts || skipped.some(({ reason }) => isUnread(reason)),
     show(stderr: Output, isVerbose: boolean): void {
       for (const sentence of sentences) stderr.line(sentence, "dim");
       const stats = { converted: convertedIn(documents), skipped: skippedStats(skipped) };
@@ -197,38 +201,66 @@ function printedText(form: Form): (text: SearchedText) => AsyncGenerator<string>
   }
 
   async function* linesOf(text: SearchedText): AsyncGenerator<ShownLine> {
-    const linesIn = openLineFinder(pattern, context);
-    for await (const block of text.blocks) {
-      const placeAt = openPlace(text, block);
-      for (const line of linesIn(block)) yield { ...line, path: text.name, place: placeAt(line) };
+    const finder = openLineFinder(pattern, context);
+    let placeAt: ((line: FoundLine) => string | null) | undefined;
+    for await (const [chunk, isLast] of withLast(text.chunks)) {
+      placeAt ??= openPlace(text, chunk);
+      for (const line of finder.take(chunk, isLast)) {
+        // A line is printed once, but all of its matches are.
+        if (!line.isAgain || onlyMatching) yield { ...line, path: text.name, place: placeAt(line) };
+      }
     }
   }
 
   return async function* (text) {
     let found = 0;
     let some: string[] = [];
-    for await (const line of linesOf(text)) {
-      found += 1;
-      if (filesWithMatches) break;
-      if (count) continue;
-      some.push(printed(line));
-      if (some.length < AT_ONCE) continue;
-      yield some.join("");
-      some = [];
+    let failure: unknown;
+    try {
+      for await (const line of linesOf(text)) {
+        found += 1;
+        if (filesWithMatches) break;
+        if (count) continue;
+        some.push(printed(line));
+        if (some.length < AT_ONCE) continue;
+        yield some.join("");
+        some = [];
+      }
+    } catch (error) {
+      // The lines before the place of the failure are printed.
+      failure = error;
     }
     const path = inLine(text.name);
     if (found > 0 && filesWithMatches) yield `${isJson ? jsonText({ path: text.name }) : path}\n`;
     else if (found > 0 && count) yield `${isJson ? jsonText({ path: text.name, count: found }) : `${path}:${found}`}\n`;
     else if (some.length > 0) yield some.join("");
+    if (failure !== undefined) throw failure;
   };
 }
 
+/** Chunks with the word whether one is the last. If the rest cannot be read, whole lines before it are the last one. */
+async function* withLast(chunks: SearchedText["chunks"]): AsyncGenerator<readonly [Uint8Array, boolean]> {
+  let last: Uint8Array | undefined;
+  try {
+    for await (const chunk of chunks) {
+      if (last) yield [last, false];
+      last = chunk;
+    }
+  } catch (error) {
+    if (last) yield [last.subarray(0, last.lastIndexOf(LINE_FEED) + 1 || last.length), true];
+    throw error;
+  }
+  if (last) yield [last, true];
+}
+
+const LINE_FEED = 0x0a;
+
 /**
- * Tells the part of a converted document, which is one block, in which a line's first match lies.
+ * Tells the part of a converted document, which is one chunk, in which a line's first match lies.
  */
-function openPlace({ name, places = [] }: SearchedText, block: Uint8Array): (line: FoundLine) => string | null {
+function openPlace({ name, places = [] }: SearchedText, chunk: Uint8Array): (line: FoundLine) => string | null {
   if (places.length === 0) return () => null;
-  const text = textFromString(Buffer.from(block).toString());
+  const text = textFromString(Buffer.from(chunk).toString());
   const document = { id: name, path: "-", start: 0, end: text.length, size: text.length, places };
   const { at } = openPlaces(text, [document]);
   return (line) => at(text.unitAt(line.byte))?.place ?? null;

@@ -17,6 +17,8 @@ export interface Sizes {
   readonly piece: number;
   /** A text with a longer line is not searched in pieces. */
   readonly line: number;
+  /** A longer line of a stream is not held whole. */
+  readonly heldLine: number;
   /** The first window of a text in files, and the largest. */
   readonly window: number;
   readonly largestWindow: number;
@@ -36,6 +38,7 @@ export const SIZES: Sizes = {
   windows: { smallest: 12 * 1024, largest: 64 * 1024, effort: 256 * MB },
   piece: 4 * MB,
   line: 32 * MB,
+  heldLine: 64 * MB,
   window: 8 * MB,
   largestWindow: 256 * MB,
   // A thread starts in the time of about so many.

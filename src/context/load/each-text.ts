@@ -1,17 +1,23 @@
 import { setImmediate } from "node:timers/promises";
+import { LIMITS } from "../../../runtime/index.ts";
 import { lossText } from "../../documents/conversions.ts";
 import type { Converted } from "../../documents/growing.ts";
 import { MOST_ORIGINAL_BYTES } from "../../documents/kinds.ts";
 import type { FileDocuments } from "../../documents/read.ts";
 import { boundedBytes } from "../../platform/bounded-reads.ts";
+import { Unsearched } from "../find/stream-search.ts";
 import type { SkippedFile } from "../skipped.ts";
 import {
+  type Decoding,
   decodedChunks,
   decodeText,
+  firstInvalid,
   HEAD_BYTES,
   invalidBytes,
+  isFew,
   mendUtf8,
   shownEncoding,
+  wholeBefore,
   withoutMark,
 } from "../text/decode.ts";
 import { ahead, bytesOf, documentsOfFile, readSearched, rulesOf } from "./file-content.ts";
@@ -23,22 +29,17 @@ import { openRoots, openStepped, type Refusal, type Roots, type SteppedFile } fr
 export interface SearchedText extends Partial<Converted> {
   /** The path as it was typed, with what lies below it. */
   readonly name: string;
-  /**
-   * UTF-8 in blocks of whole lines; a converted document is one block. Taking one may throw
-   * TooLong.
-   */
-  readonly blocks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** UTF-8 in chunks of whole characters; a converted document is one chunk. Taking one may throw Unsearched. */
+  readonly chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
-/** Options of a search: those of a load, and two of its own. */
+/** Options of a search: those of a load, and one of its own. */
 export interface SearchReading extends LoadOptions {
-  /** True if a text is to be one block, since a match may go over lines. */
-  readonly isWhole: boolean;
   /**
    * Takes a sentence about a text whose bytes did not stay as they were. It is told when the text
-   * was read.
+   * was read. @param isDoubtful true if the text was to be searched as it is
    */
-  tell(sentence: string): void;
+  tell(sentence: string, isDoubtful: boolean): void;
 }
 
 /** A larger text is read in blocks. */
@@ -110,7 +111,7 @@ function* documentsIn(content: FileDocuments | Refusal, name: string) {
   yield* content.skipped;
   for (const { relative, bytes, original, places, lost } of content.files) {
     const facts = original && places && lost ? { original, places, lost } : {};
-    yield { name: relative, blocks: [bytes], ...facts };
+    yield { name: relative, chunks: [bytes], ...facts };
   }
 }
 
@@ -142,30 +143,63 @@ async function* textIn(bytes: AsyncIterable<Uint8Array>, { name, head }: Beginni
     yield { path: name, reason: text.reason };
     return;
   }
-  const blocks = openBlocks(bytes, decoding.encoding, options.isWhole);
-  yield { name, blocks: blocks.all };
-  const { encoding, invalid } = blocks.read();
-  if (encoding !== "utf-8") options.tell(`${name}: read as ${shownEncoding(encoding)}`);
-  if (invalid > 0) options.tell(`${name}: ${lossText(invalidBytes(encoding), invalid)}, read as U+FFFD`);
+  const chunks = openChunks(bytes, decoding);
+  yield { name, chunks: chunks.all };
+  const { encoding, invalid, first, size } = chunks.read();
+  if (encoding !== "utf-8") options.tell(`${name}: read as ${shownEncoding(encoding)}`, false);
+  if (invalid === 0) return;
+  const place = first === null ? "" : `, the first at byte ${first}`;
+  const isDoubtful = size > LIMITS.contextBytes && decoding.bad !== "all";
+  const cure = isDoubtful ? " (--lossy allows that)" : "";
+  options.tell(`${name}: ${lossText(invalidBytes(encoding), invalid)}, read as U+FFFD${place}${cure}`, isDoubtful);
 }
 
-/** Decoded blocks, and what they were decoded from so far. */
-function openBlocks(bytes: AsyncIterable<Uint8Array>, given: string | undefined, isWhole: boolean) {
-  let encoding = "utf-8";
-  let invalid = 0;
-  const onEncoding = (label: string) => {
-    encoding = label;
+/** Facts about the chunks of a text so far. */
+interface ChunkFacts {
+  readonly encoding: string;
+  readonly size: number;
+  /** Bytes that are not of the encoding, and the place of the first one in a text of UTF-8. */
+  readonly invalid: number;
+  readonly first: number | null;
+}
+
+/** Decoded chunks, and what is known of them so far. */
+interface DecodedChunks {
+  readonly all: AsyncGenerator<Uint8Array>;
+  read(): ChunkFacts;
+}
+
+function openChunks(bytes: AsyncIterable<Uint8Array>, decoding: Decoding): DecodedChunks {
+  let facts: ChunkFacts = { encoding: "utf-8", size: 0, invalid: 0, first: null };
+  const onEncoding = (encoding: string) => {
+    facts = { ...facts, encoding };
   };
   async function* all() {
     let isFirst = true;
-    for await (const block of blocksOf(decodedChunks(bytes, given, onEncoding), isWhole)) {
-      const text = mendUtf8(block, encoding);
-      invalid += text.invalid;
+    for await (const chunk of wholeCharacters(decodedChunks(bytes, decoding.encoding, onEncoding))) {
+      const { encoding, size, invalid, first } = facts;
+      const text = mendUtf8(chunk, encoding);
+      const isBad = text.invalid > 0 && first === null && encoding === "utf-8";
+      facts = {
+        encoding,
+        size: size + chunk.length,
+        invalid: invalid + text.invalid,
+        first: isBad ? size + firstInvalid(chunk) : first,
+      };
+      if (decoding.bad !== "all" && !isFew(facts.invalid, facts.size)) {
+        yield chunk.subarray(0, firstInvalid(chunk));
+        throw new Unsearched(notText(facts));
+      }
       yield isFirst ? withoutMark(text.bytes) : text.bytes;
       isFirst = false;
     }
   }
-  return { all: all(), read: () => ({ encoding, invalid }) };
+  return { all: all(), read: () => facts };
+}
+
+function notText({ encoding, invalid, first }: ChunkFacts): string {
+  const place = first === null ? "" : `, the first at byte ${first}`;
+  return `has ${lossText(invalidBytes(encoding), invalid)}${place}; --lossy reads them as U+FFFD`;
 }
 
 /** The first bytes of a stream, and all of it. */
@@ -186,49 +220,16 @@ async function startOf(stream: AsyncIterable<Uint8Array>) {
   return { head: Buffer.concat(start).subarray(0, HEAD_BYTES), all: all() };
 }
 
-/** Bytes of a text that are searched at once, if a pattern stays within a line. */
-const BLOCK_BYTES = 4 * 2 ** 20;
-/**
- * Most bytes that are held at once: of one line, or of a text whose lines are searched together.
- */
-const MOST_HELD_BYTES = 2 ** 30;
-
-/** A text that cannot be held. The message is a reason as skipped files have it. */
-export class TooLong extends Error {}
-
-const LINE_FEED = 0x0a;
-
-/**
- * Gives a text in blocks of whole lines, or as one block. Only one block is in memory, so that its
- * size does not count.
- *
- * @param isWhole true if the text is one block
- * @throws TooLong if a line, or the text that is to be one block, is longer than 1 GB
- */
-async function* blocksOf(source: AsyncIterable<Uint8Array>, isWhole: boolean): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array[] = [];
-  let size = 0;
-  for await (const bytes of source) {
-    held.push(bytes);
-    size += bytes.length;
-    if (size > MOST_HELD_BYTES) throw new TooLong(isWhole ? TEXT_TOO_LONG : LINE_TOO_LONG);
-    const lastLine = isWhole || size < BLOCK_BYTES ? -1 : bytes.lastIndexOf(LINE_FEED);
-    if (lastLine < 0) continue;
-    const rest = bytes.subarray(lastLine + 1);
-    held[held.length - 1] = bytes.subarray(0, lastLine + 1);
-    yield joined(held);
-    held = [rest];
-    size = rest.length;
+/** Cuts chunks at the ends of characters. Bytes that are not UTF-8 stay what they are. */
+async function* wholeCharacters(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let rest = new Uint8Array();
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = wholeBefore(bytes);
+    rest = Uint8Array.from(bytes.subarray(end));
+    if (end > 0) yield bytes.subarray(0, end);
   }
-  if (size > 0) yield joined(held);
-}
-
-const LINE_TOO_LONG = "has a line that is larger than 1 GB";
-const TEXT_TOO_LONG = "is larger than 1 GB, and the pattern may match over several lines";
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const [only = new Uint8Array()] = parts;
-  return parts.length <= 1 ? only : Buffer.concat(parts);
+  if (rest.length > 0) yield rest;
 }
 
 /** Bytes of a file that are read at once. */

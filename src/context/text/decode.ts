@@ -138,7 +138,7 @@ function* isValidUtf8(slices: Iterable<Uint8Array>): Generator<number, boolean> 
 }
 
 /** The end of the last character that is whole. */
-function wholeBefore(bytes: Uint8Array): number {
+export function wholeBefore(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at >= Math.max(0, bytes.length - 3); at--) {
     const byte = bytes[at] ?? 0;
     if (byte < 0x80) break;
@@ -188,6 +188,20 @@ export function mendUtf8(bytes: Uint8Array, label: string): { readonly bytes: Ui
     const step = work.next();
     if (step.done) return { bytes: decoded(bytes, label), invalid: step.value.count };
   }
+}
+
+/** The place of the first byte that is not UTF-8. */
+export function firstInvalid(bytes: Uint8Array): number {
+  let from = 0;
+  let to = bytes.length;
+  // The bytes before `from` are valid, and those before `to` are not.
+  while (to - from > 1) {
+    const middle = (from + to) >> 1;
+    const end = wholeBefore(bytes.subarray(0, middle));
+    if (isUtf8(bytes.subarray(0, end))) from = middle;
+    else to = middle;
+  }
+  return wholeBefore(bytes.subarray(0, from));
 }
 
 /** UTF-8 without a byte order mark. */
@@ -264,7 +278,7 @@ function hasControls(bytes: Uint8Array): boolean {
 const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x1b]);
 
 /** At most 1 in 100, or up to 3 that are at most 1 in 10. */
-function isFew(count: number, bytes: number): boolean {
+export function isFew(count: number, bytes: number): boolean {
   return count <= Math.max(bytes / 100, Math.min(3, bytes / 10));
 }
 

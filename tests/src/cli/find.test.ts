@@ -124,7 +124,7 @@ test("find reads texts of other encodings, and counts bytes that are none", asyn
   const cwd = folderWith({ "bad.log": bad, "wide.txt": wide });
   const found = await belayHere(["find", "needle|Nadel"], { cwd });
   expect(found).toMatchObject({ code: 0, stdout: "bad.log:2000001:1: needle \ufffd\nwide.txt:1:5: die Nadel\n" });
-  expect(found.stderr).toContain("bad.log: 1 byte that is not UTF-8, read as U+FFFD\n");
+  expect(found.stderr).toContain("bad.log: 1 byte that is not UTF-8, read as U+FFFD, the first at byte 24000007\n");
   expect(found.stderr).toContain("UTF-16LE");
 });
 
@@ -177,4 +177,20 @@ test("a terminal shows the words that were searched for, and cuts a long line ar
   const long = `${"a".repeat(300)}word${"b".repeat(300)}`;
   expect(markedLine(long, [[300, 304]], 100, paint)).toBe(`…${"a".repeat(60)}<word>${"b".repeat(36)}…`);
   expect(markedLine(long, [], 100, paint)).toBe(`${"a".repeat(100)}…`);
+});
+
+test("find says where the bytes are that are no text, and prints what is before them", async () => {
+  const head = "all is well needle\n".repeat(100_000);
+  const bad = Buffer.concat([
+    Buffer.from(head),
+    Buffer.alloc(3_000_000, 0xff),
+    Buffer.from("\nneedle\n".repeat(2_000_000)),
+  ]);
+  const cwd = folderWith({ "bad.log": bad });
+  const found = await belayHere(["find", "needle", "bad.log", "--count"], { cwd });
+  expect(found).toMatchObject({ code: 2, stdout: "bad.log:100000\n" });
+  const told = /bad\.log \(has [\d,]+ bytes that are not UTF-8, the first at byte 1900000; --lossy/;
+  expect(found.stderr).toMatch(told);
+  const lossy = await belayHere(["find", "needle", "bad.log", "--lossy", "--count"], { cwd });
+  expect(lossy).toMatchObject({ code: 0, stdout: "bad.log:2100000\n" });
 });

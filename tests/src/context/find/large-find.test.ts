@@ -17,6 +17,7 @@ const smallSizes = fc
     factor: fc.integer({ min: 1, max: 4 }),
     piece: fc.integer({ min: 1, max: 60 }),
     line: fc.constantFrom(4, 400, 4000),
+    heldLine: fc.constantFrom(4, 400, 4000),
     window: fc.integer({ min: 1, max: 60 }),
     held: fc.constantFrom(1, 100),
   })

@@ -1,0 +1,147 @@
+import { BEGIN, type Match, type Position } from "./match.ts";
+import { type FindPattern, searchError } from "./pattern.ts";
+import { scan } from "./scan.ts";
+import type { Sizes } from "./sizes.ts";
+import { boundary, LINE_FEED } from "./window.ts";
+
+/** Some of a text: whole lines or, of a long line, a part of it. */
+export interface SearchedBlock {
+  readonly bytes: Buffer;
+  /** The matches that begin in it, bytes of it, ascending. The last one may end behind it. */
+  readonly matches: Iterable<Iterable<Match>>;
+}
+
+/** Searches a text that comes in chunks, from its beginning to its end. */
+export interface StreamSearch {
+  /**
+   * Takes the next chunk, and gives the blocks that are certain then. All blocks in their order are
+   * the text.
+   *
+   * @param chunk valid UTF-8 of whole characters
+   * @throws Unsearched
+   */
+  take(chunk: Uint8Array, isLast: boolean): Generator<SearchedBlock>;
+}
+
+/** A text that cannot be searched from here on. The message is a reason as skipped files have it. */
+export class Unsearched extends Error {}
+
+/** The characters before the place at which a search continues, which assertions may look at. */
+const CONTEXT_BYTES = 16;
+
+/** Bytes that were taken and not given yet. */
+interface Held {
+  readonly bytes: Buffer;
+  /** The bytes before this one were given: they are context. */
+  readonly given: number;
+  /** The search continues here. */
+  readonly position: Position;
+  /** Matches before it that were not given. */
+  readonly matches: readonly Match[];
+}
+
+const NOTHING: Held = { bytes: Buffer.alloc(0), given: 0, position: BEGIN, matches: [] };
+
+export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSearch {
+  let held = NOTHING;
+  let chunks: Uint8Array[] = [];
+  let wanted = sizes.piece;
+
+  /** Searches whole lines as if there were no others. */
+  function* wholeLines(bytes: Buffer, end: number, isLast: boolean): Generator<SearchedBlock> {
+    const lines = bytes.subarray(0, end);
+    held = { ...NOTHING, bytes: bytes.subarray(end) };
+    wanted = held.bytes.length + sizes.piece;
+    yield { bytes: lines, matches: matchesOfLines(lines, pattern, sizes, isLast) };
+  }
+
+  /** Searches what is held as a part of a text, and holds what is not certain, or not a whole line. */
+  function* openPart(
+    { bytes, given: from, position, matches: known }: Held,
+    isLast: boolean,
+  ): Generator<SearchedBlock> {
+    let matches = [...known];
+    let given = from;
+
+    /** Gives what lies before a byte. */
+    function* give(to: number): Generator<SearchedBlock> {
+      if (to <= given) return;
+      const start = given;
+      const before = matches.filter(([at]) => at < to || to === bytes.length);
+      matches = matches.slice(before.length);
+      given = to;
+      yield { bytes: bytes.subarray(start, to), matches: [before.map((match) => moved(match, -start))] };
+    }
+
+    const found = scan(bytes, pattern, sizes.windows, () => {}, { begin: position, isOpen: !isLast });
+    let step = found.next();
+    for (; !step.done; step = found.next()) {
+      for (const match of step.value) matches.push(match);
+      const last = matches.at(-1)?.[0];
+      if (last !== undefined) yield* give(lineStart(bytes, last));
+    }
+    const next: Position | undefined = step.value;
+    yield* give(next === undefined ? bytes.length : lineStart(bytes, next.from));
+    if (next === undefined) return;
+    if (next.from - given > sizes.heldLine) yield* give(next.from);
+    if (bytes.length - next.from > sizes.largestWindow) throw new Unsearched(tooLong(sizes));
+    const cut = Math.max(0, boundary(bytes, Math.min(given, next.from - CONTEXT_BYTES)));
+    held = {
+      bytes: bytes.subarray(cut),
+      given: given - cut,
+      position: { from: next.from - cut, lastEnd: next.lastEnd - cut },
+      matches: matches.map((match) => moved(match, -cut)),
+    };
+    // A match that is not certain after all of this needs much more.
+    wanted = next.from > position.from ? held.bytes.length + sizes.piece : 2 * bytes.length;
+  }
+
+  function* search(isLast: boolean): Generator<SearchedBlock> {
+    const bytes = Buffer.concat([held.bytes, ...chunks]);
+    const isAtLine = pattern.lineLocal && held.position.from === held.given && held.matches.length === 0;
+    chunks = [];
+    if (!isAtLine) return yield* openPart({ ...held, bytes }, isLast);
+    const lines = bytes.subarray(held.given);
+    const end = isLast ? lines.length : lines.lastIndexOf(LINE_FEED) + 1;
+    if (end > 0) yield* wholeLines(lines, end, isLast);
+    else if (lines.length > sizes.line) yield* openPart({ ...held, bytes }, isLast);
+    else {
+      held = { ...held, bytes };
+      wanted = 2 * bytes.length;
+    }
+  }
+
+  return {
+    *take(chunk, isLast) {
+      chunks.push(chunk);
+      const size = chunks.reduce((sum, { length }) => sum + length, held.bytes.length);
+      if (size < wanted && !isLast) return;
+      try {
+        yield* search(isLast);
+      } catch (error) {
+        throw searchError(error);
+      }
+    },
+  };
+}
+
+function* matchesOfLines(bytes: Buffer, pattern: FindPattern, { windows }: Sizes, isLast: boolean) {
+  try {
+    for (const some of scan(bytes, pattern, windows, () => {})) {
+      yield isLast ? some : before(some, bytes.length);
+    }
+  } catch (error) {
+    throw searchError(error);
+  }
+}
+
+function* before(matches: Iterable<Match>, end: number): Iterable<Match> {
+  for (const match of matches) if (match[0] < end) yield match;
+}
+
+const moved = ([start, end]: Match, by: number): Match => [start + by, end + by];
+
+const lineStart = (bytes: Buffer, at: number) => (at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1);
+
+const tooLong = ({ largestWindow }: Sizes) =>
+  `has a match that may be longer than ${Math.floor(largestWindow / 2 ** 20)} MB`;
