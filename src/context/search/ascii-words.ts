@@ -4,7 +4,7 @@ import { MAX_PARTS } from "./tokens.ts";
 // Most words of a log are new ones, and to make strings of them takes ten times as long.
 
 /** Is given a word: the bytes `from..to`, in lower case. They are valid during the call. */
-export type UseWord = (bytes: Uint8Array, from: number, to: number) => void;
+export type UseWord = (bytes: Buffer, from: number, to: number) => void;
 
 const OTHER = 0;
 const JOINER = 1;
@@ -34,16 +34,16 @@ export const isInRun = (byte: number) => KINDS[byte] !== OTHER;
 interface Run {
   length: number;
   /** In lower case. */
-  lower: Uint8Array;
+  lower: Buffer;
   /** The kinds of its bytes, then `OTHER`. */
-  kinds: Uint8Array;
+  kinds: Buffer;
   /** Room for a name without its joiners. */
-  name: Uint8Array;
+  name: Buffer;
 }
 
 /** Opens what gives the words of runs to `use`. */
-export function openAsciiWords(use: UseWord): (bytes: Uint8Array, from: number, to: number) => void {
-  const run: Run = { length: 0, lower: new Uint8Array(0), kinds: new Uint8Array(0), name: new Uint8Array(0) };
+export function openAsciiWords(use: UseWord): (bytes: Buffer, from: number, to: number) => void {
+  const run: Run = { length: 0, lower: Buffer.alloc(0), kinds: Buffer.alloc(0), name: Buffer.alloc(0) };
   return (bytes, from, to) => {
     read(run, bytes, from, to);
     useWords(run, use);
@@ -53,12 +53,12 @@ export function openAsciiWords(use: UseWord): (bytes: Uint8Array, from: number, 
   };
 }
 
-function read(run: Run, bytes: Uint8Array, from: number, to: number): void {
+function read(run: Run, bytes: Buffer, from: number, to: number): void {
   const length = to - from;
   if (length >= run.kinds.length) {
-    run.lower = new Uint8Array(2 * length + 2);
-    run.kinds = new Uint8Array(2 * length + 2);
-    run.name = new Uint8Array(2 * length + 2);
+    run.lower = Buffer.alloc(2 * length + 2);
+    run.kinds = Buffer.alloc(2 * length + 2);
+    run.name = Buffer.alloc(2 * length + 2);
   }
   const { lower, kinds } = run;
   for (let at = 0; at < length; at++) {
@@ -181,7 +181,7 @@ function useParts({ kinds, lower }: Run, from: number, to: number, use: UseWord)
  * The end of the part of a word that begins at `from`: capitals and digits, or letters that may
  * begin with one capital and digits, or digits.
  */
-function partEnd(kinds: Uint8Array, from: number, to: number): number {
+function partEnd(kinds: Buffer, from: number, to: number): number {
   let end = from;
   while (end < to && kinds[end] === UPPER) end += 1;
   if (end > from + 1 && end < to && kinds[end] === LOWER) return end - 1;

@@ -1,5 +1,3 @@
-import { isAscii } from "node:buffer";
-
 /** A half-open range of P, UTF-16 units. */
 export interface Span {
   readonly start: number;
@@ -29,10 +27,12 @@ export function* chunksIn(bytes: Buffer, first: number, spans: Iterable<Span>): 
   let unit = first;
   let from = 0;
   for (const span of spans) {
-    from = advance(bytes, from, bytes.length, span.start - unit).to;
-    const last = advance(bytes, from, bytes.length, span.end - span.start).to;
-    for (let start = span.start; from < last; ) {
-      const { to, units } = reach(bytes, from, last);
+    from = advance(bytes, from, span.start - unit).to;
+    for (let start = span.start; start < span.end; ) {
+      const reached = advance(bytes, from, Math.min(span.end - start, CHUNK_UNITS));
+      const isLast = start + reached.units === span.end;
+      const { to, units } = isLast || reached.line.units === 0 ? reached : reached.line;
+      if (units === 0) return;
       yield { start, end: start + units, from, to };
       start += units;
       from = to;
@@ -42,41 +42,33 @@ export function* chunksIn(bytes: Buffer, first: number, spans: Iterable<Span>): 
 }
 
 /** A place further on in some bytes, and the UTF-16 units up to there. */
-interface Advance {
+interface Place {
   readonly to: number;
   readonly units: number;
 }
 
-/** The end of the chunk that begins at `from`, in a span that ends at `last`. */
-function reach(bytes: Buffer, from: number, last: number): Advance {
-  const most = advance(bytes, from, last, CHUNK_UNITS);
-  if (most.to === last) return most;
-  const to = from + (bytes.subarray(from, most.to).lastIndexOf(LINE_FEED) + 1 || most.to - from);
-  return most.units === most.to - from ? { to, units: to - from } : advance(bytes, from, to, CHUNK_UNITS);
+/** A place, and the last end of a line up to it; `units` of that is 0 if there is none. */
+interface Reached extends Place {
+  readonly line: Place;
 }
 
 const LINE_FEED = 10;
-/** Bytes that are looked at together: most are ASCII, also in a text that is not. */
-const STEP = 512;
 
-/** Goes over whole characters, at most so many UTF-16 units of them, up to `last`. */
-function advance(bytes: Buffer, from: number, last: number, most: number): Advance {
+/** Goes over whole characters, at most so many UTF-16 units of them. */
+function advance(bytes: Buffer, from: number, most: number): Reached {
   let units = 0;
   let to = from;
-  while (to < last && units < most) {
-    const step = Math.min(to + Math.min(most - units, STEP), last);
-    if (isAscii(bytes.subarray(to, step))) {
-      units += step - to;
-      to = step;
-      continue;
-    }
-    while (to < step) {
-      const byte = bytes[to] ?? 0;
-      const wide = byte >= 0xf0 ? 2 : 1;
-      if (units + wide > most) return { to, units };
-      units += wide;
-      to += byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-    }
+  let lineUnits = 0;
+  let lineTo = from;
+  while (to < bytes.length) {
+    const byte = bytes[to] ?? 0;
+    const wide = byte >= 0xf0 ? 2 : 1;
+    if (units + wide > most) break;
+    units += wide;
+    to += byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    if (byte !== LINE_FEED) continue;
+    lineUnits = units;
+    lineTo = to;
   }
-  return { to, units };
+  return { to, units, line: { to: lineTo, units: lineUnits } };
 }

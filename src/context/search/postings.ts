@@ -1,4 +1,4 @@
-import { larger } from "./slots.ts";
+import { accumulate, larger, withLength } from "./numbers.ts";
 
 /** The words of chunks, as they are added chunk by chunk. A posting is a word in a chunk. */
 export interface Postings {
@@ -40,6 +40,26 @@ export function openPostings(): Postings {
   let chunks = new Uint32Array(ROOM);
   let counts = new Uint32Array(ROOM);
 
+  /** Counts the postings of the word before each. */
+  function countPostings(): void {
+    for (let posting = 0; posting < count; posting++) {
+      const next = (wordAt[posting] ?? 0) + 1;
+      ends[next] = (ends[next] ?? 0) + 1;
+    }
+  }
+
+  /** Puts the postings of a chunk behind those of its words; beginnings of words become ends. */
+  function sortChunk(chunk: number): void {
+    const last = chunk + 1 < begun ? (firsts[chunk + 1] ?? 0) : count;
+    for (let posting = firsts[chunk] ?? 0; posting < last; posting++) {
+      const word = wordAt[posting] ?? 0;
+      const place = ends[word] ?? 0;
+      ends[word] = place + 1;
+      chunks[place] = chunk;
+      counts[place] = countAt[posting] ?? 0;
+    }
+  }
+
   return {
     clear() {
       lastOf.fill(0);
@@ -68,29 +88,13 @@ export function openPostings(): Postings {
       lastOf[word] = count;
     },
     sorted(words) {
-      while (ends.length < words + 1) ends = larger(ends);
-      while (chunks.length < count) {
-        chunks = larger(chunks);
-        counts = larger(counts);
-      }
-      // First the number of postings of the word before each, then the places at which words begin,
-      // and at last those at which they end.
+      ends = withLength(ends, words + 1);
+      chunks = withLength(chunks, count);
+      counts = withLength(counts, count);
       ends.fill(0, 0, words + 1);
-      for (let posting = 0; posting < count; posting++) {
-        const next = (wordAt[posting] ?? 0) + 1;
-        ends[next] = (ends[next] ?? 0) + 1;
-      }
-      for (let word = 1; word <= words; word++) ends[word] = (ends[word] ?? 0) + (ends[word - 1] ?? 0);
-      for (let chunk = 0; chunk < begun; chunk++) {
-        const last = chunk + 1 < begun ? (firsts[chunk + 1] ?? 0) : count;
-        for (let posting = firsts[chunk] ?? 0; posting < last; posting++) {
-          const word = wordAt[posting] ?? 0;
-          const place = ends[word] ?? 0;
-          ends[word] = place + 1;
-          chunks[place] = chunk;
-          counts[place] = countAt[posting] ?? 0;
-        }
-      }
+      countPostings();
+      accumulate(ends, words + 1);
+      for (let chunk = 0; chunk < begun; chunk++) sortChunk(chunk);
       return { ends, chunks, counts };
     },
   };

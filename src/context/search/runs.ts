@@ -1,5 +1,6 @@
 import { isInRun, openAsciiWords } from "./ascii-words.ts";
-import { hashWith, larger, mixed, openSlots } from "./slots.ts";
+import { larger } from "./numbers.ts";
+import { hashWith, mixed, openSlots } from "./slots.ts";
 import { indexForm } from "./tokens.ts";
 import type { WordTable } from "./word-table.ts";
 
@@ -10,24 +11,23 @@ import type { WordTable } from "./word-table.ts";
 export interface Runs {
   /** Begins a text. Its bytes do not change as long as it is read. */
   begin(bytes: Buffer): void;
-  /** Gives each word of the bytes `from..to`, as often as `tokensOf` has it. */
-  each(from: number, to: number, use: (word: number) => void): void;
+  /** Gives each word of the bytes `from..to`, as often as `tokensOf` has it. Returns how many. */
+  each(from: number, to: number): number;
 }
 
 const ROOM = 1 << 14;
 
-/** Opens what finds words and puts them into a table. */
-export function openRuns(table: WordTable, seed: number): Runs {
+/** Opens what finds words, puts them into a table, and gives their numbers to `use`. */
+export function openRuns(table: WordTable, seed: number, use: (word: number) => void): Runs {
   const slots = openSlots();
-  const words = openRunWords(table);
+  const words = openRunWords(table, use);
   let bytes: Buffer = Buffer.alloc(0);
-  /** Per run: the place at which it was first, and its end. */
-  let starts = new Uint32Array(ROOM);
-  let ends = new Uint32Array(ROOM);
+  /** Pairs: the place at which a run was first, and its end. */
+  let places = new Uint32Array(2 * ROOM);
 
   function isAt(run: number, from: number, to: number): boolean {
-    const start = starts[run] ?? 0;
-    if ((ends[run] ?? 0) - start !== to - from) return false;
+    const start = places[2 * run] ?? 0;
+    if ((places[2 * run + 1] ?? 0) - start !== to - from) return false;
     // Runs that differ do so at their ends more often.
     for (let n = to - from - 1; n >= 0; n--) if (bytes[start + n] !== bytes[from + n]) return false;
     return true;
@@ -36,12 +36,9 @@ export function openRuns(table: WordTable, seed: number): Runs {
   function runOf(from: number, to: number, isAscii: boolean, hash: number): number {
     for (let run = slots.first(hash); run >= 0; run = slots.next()) if (isAt(run, from, to)) return run;
     const run = slots.add();
-    if (run === starts.length) {
-      starts = larger(starts);
-      ends = larger(ends);
-    }
-    starts[run] = from;
-    ends[run] = to;
+    if (2 * run === places.length) places = larger(places);
+    places[2 * run] = from;
+    places[2 * run + 1] = to;
     words.add(bytes, from, to, isAscii);
     return run;
   }
@@ -52,7 +49,8 @@ export function openRuns(table: WordTable, seed: number): Runs {
       slots.clear();
       words.clear();
     },
-    each(from, to, use) {
+    each(from, to) {
+      let count = 0;
       for (let at = from; at < to; ) {
         let hash = seed;
         let all = 0;
@@ -63,9 +61,10 @@ export function openRuns(table: WordTable, seed: number): Runs {
           all |= byte;
           hash = hashWith(hash, byte);
         }
-        if (end > at) words.each(runOf(at, end, all < 0x80, mixed(hash)), use);
+        if (end > at) count += words.each(runOf(at, end, all < 0x80, mixed(hash)));
         at = end + 1;
       }
+      return count;
     },
   };
 }
@@ -73,19 +72,19 @@ export function openRuns(table: WordTable, seed: number): Runs {
 /** The words of runs, in the order in which they are added. */
 interface RunWords {
   add(bytes: Buffer, from: number, to: number, isAscii: boolean): void;
-  /** Gives the words of a run. */
-  each(run: number, use: (word: number) => void): void;
+  /** Gives the words of a run. Returns how many. */
+  each(run: number): number;
   clear(): void;
 }
 
-function openRunWords(table: WordTable): RunWords {
+function openRunWords(table: WordTable, use: (word: number) => void): RunWords {
   /** The words of all runs, and the ends of the words of each, behind a 0. */
   let words = new Uint32Array(4 * ROOM);
   let ends = new Uint32Array(ROOM);
   let filled = 0;
   let runs = 0;
 
-  function put(bytes: Uint8Array, from: number, to: number): void {
+  function put(bytes: Buffer, from: number, to: number): void {
     if (filled === words.length) words = larger(words);
     words[filled++] = table.numberOf(bytes, from, to);
   }
@@ -109,9 +108,11 @@ function openRunWords(table: WordTable): RunWords {
       if (runs === ends.length) ends = larger(ends);
       ends[runs] = filled;
     },
-    each(run, use) {
+    each(run) {
+      const first = ends[run] ?? 0;
       const last = ends[run + 1] ?? 0;
-      for (let at = ends[run] ?? 0; at < last; at++) use(words[at] ?? 0);
+      for (let at = first; at < last; at++) use(words[at] ?? 0);
+      return last - first;
     },
     clear() {
       filled = 0;

@@ -1,9 +1,11 @@
+import { openByteWriter } from "./byte-writer.ts";
 import { chunksIn, type Span } from "./chunks.ts";
 import type { Segment } from "./index-file.ts";
-import { openPostings, type SortedPostings } from "./postings.ts";
+import { openPostings } from "./postings.ts";
+import { openRecords, type Records } from "./records.ts";
 import { openRuns } from "./runs.ts";
 import { openStems, type StemGroups } from "./stem-groups.ts";
-import { openWordTable, type WordTable } from "./word-table.ts";
+import { openWordTable } from "./word-table.ts";
 
 // A segment of an index. First numbers of 32 bits: for each chunk its start and its end, counted
 // from the segment's start, and how many words it has; for each bucket of a hash table the place of
@@ -15,10 +17,6 @@ import { openWordTable, type WordTable } from "./word-table.ts";
 
 export const WORD_BYTES = 4;
 export const CHUNK_WORDS = 3;
-/** Most bytes of a number in a block, and of a posting. */
-const NUMBER_BYTES = 5;
-const POSTING_BYTES = 2 * NUMBER_BYTES;
-
 /** Makes segments, one after the other, in the same memory. */
 export interface SegmentMaker {
   /**
@@ -34,10 +32,11 @@ export interface SegmentMaker {
 /** Opens a maker of segments. */
 export function openSegmentMaker(seed: number): SegmentMaker {
   const table = openWordTable(seed);
-  const runs = openRuns(table, seed);
   const postings = openPostings();
+  const runs = openRuns(table, seed, postings.add);
+  const records = openRecords(table);
   const stems = openStems(table);
-  const blocks = openBlocks(table);
+  const blocks = openBlocks(records);
   return {
     segmentOf(bytes, spans, between = () => {}) {
       const start = spans[0]?.start ?? 0;
@@ -46,23 +45,17 @@ export function openSegmentMaker(seed: number): SegmentMaker {
       runs.begin(bytes);
       const facts: number[] = [];
       let words = 0;
-      let inChunk = 0;
-      function add(word: number): void {
-        postings.add(word);
-        inChunk += 1;
-      }
       for (const chunk of chunksIn(bytes, start, spans)) {
         between();
         postings.beginChunk();
-        inChunk = 0;
-        runs.each(chunk.from, chunk.to, add);
+        const inChunk = runs.each(chunk.from, chunk.to);
         facts.push(chunk.start - start, chunk.end - start, inChunk);
         words += inChunk;
       }
       const count = table.count();
-      const sorted = postings.sorted(count);
+      records.write(postings.sorted(count));
       const groups = stems.groups(count);
-      const content = blocks.write(facts, groups, sorted);
+      const content = blocks.write(facts, groups);
       return { content, start, chunks: facts.length / CHUNK_WORDS, words, buckets: groups.buckets };
     },
   };
@@ -71,82 +64,48 @@ export function openSegmentMaker(seed: number): SegmentMaker {
 /** Writes segments. */
 interface Blocks {
   /** @param facts the numbers of all chunks */
-  write(facts: readonly number[], groups: StemGroups, postings: SortedPostings): Buffer;
+  write(facts: readonly number[], groups: StemGroups): Buffer;
 }
 
-function openBlocks(table: WordTable): Blocks {
-  let room = Buffer.from(new ArrayBuffer(1 << 16));
-  let at = 0;
+function openBlocks(records: Records): Blocks {
+  const writer = openByteWriter();
 
-  function reserve(bytes: number): void {
-    while (at + bytes > room.length) room = Buffer.from(room.buffer.transfer(2 * room.length));
-  }
-
-  function put(value: number): void {
-    let rest = value;
-    for (; rest >= 0x80; rest >>>= 7) room[at++] = (rest & 0x7f) | 0x80;
-    room[at++] = rest;
-  }
-
-  /** Puts the length of what was put from a place on in front of it. One byte was left for that. */
-  function close(from: number): void {
-    const length = at - from;
-    if (length < 0x80) {
-      room[from - 1] = length;
-      return;
+  function putBlock({ firsts, nexts }: StemGroups, stem: number): void {
+    const block = writer.open();
+    for (let word = firsts[stem] ?? 0; word !== 0; word = nexts[word - 1] ?? 0) {
+      writer.copy(records.bytes(), records.start(word - 1), records.end(word - 1));
     }
-    const more = length < 1 << 14 ? 1 : length < 1 << 21 ? 2 : length < 1 << 28 ? 3 : 4;
-    room.copyWithin(from + more, from, at);
-    at = from - 1;
-    put(length);
-    at += length;
+    writer.close(block);
   }
 
-  function putWord(word: number, { ends, chunks, counts }: SortedPostings): void {
-    const from = table.start(word);
-    const to = table.end(word);
-    const first = word === 0 ? 0 : (ends[word - 1] ?? 0);
-    const last = ends[word] ?? 0;
-    reserve(to - from + (last - first) * POSTING_BYTES + 3 * NUMBER_BYTES);
-    put(to - from);
-    const bytes = table.bytes();
-    for (let n = from; n < to; n++) room[at++] = bytes[n] ?? 0;
-    at += 1;
-    const listAt = at;
-    let before = 0;
-    for (let posting = first; posting < last; posting++) {
-      const chunk = chunks[posting] ?? 0;
-      const count = counts[posting] ?? 0;
-      put((chunk - before) * 2 + (count > 1 ? 1 : 0));
-      if (count > 1) put(count);
-      before = chunk;
+  /** Puts the stems of a place and of those behind it, up to an end. */
+  function putBucket(groups: StemGroups, from: number, to: number): void {
+    for (let place = from; place < to; place++) putBlock(groups, groups.order[place] ?? 0);
+  }
+
+  /** Puts all buckets. Returns the place of each, and of their end. */
+  function putBuckets(groups: StemGroups): Uint32Array {
+    const { buckets, bucketEnds } = groups;
+    const places = new Uint32Array(buckets + 1);
+    places[0] = writer.at();
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      putBucket(groups, bucket === 0 ? 0 : (bucketEnds[bucket - 1] ?? 0), bucketEnds[bucket] ?? 0);
+      places[bucket + 1] = writer.at();
     }
-    close(listAt);
+    return places;
   }
 
   return {
-    write(facts, { buckets, order, bucketEnds, firsts, nexts }, postings) {
-      at = (facts.length + buckets + 1) * WORD_BYTES;
-      reserve(0);
-      const places = new Uint32Array(buckets + 1);
-      let n = 0;
-      for (let bucket = 0; bucket < buckets; bucket++) {
-        places[bucket] = at;
-        for (const last = bucketEnds[bucket] ?? 0; n < last; n++) {
-          reserve(NUMBER_BYTES);
-          at += 1;
-          const blockAt = at;
-          for (let word = firsts[order[n] ?? 0] ?? 0; word !== 0; word = nexts[word - 1] ?? 0) {
-            putWord(word - 1, postings);
-          }
-          close(blockAt);
-        }
-      }
-      places[buckets] = at;
-      const head = new Uint32Array(room.buffer, 0, facts.length + buckets + 1);
+    write(facts, groups) {
+      const numbers = facts.length + groups.buckets + 1;
+      writer.begin(numbers * WORD_BYTES);
+      const places = putBuckets(groups);
+      const end = writer.at();
+      const room = writer.room();
+      const head = new Uint32Array(room.buffer, 0, numbers);
       head.set(facts);
       head.set(places, facts.length);
-      return room.subarray(0, at);
+      return room.subarray(0, end);
     },
   };
 }

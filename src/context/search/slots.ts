@@ -1,12 +1,15 @@
+import { larger } from "./numbers.ts";
+
 /**
  * A hash table of the numbers 0, 1, 2 … of things that are kept elsewhere. Those with the hash of a
- * thing are looked at one by one; if none of them is it, it is added as the next number.
+ * thing, and a few others, are looked at one by one; if none of them is it, it is added as the next
+ * number.
  */
 export interface Slots {
   count(): number;
-  /** The first number with this hash; -1: there is none. */
+  /** The first number that may have this hash; -1: there is none. */
   first(hash: number): number;
-  /** The next number with the hash of `first`; -1: there is none. */
+  /** The next number that may have the hash of `first`; -1: there is none. */
   next(): number;
   /** Adds a number with the hash of `first`, when there was no next one. */
   add(): number;
@@ -38,40 +41,46 @@ export function seedOf(hash: string): number {
   return Number.parseInt(hash.slice(0, 8), 16) | 0;
 }
 
+/** Bits of a slot for the number plus 1; the others have the lowest bits of the hash. */
+const NUMBER_BITS = 24;
+const NUMBERS = 2 ** NUMBER_BITS - 1;
+
 /** Opens a table without numbers. */
 export function openSlots(): Slots {
-  /** Pairs: a hash, and the number plus 1; in an empty slot 0. */
-  let pairs = new Uint32Array(4 * ROOM);
+  /** Empty ones are 0. The highest bits of a hash say in which one a number is, or behind which. */
+  let slots = new Uint32Array(2 * ROOM);
+  let shift = Math.clz32(slots.length - 1);
   let hashes = new Uint32Array(ROOM);
   let count = 0;
   let sought = 0;
   let slot = 0;
 
+  function begin(hash: number): void {
+    sought = hash;
+    slot = hash >>> shift;
+  }
+
+  /** The number with the hash that is sought, from this slot on. */
   function seek(): number {
-    const last = pairs.length - 2;
-    for (let number = pairs[slot + 1] ?? 0; number !== 0; number = pairs[slot + 1] ?? 0) {
-      if (pairs[slot] === sought) return number - 1;
-      slot = (slot + 2) & last;
+    const last = slots.length - 1;
+    const tag = sought << NUMBER_BITS;
+    for (let value = slots[slot] ?? 0; value !== 0; value = slots[slot] ?? 0) {
+      if ((value ^ tag) >>> NUMBER_BITS === 0) return (value & NUMBERS) - 1;
+      slot = (slot + 1) & last;
     }
     return -1;
   }
 
-  function begin(hash: number): void {
-    sought = hash;
-    slot = (2 * hash) & (pairs.length - 2);
-  }
-
-  /** Puts the number that is sought into the slot, which is empty. */
   function put(number: number): void {
-    pairs[slot] = sought;
-    pairs[slot + 1] = number + 1;
+    slots[slot] = (sought << NUMBER_BITS) | (number + 1);
   }
 
   function spread(): void {
-    pairs = new Uint32Array(2 * pairs.length);
+    slots = new Uint32Array(2 * slots.length);
+    shift -= 1;
     for (let number = 0; number < count; number++) {
       begin(hashes[number] ?? 0);
-      while (pairs[slot + 1] !== 0) slot = (slot + 2) & (pairs.length - 2);
+      while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
       put(number);
     }
   }
@@ -83,26 +92,22 @@ export function openSlots(): Slots {
       return seek();
     },
     next() {
-      slot = (slot + 2) & (pairs.length - 2);
+      slot = (slot + 1) & (slots.length - 1);
       return seek();
     },
     add() {
+      if (count === NUMBERS) throw new RangeError(`a part of the search index has more than ${NUMBERS} words`);
       if (count === hashes.length) hashes = larger(hashes);
       hashes[count] = sought;
       put(count);
       count += 1;
-      if (4 * count > pairs.length) spread();
+      if (2 * count > slots.length) spread();
       return count - 1;
     },
     hash: (number) => hashes[number] ?? 0,
     clear() {
-      pairs.fill(0);
+      slots.fill(0);
       count = 0;
     },
   };
-}
-
-/** The same numbers in twice the room. */
-export function larger(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  return new Uint32Array(numbers.buffer.transfer(2 * numbers.byteLength));
 }

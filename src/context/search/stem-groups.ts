@@ -1,4 +1,4 @@
-import { larger } from "./slots.ts";
+import { accumulate, withLength } from "./numbers.ts";
 import { stemOf } from "./tokens.ts";
 import type { WordTable } from "./word-table.ts";
 
@@ -56,15 +56,12 @@ export function openStems(table: WordTable): Stems {
     return table.numberOf(other, 0, other.length);
   }
 
+  function findStems(words: number): void {
+    for (let word = 0; word < words; word++) stems[word] = stemNumber(word);
+  }
+
   /** Puts words that have the same stem behind each other. Returns the number of stems. */
   function link(words: number): number {
-    while (stems.length < words) {
-      stems = larger(stems);
-      nexts = larger(nexts);
-    }
-    for (let word = 0; word < words; word++) stems[word] = stemNumber(word);
-    while (firsts.length < table.count()) firsts = larger(firsts);
-    firsts.fill(0, 0, table.count());
     let count = 0;
     for (let word = words - 1; word >= 0; word--) {
       const stem = stems[word] ?? 0;
@@ -76,20 +73,17 @@ export function openStems(table: WordTable): Stems {
     return count;
   }
 
-  /** Brings stems into the order of their buckets. */
-  function sort(count: number, buckets: number): void {
-    while (order.length < count) order = larger(order);
-    while (bucketEnds.length < buckets + 1) bucketEnds = larger(bucketEnds);
-    // First the number of stems in the bucket before each, then the places at which buckets begin,
-    // and at last those at which they end.
-    bucketEnds.fill(0, 0, buckets + 1);
-    const all = table.count();
+  /** Counts the stems in the bucket before each. */
+  function countStems(buckets: number, all: number): void {
     for (let stem = 0; stem < all; stem++) {
       if (firsts[stem] === 0) continue;
       const next = bucketOf(table.hash(stem), buckets) + 1;
       bucketEnds[next] = (bucketEnds[next] ?? 0) + 1;
     }
-    for (let n = 1; n <= buckets; n++) bucketEnds[n] = (bucketEnds[n] ?? 0) + (bucketEnds[n - 1] ?? 0);
+  }
+
+  /** Puts stems into the order of their buckets; beginnings of buckets become ends. */
+  function sort(buckets: number, all: number): void {
     for (let stem = 0; stem < all; stem++) {
       if (firsts[stem] === 0) continue;
       const bucket = bucketOf(table.hash(stem), buckets);
@@ -101,9 +95,20 @@ export function openStems(table: WordTable): Stems {
 
   return {
     groups(words) {
+      stems = withLength(stems, words);
+      nexts = withLength(nexts, words);
+      findStems(words);
+      const all = table.count();
+      firsts = withLength(firsts, all);
+      firsts.fill(0, 0, all);
       const count = link(words);
       const buckets = Math.ceil(count / BUCKET_STEMS);
-      sort(count, buckets);
+      order = withLength(order, count);
+      bucketEnds = withLength(bucketEnds, buckets + 1);
+      bucketEnds.fill(0, 0, buckets + 1);
+      countStems(buckets, all);
+      accumulate(bucketEnds, buckets + 1);
+      sort(buckets, all);
       return { buckets, order, bucketEnds, firsts, nexts };
     },
   };

@@ -1,9 +1,10 @@
-import { hashOf, larger, openSlots, type Slots } from "./slots.ts";
+import { larger } from "./numbers.ts";
+import { hashOf, openSlots, type Slots } from "./slots.ts";
 
 /** Distinct words, numbered in the order in which they are added. A word is its UTF-8. */
 export interface WordTable extends Pick<Slots, "count" | "hash" | "clear"> {
   /** The number of the word that these bytes are; a new word is added. */
-  numberOf(bytes: Uint8Array, from: number, to: number): number;
+  numberOf(bytes: Buffer, from: number, to: number): number;
   /** The bytes of all words, one after the other. Valid until a word is added. */
   bytes(): Buffer;
   /** The places in these bytes at which a word begins and ends. */
@@ -20,7 +21,7 @@ export function openWordTable(seed: number): WordTable {
   /** The ends of words, behind a 0. */
   let ends = new Uint32Array(ROOM);
 
-  function isAt(word: number, bytes: Uint8Array, from: number, to: number): boolean {
+  function isAt(word: number, bytes: Buffer, from: number, to: number): boolean {
     const start = ends[word] ?? 0;
     const length = to - from;
     if ((ends[word + 1] ?? 0) - start !== length) return false;

@@ -15,13 +15,14 @@ function wordIn(table: WordTable, word: number): string {
 /** The words of texts, one after the other in the same memory. */
 function openWords(): (text: string) => string[] {
   const table = openWordTable(SEED);
-  const runs = openRuns(table, SEED);
+  let words: string[] = [];
+  const runs = openRuns(table, SEED, (word) => words.push(wordIn(table, word)));
   return (text) => {
     const bytes = Buffer.from(text);
-    const words: string[] = [];
+    words = [];
     table.clear();
     runs.begin(bytes);
-    runs.each(0, bytes.length, (word) => words.push(wordIn(table, word)));
+    expect(runs.each(0, bytes.length)).toBe(words.length);
     return words;
   };
 }
