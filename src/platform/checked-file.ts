@@ -19,6 +19,9 @@ const END_BYTES = 12;
 /** Pages of all open files of a thread that stay in memory: 8 MB. */
 const HELD_PAGES = 128;
 
+/** Room of a writer that has ended, for the next one: thousands are opened one after the other. */
+let spareRoom: Buffer | undefined;
+
 /** A checked file as it lies on disk. */
 export interface WrittenFile {
   /** Absolute path. */
@@ -53,7 +56,8 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
   const temporary = join(folder, `${prefix}${randomUUID()}.${process.pid}.tmp`);
   const file = openSync(temporary, "wx", 0o600);
   const digest = createHash("sha256");
-  const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  const room = spareRoom ?? Buffer.allocUnsafeSlow(ROOM_BYTES);
+  spareRoom = undefined;
   const sums: number[] = [];
   let filled = 0;
   let length = 0;
@@ -75,6 +79,7 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
   function close(): void {
     if (isOpen) closeSync(file);
     isOpen = false;
+    spareRoom = room;
   }
 
   function drop(): void {
