@@ -4,6 +4,7 @@ import { jsonOf } from "../platform/json.ts";
 import {
   contextParts,
   type DryRun,
+  knownIn,
   type LoadSource,
   loadIntoStore,
   openHeldTexts,
@@ -123,7 +124,11 @@ export function runsIn(store: Store): StoreRuns {
         yield* page.map(({ id }, at) => ({ id, job: known[at] ?? null }));
       }
     },
-    keepContext: (source, options) => loadIntoStore(store, source, { ...options, ...texts.loading }),
+    keepContext(source, options) {
+      const dir = options.documents?.keptIn;
+      const known = dir === undefined ? {} : { known: knownIn(dir, store, texts, systemClock) };
+      return loadIntoStore(store, source, { ...options, ...texts.loading, ...known });
+    },
     async change(run, change, dispatcher) {
       const tried = await jobs.change(run.id, change);
       if (!dispatcher) return;

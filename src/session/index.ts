@@ -3,7 +3,7 @@ export type * from "./api.ts";
 export type { AskEnvelope, AskOptions, Citation } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
 export { askEnvelope } from "./ask/envelope.ts";
-export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
+export { contextParts, knownIn, readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { openHeldTexts } from "./contexts/held-texts.ts";
 export { mostOf } from "./contexts/size.ts";
 export type { RecordedAnswers } from "./env.ts";

@@ -1,3 +1,4 @@
+import type { LoadProgress } from "../../context/index.ts";
 import { endSentence } from "../../models/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import {
@@ -83,7 +84,10 @@ export async function runBatch(wanted: ReadyRun, report: (ended: RunEnd) => Prom
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = runsIn(store);
   const leftOut = (why: string) => progress.say(`left out: ${why}`);
-  const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal, leftOut });
+  const onLoad = (name: string | null, read: LoadProgress) => progress.loads(name ?? "the context", read);
+  const parts = { runs, store, signal: stop.signal, leftOut, onLoad };
+  const submitted = await submit(wanted.asked, spec, spooled, parts);
+  progress.clear();
   const asked = begunAs(wanted.asked, submitted.run.name);
   const ready = { ...wanted, asked };
   progress.say(submittedLine(submitted));

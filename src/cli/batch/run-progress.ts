@@ -1,3 +1,4 @@
+import type { LoadProgress } from "../../context/index.ts";
 import type { RlmError } from "../../index.ts";
 import { age, amount, bar, compact, dollars, roughly, thousands } from "../../platform/figures.ts";
 import { type CountedRun, jobsIn, overIn, type RunState, runStateJson, type WorkProgress } from "../../runs/index.ts";
@@ -5,6 +6,7 @@ import { foremost, type Wait, waitText } from "../../session/index.ts";
 import type { ReusedAnswers, RunRow } from "../../store/index.ts";
 import { waitsInShort } from "../render/calls.ts";
 import { failureText } from "../render/failure.ts";
+import { diskLine, loadLine } from "../render/progress.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
@@ -23,6 +25,8 @@ export interface RunProgress {
   /** Prints a sentence that stays. */
   say(text: string): void;
   show(now: RunState): void;
+  /** Tells how far the load of a context is. */
+  loads(name: string, progress: LoadProgress): void;
   /** Complains once a minute that the store has not answered for so many ms. */
   unreachable(error: RlmError, ms: number): void;
 }
@@ -48,6 +52,10 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
       const shown = isRewritten ? `${bar(overIn(now.counts), jobsIn(now.counts))} ${text}` : text;
       const waiting = wait ? { waiting: wait } : {};
       show(shown, { kind: "progress", ...runStateJson(now), calls_per_second, left_ms, ...waiting });
+    },
+    loads(name, progress) {
+      if (progress.texts !== undefined) say(diskLine(progress, progress.texts, name));
+      show(loadLine(progress, name), { kind: "loading", context: name, files: progress.files, bytes: progress.bytes });
     },
     unreachable(error, ms) {
       if (clock.now() - complainedAt < MINUTE_MS) return;

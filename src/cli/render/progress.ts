@@ -121,13 +121,18 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
   };
 }
 
-function loadLine({ converting, files, bytes }: Extract<SessionEvent, { kind: "load" }>, source: string): string {
+/** A line about a load that goes on. */
+export function loadLine({ converting, files, bytes }: LoadProgress, source: string): string {
   if (converting !== undefined) return `converting ${inLine(converting)} …`;
   return `loading ${source || "the context"}: ${amount(files, "file")}, ${megabytes(bytes)}`;
 }
 
 /** A line about the disk. The size of a folder is known when all of it is read. */
-function diskLine({ files, bytes }: Pick<LoadProgress, "files" | "bytes">, texts: string, source: string): string {
+export function diskLine(
+  { files, bytes }: Pick<LoadProgress, "files" | "bytes">,
+  texts: string,
+  source: string,
+): string {
   const size = `${files > 1 ? "at least " : ""}${megabytes(bytes)}`;
   return `${inLine(source || "the context")}: its text takes ${size} of disk, in ${inLine(texts)}`;
 }

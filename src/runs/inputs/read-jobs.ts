@@ -6,6 +6,7 @@ import {
   type DocumentOptions,
   forbiddenBy,
   isAllowed,
+  type LoadProgress,
   openRoots,
   type Roots,
   type SkippedFile,
@@ -170,6 +171,8 @@ export interface AskedParts {
   chosen?(at: number): boolean;
   /** Called once for each file of a folder that no load can read. */
   leftOut(why: string): void;
+  /** Called while a context is loaded. @param name the path as it was given; null: the context of all jobs */
+  onLoad?(name: string | null, progress: LoadProgress): void;
 }
 
 /**
@@ -179,7 +182,7 @@ export interface AskedParts {
  */
 export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedParts): () => AsyncIterable<Asked> {
   const { shared, own } = asked;
-  const { runs, signal, leftOut, chosen } = parts;
+  const { runs, signal, leftOut, onLoad, chosen } = parts;
   const known = new Map<string | null, string | RlmError | null>();
 
   /** An error for a file that is left out; null: the job has no context. */
@@ -190,8 +193,10 @@ export function openAskedJobs(asked: AskedJobs, spooled: Spool, parts: AskedPart
     const ownRoots = own.contextField === undefined && path !== null ? [path] : asked.roots;
     const roots = (path === null ? (shared?.roots ?? []) : ownRoots).map((one) => resolve(one));
     const documents = { ...asked.documents, ...asked.loading };
+    const onProgress = (progress: LoadProgress) => onLoad?.(path, progress);
     try {
-      return await runs.keepContext(source, { cwd: process.cwd(), roots, documents, most: asked.most });
+      const { most } = asked;
+      return await runs.keepContext(source, { cwd: process.cwd(), roots, documents, most, signal, onProgress });
     } catch (error) {
       const isNamed = path === null || own.contextField !== undefined;
       if (isNamed || !hasCode(error, ...UNREADABLE)) throw error;

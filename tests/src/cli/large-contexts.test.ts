@@ -1,8 +1,9 @@
-import { appendFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { everyRun, openStore } from "../../../src/store/index.ts";
 import { folderWith } from "../../support/tree.ts";
-import { json } from "./belay.ts";
+import { json, jsonLines } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const LINE = "0123456789 GET /index.html ERROR timed out\n";
@@ -50,4 +51,27 @@ test("a log of 101 MB is refused with the flag that allows it, and explored with
   expect(changed).toMatchObject({ error_code: "context_changed" });
   expect(texts()).toEqual(kept);
   expect(json(await exec("P.slice(-9)", ...load, "--reload"))).toMatchObject({ result_json: "one more\n" });
+});
+
+test("jobs over one large file share its text, which is said before it is written, and their run records the limit", async () => {
+  const cwd = largeLog();
+  const home = join(cwd, "home");
+  writeFileSync(join(cwd, "job.js"), "result = [job.id, count(job.id), P.length]");
+  writeFileSync(join(cwd, "jobs.jsonl"), ["ERROR", "POST"].map((id) => `{"id":"${id}","file":"big.log"}\n`).join(""));
+  const line = ["batch", "job.js", "--jobs", "jobs.jsonl", "--context-field", "file", "-o", "out.jsonl"];
+  const refused = await belayHere(line, { cwd, home });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("with `--max-context-mb 200`") });
+
+  const { code, stderr } = await belayHere([...line, "--max-context-mb", "200"], { cwd, home });
+  expect(code).toBe(0);
+  expect(stderr).toContain(`big.log: its text takes 101.0 MB of disk, in ${join(home, "texts")}\n`);
+  const results = jsonLines({ stdout: readFileSync(join(cwd, "out.jsonl"), "utf8") });
+  expect(results.map(({ result }) => result)).toEqual([
+    ["ERROR", Math.floor(BYTES / LINE.length), BYTES],
+    ["POST", 0, BYTES],
+  ]);
+  expect(readdirSync(join(home, "texts"))).toHaveLength(2);
+  await using store = await openStore(home);
+  const runs = await Array.fromAsync(everyRun(store.jobs));
+  expect(runs.map(({ spec }) => spec)).toMatchObject([{ max_context_mb: 200 }]);
 });
