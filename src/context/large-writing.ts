@@ -24,7 +24,9 @@ import type { Pause } from "./pauses.ts";
 import { isRouteFile } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
 import type { SkippedFile } from "./skipped.ts";
-import { writeTable } from "./text/table.ts";
+import { type DocumentRows, openDocumentRows } from "./text/document-rows.ts";
+import { openLookup } from "./text/lookup.ts";
+import { writeRows } from "./text/table.ts";
 import { openTally, type Tally } from "./text/tally.ts";
 import { openText } from "./text/text.ts";
 
@@ -71,8 +73,8 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
     async end(skipped) {
       const files = [...before, ...(text.length() > 0 ? [written(texts, () => text.end())] : [])];
       const told = tally.told();
-      const documents = added.all();
-      const table = written(texts, () => writeTable(texts, told, documents));
+      const { rows, replaced } = await added.all();
+      const table = written(texts, () => writeRows(texts, told, rows));
       const data = { files: files.map(({ path, bytes }) => ({ path, bytes })), table: table.path, length: told.units };
       const opened = openText(data);
       const { routed } = added;
@@ -88,12 +90,12 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
         hash,
         length: told.units,
         lines: told.newlines + (endsLine(opened) ? 0 : 1),
-        documents: documents.length,
+        documents: rows.count(),
         isLarge: true,
         hasRouting: routed.length > 0 || (previous?.stats.has_routing ?? false),
         routes: routes.length,
         skips,
-        replaced: documents.filter(({ replaced_by }) => replaced_by !== undefined).length,
+        replaced,
         converted: added.converted(),
       });
       const key = keyOf(hash, { documents: table.hash, routes, skips, stats });
@@ -124,47 +126,73 @@ function hashOf(parts: readonly ContextPart[]): string {
 /** Documents that are put behind those of a context. */
 interface AddedDocuments {
   add(file: Omit<LoadedFile, "separator" | "bytes">, start: number, end: number): void;
-  /** Those of the context and the added ones. */
-  all(): readonly Document[];
+  /** Those of the context, of which some are marked as replaced, and the added ones. */
+  all(): Promise<AllDocuments>;
+  /** True if one of them is the file with this path. */
   hasPath(path: string): boolean;
   /** The added ones that hold routes. */
   readonly routed: readonly Document[];
   converted(): Context["stats"]["converted"];
 }
 
+/** All documents of a context. */
+interface AllDocuments {
+  readonly rows: DocumentRows;
+  /** The number of those that a later one replaces. */
+  readonly replaced: number;
+}
+
 function openAdded(
   previous: Context | undefined,
-  { name, folder: given }: Pick<LargeSource, "name" | "folder">,
+  { name, folder: given, pause }: Pick<LargeSource, "name" | "folder" | "pause">,
 ): AddedDocuments {
-  const before = [...(previous?.documents ?? [])];
-  const taken = new Set(before.map(({ id }) => id));
+  const rows = openDocumentRows();
+  const isTaken = idsOf(previous);
+  const taken = { has: (id: string) => rows.has(id) || isTaken(id) };
   const folder = given === null ? null : basename(name);
-  const within = openPlacesRoom(before);
+  const within = openPlacesRoom(previous?.documents ?? []);
   const converted = openConverted(previous?.stats.converted);
-  const newest = new Map<string, string>();
+  /** The newest added documents of paths. Only what is there already is replaced, or was skipped before. */
+  const newest = previous && openLookup((n) => rows.at(n).path);
   const routed: Document[] = [];
-  const documents: Document[] = [];
   return {
     add({ relative, path, ...facts }, start, end) {
-      const id = freeId(relative, folder, taken);
-      taken.add(id);
-      const document = { id, path, start, end, size: end - start, ...within(facts) };
-      documents.push(document);
+      const document = { id: freeId(relative, folder, taken), path, start, end, size: end - start, ...within(facts) };
+      rows.add(document);
       converted.add(document);
-      if (isRouteFile(id)) routed.push(document);
-      if (path !== NO_PATH) newest.set(path, id);
+      if (isRouteFile(document.id)) routed.push(document);
+      if (path !== NO_PATH) newest?.put(path, rows.count() - 1);
     },
-    all() {
-      const marked = before.map((document) => {
-        const replaced_by = newest.get(document.path);
-        return replaced_by === undefined ? document : { ...document, replaced_by };
-      });
-      return [...marked, ...documents];
+    async all() {
+      if (!previous) return { rows, replaced: 0 };
+      const all = openDocumentRows();
+      let replaced = 0;
+      for (const document of previous.documents) {
+        const n = newest?.find(document.path);
+        const replaced_by = n === undefined ? document.replaced_by : rows.at(n).id;
+        if (replaced_by !== undefined) replaced += 1;
+        all.add(replaced_by === undefined ? document : { ...document, replaced_by });
+        await pause(DOCUMENT_COST_BYTES);
+      }
+      for (let n = 0; n < rows.count(); n++) all.add(rows.at(n));
+      return { rows: all, replaced };
     },
-    hasPath: (path) => newest.has(path),
+    hasPath: (path) => newest?.find(path) !== undefined,
     routed,
     converted: converted.told,
   };
+}
+
+/** Writing a document into a table takes about as long as reading this much. */
+const DOCUMENT_COST_BYTES = 1024;
+
+/** Tells whether a document of a context has an id. */
+function idsOf(context: Context | undefined): (id: string) => boolean {
+  if (!context) return () => false;
+  const { large } = context.text;
+  if (large) return (id) => large.documents().named(id) !== undefined;
+  const ids = new Set(Array.from(context.documents, ({ id }) => id));
+  return (id) => ids.has(id);
 }
 
 /** The files of a context's text. A text in memory is counted and written, a file for each part. */

@@ -1,21 +1,37 @@
-import { type Context, type ContextFile, type Document, NO_PATH } from "./context.ts";
+import { type Context, type ContextFile, NO_PATH } from "./context.ts";
 import type { Pause } from "./pauses.ts";
+import { type Lookup, openLookup } from "./text/lookup.ts";
 
 /** Tells whether the newest document of a path on disk has these bytes. */
 export type IsThere = (path: string, bytes: ContextFile["bytes"]) => Promise<boolean>;
 
+/** Reading a document's names takes about as long as reading this much of a text. */
+const DOCUMENT_COST_BYTES = 1024;
+
 /** Compares files with the documents of a context. */
 export function unchangedIn(context: Context | undefined, pause: Pause): IsThere {
-  const newest = new Map<string, Document>();
-  for (const document of context?.documents ?? []) newest.set(document.path, document);
+  if (!context) return async () => false;
+  const { documents, text } = context;
+  let newest: Promise<Lookup> | undefined;
+  async function newestOfPaths(): Promise<Lookup> {
+    const all = openLookup((n) => documents.at(n)?.path ?? NO_PATH);
+    let n = 0;
+    for (const { path } of documents) {
+      all.put(path, n++);
+      await pause(DOCUMENT_COST_BYTES);
+    }
+    return all;
+  }
+
   return async (path, bytes) => {
-    const document = path === NO_PATH ? undefined : newest.get(path);
-    if (!context || !document) return false;
-    const { read, byteAt } = context.text;
-    let at = byteAt(document.start);
-    if (byteAt(document.end) - at !== bytes.length) return false;
+    newest ??= newestOfPaths();
+    const n = path === NO_PATH ? undefined : (await newest).find(path);
+    const document = n === undefined ? undefined : documents.at(n);
+    if (!document) return false;
+    let at = text.byteAt(document.start);
+    if (text.byteAt(document.end) - at !== bytes.length) return false;
     for (const piece of "pieces" in bytes ? bytes.pieces() : [bytes]) {
-      if (!read(at, at + piece.length).equals(piece)) return false;
+      if (!text.read(at, at + piece.length).equals(piece)) return false;
       at += piece.length;
       await pause(piece.length);
     }

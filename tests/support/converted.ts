@@ -32,9 +32,12 @@ export function textFile(id: string, text: string): LoadedFile {
 
 /** The context of these files, or that of an append. */
 export function contextOf(files: readonly ContextFile[], previous?: SmallContext): Promise<SmallContext> {
-  const held = files.map(({ bytes, ...file }) => ({
-    ...file,
-    bytes: "pieces" in bytes ? Buffer.concat(Array.from(bytes.pieces(), (piece) => Buffer.from(piece))) : bytes,
-  }));
-  return extendContext(previous, { name: "/s", files: held, skipped: [] }, async () => {});
+  return extendContext(previous, { name: "/s", files: files.map(inMemory), skipped: [] }, async () => {});
+}
+
+/** A file with all of its bytes. */
+export function inMemory<File extends Pick<ContextFile, "bytes">>(file: File): File & Pick<LoadedFile, "bytes"> {
+  const { bytes } = file;
+  const whole = "pieces" in bytes ? Buffer.concat(Array.from(bytes.pieces(), (piece) => Buffer.from(piece))) : bytes;
+  return { ...file, bytes: Buffer.from(whole) };
 }

@@ -62,7 +62,7 @@ export async function* textsAt(
   const roots = openRoots(options.roots, options.cwd);
   const found = await findFiles({ paths, folder: options.cwd }, roots, { pause, how: options.documents ?? {} });
   yield* found.skipped;
-  const contents = ahead(found.files.values(), (file) =>
+  const contents = ahead(found.files, (file) =>
     documentsOfFile(
       readSearched(roots, file.path, WHOLE_BYTES, rules),
       { ...file, relative: file.typed },

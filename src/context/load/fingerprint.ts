@@ -4,7 +4,7 @@ import { LIMITS } from "../../../runtime/index.ts";
 import type { DocumentOptions } from "../../documents/kinds.ts";
 import type { Pause } from "../pauses.ts";
 import type { ContextSize } from "./size.ts";
-import type { Walk, WalkedFile } from "./walk.ts";
+import type { Walk, WalkedFile, WalkedFiles } from "./walk.ts";
 
 /** Raise it if the same files give another context than before. */
 const RULES = 6;
@@ -39,11 +39,7 @@ export async function fingerprintOf(
   const print = createHash("sha256").update(JSON.stringify([skipped, ignored]));
   const newest = BigInt(Math.floor(now - TICK_MS)) * 1_000_000n;
   let isOld = true;
-  // A database that is loaded alone may have changed in its log; in a folder that is a file as
-  // well.
-  const [only, ...others] = files;
-  const log: WalkedFile[] = only && others.length === 0 ? [{ relative: "", path: `${only.path}-wal` }] : [];
-  for (const { relative, path, rules } of [...files, ...log.filter((file) => existsSync(file.path))]) {
+  for (const { relative, path, rules } of withLog(files)) {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (!stats) return { key: "", print: "", isOld: false };
     const { dev, ino, size, mtimeNs, ctimeNs } = stats;
@@ -58,4 +54,16 @@ export async function fingerprintOf(
   const how = [raw, secrets, convert, encoding, lossy];
   const key = createHash("sha256").update(JSON.stringify([...rules, name, previous, ...how]));
   return { key: key.digest("hex"), print: print.digest("hex"), isOld };
+}
+
+/**
+ * The files, and the log of one that is loaded alone: a database may have changed in its log. In a
+ * folder the log is a file as well.
+ */
+function* withLog(files: WalkedFiles): Generator<WalkedFile> {
+  for (const file of files) {
+    yield file;
+    const log = `${file.path}-wal`;
+    if (files.length === 1 && existsSync(log)) yield { relative: "", path: log };
+  }
 }

@@ -64,7 +64,7 @@ export interface ListedFile extends NamedFile {
 
 /** Files to load, each once, and what was found beside them. */
 export interface FilesFound {
-  readonly files: readonly ListedFile[];
+  readonly files: Iterable<ListedFile> & { readonly length: number };
   readonly skipped: readonly SkippedFile[];
   readonly ignored: number;
 }
@@ -87,8 +87,16 @@ export async function loadFiles(reading: Reading, roots: Roots, found: FilesFoun
 /** Then all files over 10 MB are left out. */
 const MOST_TRIES = 3;
 
-/** Files that are left out for their size, by their numbers: bytes that they would add. */
-type LeftOut = ReadonlyMap<number, number>;
+/** Files that are left out for their size, by their numbers. */
+type LeftOut = ReadonlyMap<number, Pick<LargeFile, "relative" | "bytes">>;
+
+/** A file that may be left out. */
+interface LargeFile {
+  readonly n: number;
+  readonly relative: string;
+  /** Bytes that it would add. */
+  readonly bytes: number;
+}
 
 /** The sizes of what files added to a context, or would have added. */
 interface FileSizes {
@@ -119,11 +127,9 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
   const { given, size, most, pause, options } = reading;
   using gathering = gatheringOf(reading);
   const skipped = [...found.skipped];
-  for (const [n, bytes] of leftOut) {
-    skipped.push({ path: found.files[n]?.relative ?? "", reason: hasNoRoom(bytes, most) });
-  }
+  for (const { relative, bytes } of leftOut.values()) skipped.push({ path: relative, reason: hasNoRoom(bytes, most) });
   const rules = rulesOf(options);
-  const contents = ahead(found.files.entries(), ([n, file]) => {
+  const contents = ahead(numbered(found.files), ([n, file]) => {
     if (leftOut.has(n)) return LEFT_OUT;
     const left = size.files < most.files ? most.bytes - size.bytes : -1;
     const room = { most: left, atOnce: gathering.room() };
@@ -151,6 +157,11 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
   skipped.sort((a, b) => compareUnits(a.path, b.path));
   if (gathering.isEmpty() && sizes.unchanged === 0) throw nothingToLoad(given, skipped, found.ignored);
   return ended(reading, gathering, skipped);
+}
+
+function* numbered<T>(items: Iterable<T>): Generator<readonly [number, T]> {
+  let n = 0;
+  for (const item of items) yield [n++, item];
 }
 
 const LEFT_OUT: Refusal = { reason: "left out" };
@@ -200,19 +211,20 @@ function withLargest(
   const all = new Map(leftOut);
   let over = size.bytes - most.bytes;
   let documents = size.files - begun.files;
-  const large = files.flatMap((file, n) => {
+  const large: LargeFile[] = [];
+  for (const [n, file] of numbered(files)) {
     const bytes = sizes.bytes[n] ?? 0;
-    return bytes > LIMITS.directoryFileBytes && !isNamed(file) ? [{ n, bytes }] : [];
-  });
-  for (const { n, bytes } of large.sort((a, b) => b.bytes - a.bytes)) {
+    if (bytes > LIMITS.directoryFileBytes && !isNamed(file)) large.push({ n, relative: file.relative, bytes });
+  }
+  for (const { n, ...file } of large.sort((a, b) => b.bytes - a.bytes)) {
     if (over <= 0 && !leavesAll) break;
-    all.set(n, bytes);
-    over -= bytes;
+    all.set(n, file);
+    over -= file.bytes;
     documents -= sizes.documents[n] ?? 0;
   }
   if (over <= 0 && size.files <= most.files && documents + sizes.unchanged > 0) return all;
   const total = { files: size.files + leftOut.size, bytes: size.bytes };
-  for (const [n, bytes] of leftOut) {
+  for (const [n, { bytes }] of leftOut) {
     total.bytes += bytes;
     sizes.bytes[n] = bytes;
     sizes.documents[n] = 1;
@@ -221,9 +233,9 @@ function withLargest(
 }
 
 /** The size of each entry of the folder, by its name. */
-function sharesOf(files: readonly ListedFile[], sizes: FileSizes): ReadonlyMap<string, ContextSize> {
+function sharesOf(files: Iterable<ListedFile>, sizes: FileSizes): ReadonlyMap<string, ContextSize> {
   const shares = new Map<string, ContextSize>();
-  for (const [n, { relative }] of files.entries()) {
+  for (const [n, { relative }] of numbered(files)) {
     if (sizes.documents[n] === 0) continue;
     const share = relative.replace(/\/.*/s, "/");
     const sum = shares.get(share) ?? { files: 0, bytes: 0 };

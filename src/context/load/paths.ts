@@ -11,11 +11,11 @@ import { textFromString } from "../text/text.ts";
 import { unchangedIn } from "../unchanged.ts";
 import { appendedLine } from "./file-content.ts";
 import { MAY_BE_SECRET } from "./ignore-rules.ts";
-import { loadFiles, type Reading } from "./load-files.ts";
+import { type ListedFile, loadFiles, type Reading } from "./load-files.ts";
 import { isFolder, type LoadOptions, pauseFor } from "./reading.ts";
 import { canonical, locate, openRoots, type Roots } from "./roots.ts";
 import { isOver, mostOf } from "./size.ts";
-import { type WalkedFile, type WalkOptions, walk } from "./walk.ts";
+import { type WalkedFile, type WalkedFiles, type WalkOptions, walk } from "./walk.ts";
 
 /**
  * Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has
@@ -64,7 +64,7 @@ export async function extendByPaths(
   const given = shownPaths(source.paths);
   const limits = mostOf(options);
   const most = { files: limits.files, bytes: limits.bytes, ...source.most };
-  const { files, ...found } = await findFiles(source, roots, { pause, how: options.documents ?? {} });
+  const found = await findFiles(source, roots, { pause, how: options.documents ?? {} });
   const reading: Reading = {
     name: pathsName(source),
     base: canonical(source.folder),
@@ -83,8 +83,12 @@ export async function extendByPaths(
     ownsBytes: true,
     seen: { isWhole: true, hasDocuments: false },
   };
-  const listed = Array.from(files.values(), (file) => ({ ...file, relative: file.name }));
-  return loadFiles(reading, roots, { ...found, files: listed });
+  const files = { length: found.most, [Symbol.iterator]: () => underTheirNames(found.files) };
+  return loadFiles(reading, roots, { ...found, files });
+}
+
+function* underTheirNames(files: Iterable<FoundFile>): Generator<ListedFile> {
+  for (const file of files) yield { ...file, relative: file.name };
 }
 
 /** The newest document of each file that the paths name, among those of P. */
@@ -105,11 +109,11 @@ export function documentsNamed(
   return [...new Set(named)];
 }
 
-/** True for a file whose name matches, or that of a symlink to it. */
-function isMatched(glob: Glob, files: readonly WalkedFile[]): (file: WalkedFile) => boolean {
+/** The files whose names match, or those of symlinks to them. */
+function matchedFiles(glob: Glob, files: readonly WalkedFile[]): readonly WalkedFile[] {
   const names = files.flatMap(({ relative: name, links = [] }) => [name, ...links]);
   const matched = new Set(matching(glob, names, (name) => name));
-  return ({ relative: name, links = [] }) => [name, ...links].some((one) => matched.has(one));
+  return files.filter(({ relative: name, links = [] }) => [name, ...links].some((one) => matched.has(one)));
 }
 
 /** The items whose names match. */
@@ -131,40 +135,68 @@ function shownPaths(paths: readonly string[]): string {
   return all.length > SHOWN_UNITS ? `${all.slice(0, SHOWN_UNITS)}…` : all;
 }
 
+/** Files that paths name, and what was found beside them. */
+interface FoundFiles {
+  readonly files: Iterable<FoundFile>;
+  /** The number of the files, or more if several paths name one of them. */
+  readonly most: number;
+  readonly skipped: SkippedFile[];
+  ignored: number;
+}
+
 /** The files that paths name, each once. @throws RlmError for a path that leads to nothing */
 export async function findFiles(
   { paths, folder }: Pick<PathsSource, "paths" | "folder">,
   roots: Roots,
   { pause, how }: { readonly pause: Pause; readonly how: WalkOptions },
-) {
+): Promise<FoundFiles> {
   const skipped: SkippedFile[] = [];
-  const found = { files: new Map<string, FoundFile>(), skipped, ignored: 0 };
+  const groups: FileGroup[] = [];
+  let ignored = 0;
   const real = canonical(folder);
   const nameOf = (path: string) => (isWithin(real, path) ? relative(real, path) : path);
-  const put = (file: Omit<FoundFile, "name">) => {
-    // A file that several paths name is one document.
-    if (!found.files.has(file.path)) found.files.set(file.path, { ...file, name: nameOf(file.path) });
-  };
   for (const given of paths) {
     const path = locate(roots, given, folder);
     const at = resolve(folder, given);
     const glob = exists(path) ? null : globIn(at);
     if (glob === null && !isFolder(given, path)) {
-      put({ path, typed: given, given });
+      groups.push({ lead: "", given, files: [{ relative: given, path }] });
       continue;
     }
     const base = glob === null ? at : glob.base;
     const walked = await walk(roots, folderAt(base, given, roots, folder), pause, how);
-    const chosen = glob ? walked.files.filter(isMatched(glob, walked.files)) : walked.files;
+    const chosen = glob ? matchedFiles(glob, [...walked.files]) : walked.files;
     if (glob !== null && chosen.length === 0) throw noMatch(given);
     const lead = glob === null ? given.replace(/\/?$/, "/") : givenFolder(given);
-    for (const file of chosen) put({ ...file, typed: `${lead}${file.relative}`, given: null });
+    groups.push({ lead, given: null, files: chosen });
     const skips = glob ? matching(glob, walked.skipped.filter(isSecret), (file) => file.path) : walked.skipped;
     const top = canonical(base);
-    for (const { path: name, reason } of skips) found.skipped.push({ path: nameOf(resolve(top, name)), reason });
-    found.ignored += walked.ignored;
+    for (const { path: name, reason } of skips) skipped.push({ path: nameOf(resolve(top, name)), reason });
+    ignored += walked.ignored;
   }
-  return found;
+  const most = groups.reduce((sum, { files }) => sum + files.length, 0);
+  return { files: { [Symbol.iterator]: () => filesOf(groups, nameOf) }, most, skipped, ignored };
+}
+
+/** The files that one path names. */
+interface FileGroup {
+  /** Stands before their relative paths as they are shown. */
+  readonly lead: string;
+  /** The path, if it is that of a file. */
+  readonly given: string | null;
+  readonly files: WalkedFiles;
+}
+
+function* filesOf(groups: readonly FileGroup[], nameOf: (path: string) => string): Generator<FoundFile> {
+  const seen = groups.length > 1 ? new Set<string>() : null;
+  for (const { lead, given, files } of groups) {
+    for (const file of files) {
+      // A file that several paths name is one document.
+      if (seen?.has(file.path)) continue;
+      seen?.add(file.path);
+      yield { ...file, typed: `${lead}${file.relative}`, given, name: nameOf(file.path) };
+    }
+  }
 }
 
 const isSecret = ({ reason }: SkippedFile) => reason === MAY_BE_SECRET;

@@ -4,8 +4,8 @@ import {
   constants,
   existsSync,
   fstatSync,
+  opendirSync,
   openSync,
-  readdirSync,
   readlinkSync,
   readSync,
   realpathSync,
@@ -184,16 +184,34 @@ function fileRefusal(roots: Roots, { stats, location }: Opened): Refusal | null 
 }
 
 /**
- * Entries of a folder in the roots, with the identity of its inode. `path` is symlink-free, and
- * checked after the open.
+ * Entries of a folder in the roots, at most so many, with the identity of its inode. `path` is
+ * symlink-free, and checked after the open.
  */
-export function readFolder(roots: Roots, path: string): { entries: Dirent[]; inode: string } | Refusal {
+export function readFolder(
+  roots: Roots,
+  path: string,
+  most = Number.POSITIVE_INFINITY,
+): { entries: Dirent[]; inode: string } | Refusal {
   return withDescriptor(path, OPEN_FLAGS | constants.O_DIRECTORY, ({ stats, location, via }) => {
     if (!isAllowed(roots, location)) return MOVED_OUT;
-    const entries = readdirSync(via, { withFileTypes: true });
-    return { entries, inode: inodeOf(stats) };
+    return { entries: entriesOf(via, most), inode: inodeOf(stats) };
   });
 }
+
+function entriesOf(path: string, most: number): Dirent[] {
+  const entries: Dirent[] = [];
+  const folder = opendirSync(path, { bufferSize: ENTRIES_AT_ONCE });
+  try {
+    for (let entry = folder.readSync(); entry !== null && entries.length < most; entry = folder.readSync()) {
+      entries.push(entry);
+    }
+  } finally {
+    folder.closeSync();
+  }
+  return entries;
+}
+
+const ENTRIES_AT_ONCE = 1000;
 
 /** Identity of a file or folder on this machine. */
 export function inodeOf(stats: Stats): string {

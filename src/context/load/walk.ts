@@ -1,5 +1,5 @@
 import { type Dirent, type Stats, statSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { kindOf } from "../../platform/bounded-reads.ts";
 import { isWithin } from "../../platform/paths.ts";
@@ -34,9 +34,14 @@ export interface MemberRules {
   excludes(member: string): boolean;
 }
 
+/** Files that are made when they are asked for: a million of them takes little memory. */
+export interface WalkedFiles extends Iterable<WalkedFile> {
+  readonly length: number;
+}
+
 /** The result of a walk: files and skipped entries by code unit of their relative path. */
 export interface Walk {
-  readonly files: WalkedFile[];
+  readonly files: WalkedFiles;
   readonly skipped: SkippedFile[];
   /**
    * Files and folders left out because of ignore rules; those in an ignored folder are not counted.
@@ -50,8 +55,18 @@ const MAX_ENTRIES = 1_000_000;
 /** Looking at an entry takes about as long as reading this much. */
 const ENTRY_COST_BYTES = 4096;
 
-interface Folder extends Omit<WalkedFile, "rules"> {
-  readonly rules: IgnoreRules;
+/** A folder that was entered, or is to be. */
+interface Folder extends Pick<WalkedFile, "relative" | "path"> {
+  rules: IgnoreRules;
+  /** Names of its files, sorted, with a `/` between two. */
+  names: string;
+  /** Those within it, symlinked ones as well. */
+  readonly folders: Folder[];
+}
+
+function folderAt(relative: string, path: string, rules: IgnoreRules): Folder {
+  const folders: Folder[] = [];
+  return { relative, path, rules, names: "", folders };
 }
 
 /** Files of a walk that it leaves out by default. */
@@ -64,23 +79,24 @@ interface State {
   readonly secrets: boolean | undefined;
   readonly roots: Roots;
   readonly base: string;
-  readonly files: WalkedFile[];
   readonly skipped: SkippedFile[];
   /** Symlinks with the folder that holds them; followed when all real folders are known. */
   readonly links: { readonly link: WalkedFile; readonly folder: Folder }[];
   /** Symlinks to files, each with the path of its file. They count once all folders are known. */
   readonly linkedFiles: WalkedFile[];
   readonly seen: Set<string>;
+  /** Files that are no symlinks. */
+  files: number;
   ignored: number;
   entries: number;
 }
 
 function begun(roots: Roots, base: string, { secrets }: WalkOptions): State {
-  const files: WalkedFile[] = [];
   const skipped: SkippedFile[] = [];
   const links: { readonly link: WalkedFile; readonly folder: Folder }[] = [];
   const linkedFiles: WalkedFile[] = [];
-  return { secrets, roots, base, files, skipped, links, linkedFiles, seen: new Set<string>(), ignored: 0, entries: 0 };
+  const seen = new Set<string>();
+  return { secrets, roots, base, skipped, links, linkedFiles, seen, files: 0, ignored: 0, entries: 0 };
 }
 
 /**
@@ -91,17 +107,20 @@ function begun(roots: Roots, base: string, { secrets }: WalkOptions): State {
  */
 export async function walk(roots: Roots, base: string, pause: Pause, options: WalkOptions = {}): Promise<Walk> {
   const state = begun(roots, base, options);
-  await enter(state, { relative: "", path: base, rules: rulesAbove(base, reporter(state)) }, pause);
+  const top = folderAt("", base, rulesAbove(base, reporter(state)));
+  await enter(state, top, pause);
   while (state.links.length > 0) {
     const links = state.links.splice(0).sort((a, b) => byRelative(a.link, b.link));
     for (const { link, folder } of links) {
       const target = follow(state, link, folder);
-      if (target !== undefined) await enter(state, target, pause);
+      if (target === undefined) continue;
+      folder.folders.push(target);
+      await enter(state, target, pause);
     }
   }
-  const files = withLinked(state);
+  const files = withLinked(state, top);
   return {
-    files: files.sort(byRelative),
+    files,
     skipped: state.skipped.sort((a, b) => compareUnits(a.path, b.path)),
     ignored: state.ignored,
   };
@@ -111,17 +130,59 @@ export async function walk(roots: Roots, base: string, pause: Pause, options: Wa
  * The files of the folders, and those that only symlinks lead to. A further name of a file is
  * skipped by name.
  */
-function withLinked({ base, files, linkedFiles, skipped }: State): WalkedFile[] {
-  const byPath = new Map(files.map((file) => [file.path, file]));
+function withLinked(state: State, top: Folder): WalkedFiles {
+  const { base, linkedFiles, skipped } = state;
+  const all = { length: state.files, [Symbol.iterator]: () => filesIn(base, top) };
+  if (linkedFiles.length === 0) return all;
+  const byPath = new Map<string, WalkedFile & { readonly links: string[] }>();
   for (const { relative: link, path, ...file } of linkedFiles.sort(byRelative)) {
-    const known = byPath.get(path);
     const name = isWithin(base, path) ? relative(base, path) : link;
-    const { links = [] } = known ?? {};
-    byPath.set(path, { ...file, ...known, relative: known?.relative ?? name, path, links: [...links, link] });
-    if (known) skipped.push({ path: link, reason: "symlink to a file that is already loaded" });
+    const known = byPath.get(path);
+    if (known) known.links.push(link);
+    else byPath.set(path, { ...file, relative: name, path, links: [link] });
   }
-  return [...byPath.values()];
+  const isWalked = new Set<string>();
+  for (const { path } of all) if (byPath.has(path)) isWalked.add(path);
+  for (const { path, links } of byPath.values()) {
+    const further = isWalked.has(path) ? links : links.slice(1);
+    for (const link of further) skipped.push({ path: link, reason: "symlink to a file that is already loaded" });
+  }
+  const others = [...byPath.values()].filter(({ path }) => !isWalked.has(path)).sort(byRelative);
+  return {
+    length: all.length + others.length,
+    *[Symbol.iterator]() {
+      let next = 0;
+      for (const file of all) {
+        for (; next < others.length && byRelative(others[next] ?? file, file) < 0; next++) yield others[next] ?? file;
+        const linked = byPath.get(file.path);
+        yield linked ? { ...file, links: linked.links } : file;
+      }
+      yield* others.slice(next);
+    },
+  };
 }
+
+/** The files below a folder, by code unit of their relative path. */
+function* filesIn(base: string, folder: Folder): Generator<WalkedFile> {
+  const within = folder.folders.map((one) => ({ one, key: `${basename(one.relative)}/` }));
+  within.sort((a, b) => compareUnits(a.key, b.key));
+  const { names } = folder;
+  let at = 0;
+  for (const { one, key } of [...within, { one: null, key: null }]) {
+    while (at < names.length) {
+      const slash = names.indexOf("/", at);
+      const name = names.slice(at, slash < 0 ? names.length : slash);
+      if (key !== null && key < name) break;
+      at += name.length + 1;
+      const relative = below(folder, name);
+      yield { relative, path: join(folder.path, name), ...rulesWithin(base, folder.rules, relative) };
+    }
+    if (one) yield* filesIn(base, one);
+  }
+}
+
+const below = ({ relative }: Pick<Folder, "relative">, name: string) =>
+  relative === "" ? name : `${relative}/${name}`;
 
 async function enter(state: State, start: Folder, pause: Pause): Promise<void> {
   const pending = [start];
@@ -133,18 +194,22 @@ async function enter(state: State, start: Folder, pause: Pause): Promise<void> {
     }
     state.entries += listing.length;
     if (state.entries > MAX_ENTRIES) throw tooManyEntries(state.base);
-    const rules = rulesIn(state, folder, listing);
+    folder.rules = rulesIn(state, folder, listing);
+    const names: string[] = [];
     for (const entry of listing) {
-      if (entry.name !== ".git") place(state, { ...folder, rules }, entry, pending);
+      if (entry.name !== ".git") place(state, folder, entry, names);
       await pause(ENTRY_COST_BYTES);
     }
+    folder.names = names.sort().join("/");
+    state.files += names.length;
+    for (const within of folder.folders) pending.push(within);
   }
 }
 
 function list(state: State, folder: Folder): Dirent[] | Refusal {
   if (join(state.base, folder.relative).split("/").length > MAX_DEPTH)
     return { reason: `more than ${MAX_DEPTH} folders deep` };
-  const listing = readFolder(state.roots, folder.path);
+  const listing = readFolder(state.roots, folder.path, MAX_ENTRIES + 1);
   if ("reason" in listing) return listing;
   if (state.seen.has(listing.inode)) return { reason: "leads to a folder that is already loaded" };
   state.seen.add(listing.inode);
@@ -160,16 +225,17 @@ function rulesIn(state: State, folder: Folder, entries: readonly Dirent[]): Igno
   return withRuleFile(rules, logical, join(folder.path, ".gitignore"), report);
 }
 
-function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): void {
-  const name = folder.relative === "" ? entry.name : `${folder.relative}/${entry.name}`;
+/** @param names of the folder's files, which the entry is added to if it is one */
+function place(state: State, folder: Folder, entry: Dirent, names: string[]): void {
+  const name = below(folder, entry.name);
   const file = { relative: name, path: join(folder.path, entry.name) };
   if (isIgnored(folder.rules, join(state.base, name), entry.isDirectory())) state.ignored += 1;
   else if (!isAllowed(state.roots, file.path))
     state.skipped.push({ path: name, reason: forbiddenBy(file.path) ?? "outside the allowed roots" });
   else if (isSecret(state, name, file.path)) state.skipped.push({ path: name, reason: MAY_BE_SECRET });
-  else if (entry.isDirectory()) pending.push({ ...file, rules: folder.rules });
+  else if (entry.isDirectory()) folder.folders.push(folderAt(name, file.path, folder.rules));
   else if (entry.isSymbolicLink()) state.links.push({ link: file, folder });
-  else if (entry.isFile()) state.files.push({ ...file, ...rulesWithin(state, folder, name) });
+  else if (entry.isFile()) names.push(entry.name);
   else state.skipped.push({ path: name, reason: kindOf(entry) });
 }
 
@@ -182,7 +248,7 @@ function isSecret({ base, secrets }: State, name: string, path: string): boolean
 }
 
 /** The rules for the members of a file, as if it was unpacked where it is. */
-function rulesWithin({ base }: State, { rules }: Folder, name: string): Pick<WalkedFile, "rules"> {
+function rulesWithin(base: string, rules: IgnoreRules, name: string): Pick<WalkedFile, "rules"> {
   if (rules.cost === 0) return {};
   const excludes = (member: string) => isIgnored(rules, join(base, name, member), false);
   return { rules: { id: rules.id, excludes } };
@@ -200,7 +266,7 @@ function follow(state: State, link: WalkedFile, folder: Folder): Folder | undefi
   const target = statOf(path);
   if ("reason" in target) return skip(target.reason);
   if (target.isFile()) {
-    state.linkedFiles.push({ relative: link.relative, path, ...rulesWithin(state, folder, link.relative) });
+    state.linkedFiles.push({ relative: link.relative, path, ...rulesWithin(state.base, folder.rules, link.relative) });
     return undefined;
   }
   if (!target.isDirectory()) return skip(`symlink to a ${kindOf(target)}`);
@@ -210,7 +276,7 @@ function follow(state: State, link: WalkedFile, folder: Folder): Folder | undefi
     state.ignored += 1;
     return undefined;
   }
-  return { relative: link.relative, path, rules: folder.rules };
+  return folderAt(link.relative, path, folder.rules);
 }
 
 function statOf(path: string): Stats | Refusal {

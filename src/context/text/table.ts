@@ -7,54 +7,45 @@ import {
   writeChecked,
 } from "../../platform/checked-file.ts";
 import type { Document, Documents } from "../context.ts";
+import { type DocumentRows, openDocumentRows, RECORD_NUMBERS } from "./document-rows.ts";
 import { PAGE_NUMBERS, type Tallied } from "./tally.ts";
 
 // The table of a large context, a checked file. Numbers are doubles, but those of the order have 32
 // bits. In this order:
 // - bytes, units and newlines of P, the number of its pages, and the number of its documents;
 // - of each page the units and newlines before it, and 1 if it is ASCII;
-// - of each document where it begins and ends in P, where its names begin in this file, and the
+// - of each document where it begins and ends in P, where its names begin among the names, and the
 //   bytes of its id, of its path, and of the JSON of all else that is known of it;
 // - the numbers of the documents in the order of their ids;
 // - the names.
 
 const NUMBER_BYTES = 8;
 const HEAD_NUMBERS = 5;
-const RECORD_NUMBERS = 6;
 const RECORD_BYTES = RECORD_NUMBERS * NUMBER_BYTES;
 const ORDER_BYTES = 4;
 
 /** Writes the table into a folder. @param documents by `start` */
 export function writeTable(folder: string, tallied: Tallied, documents: readonly Document[]): WrittenFile {
+  const rows = openDocumentRows();
+  for (const document of documents) rows.add(document);
+  return writeRows(folder, tallied, rows);
+}
+
+/** Writes the table of documents that were gathered. */
+export function writeRows(folder: string, tallied: Tallied, rows: DocumentRows): WrittenFile {
   const { bytes, units, newlines, before } = tallied;
   const file = writeChecked(folder);
   try {
-    const pages = before.length / PAGE_NUMBERS;
-    putNumbers(file, [bytes, units, newlines, pages, documents.length]);
+    const head = [bytes, units, newlines, before.length / PAGE_NUMBERS, rows.count()];
+    file.put(new Uint8Array(Float64Array.from(head).buffer));
     file.put(new Uint8Array(before.buffer, before.byteOffset, before.byteLength));
-    let at = placesOf(pages, documents.length).names;
-    for (const document of documents) {
-      const lengths = namesOf(document).map((name) => Buffer.byteLength(name));
-      putNumbers(file, [document.start, document.end, at, ...lengths]);
-      at += lengths.reduce((sum, length) => sum + length, 0);
-    }
-    const order = Uint32Array.from(documents.keys());
-    order.sort((one, other) => ((documents[one]?.id ?? "") < (documents[other]?.id ?? "") ? -1 : 1));
-    file.put(new Uint8Array(order.buffer));
-    for (const document of documents) for (const name of namesOf(document)) file.put(Buffer.from(name));
+    for (const records of rows.records()) file.put(records);
+    file.put(new Uint8Array(rows.order().buffer));
+    for (const names of rows.names()) file.put(names);
     return file.end();
   } finally {
     file.drop();
   }
-}
-
-function putNumbers(file: Pick<ReturnType<typeof writeChecked>, "put">, numbers: readonly number[]): void {
-  file.put(new Uint8Array(Float64Array.from(numbers).buffer));
-}
-
-/** The texts that the table has of a document. */
-function namesOf({ id, path, start, end, size, ...rest }: Document): readonly [id: string, path: string, rest: string] {
-  return [id, path, Object.keys(rest).length === 0 ? "" : JSON.stringify(rest)];
 }
 
 /** The beginnings of the parts of a table, in bytes. */
@@ -137,7 +128,7 @@ function numbersIn(file: CheckedFile, at: number, count: number): readonly numbe
 }
 
 function documentsIn(file: CheckedFile, places: TablePlaces, length: number): TableDocuments {
-  const textAt = (at: number, bytes: number) => file.read(at, at + bytes).toString();
+  const textAt = (at: number, bytes: number) => file.read(places.names + at, places.names + at + bytes).toString();
   const recordOf = (n: number) => numbersIn(file, places.records + n * RECORD_BYTES, RECORD_NUMBERS);
 
   function idOf(n: number): string {

@@ -101,7 +101,9 @@ export async function filesIn(readable: ReadableRoots, place: Place | undefined,
   for (const [index, root] of roots.entries()) {
     if (place !== undefined && !isWithin(root, place.path)) continue;
     const files = isFolder(root) ? (await walk(roots, root, pause)).files : [{ relative: basename(root), path: root }];
-    const fresh = files.filter(({ path }) => !seen.has(path) && (place === undefined || isWithin(place.path, path)));
+    const fresh = [...files].filter(
+      ({ path }) => !seen.has(path) && (place === undefined || isWithin(place.path, path)),
+    );
     for (const { relative: inRoot, path } of fresh) {
       const name = index === 0 ? inRoot : join(baseOf(root), inRoot);
       found.push({ name, path, below: place === undefined ? inRoot : relative(place.path, path) });

@@ -140,7 +140,7 @@ function files(all: readonly Input[], jobs: string, left: LeftOut = { skipped: [
 async function folderFiles(folder: string, how: WalkOptions): Promise<Inputs> {
   const roots = openRoots([folder], process.cwd());
   const { files: found, skipped, ignored } = await walk(roots, roots[0] ?? "", pauses(), how);
-  const inputs = found.map(({ relative }) => fileInput(join(folder, relative)));
+  const inputs = Array.from(found, ({ relative }) => fileInput(join(folder, relative)));
   return files(inputs, folder, { skipped, ignored });
 }
 

@@ -119,7 +119,7 @@ test("a rule file that is a symlink or too large, and rules that are too long or
     { "a/.gitignore": "../rules" },
   );
   const { files, skipped } = await walk([folder], folder, async () => {});
-  const names = files.map(({ relative }) => relative);
+  const names = Array.from(files, ({ relative }) => relative);
   expect(names.filter((name) => !name.endsWith(".gitignore"))).toEqual(["a/x", "b/x", "rules"]);
   expect(skipped).toEqual([
     { path: "a/.gitignore", reason: "its rules are not applied: it is a symlink" },
@@ -143,7 +143,7 @@ test("symlinks: files and folders once, what leaves or loops is reported", async
   const walkedLinks = Object.fromEntries(Object.entries(links).map(([path, target]) => [`walked/${path}`, target]));
   const folder = folderWith({ ...empty("real/a.txt", "other/c/d.txt", "walked/", ".git/config") }, walkedLinks);
   const { files, skipped } = await walk([folder], join(folder, "walked"), async () => {});
-  expect(files).toEqual([
+  expect([...files]).toEqual([
     { relative: "c1/d.txt", path: join(folder, "other/c/d.txt") },
     { relative: "folder/a.txt", path: join(folder, "real/a.txt"), links: ["file"] },
   ]);
@@ -168,7 +168,7 @@ test("rules hold for links too, and what is ignored is counted, not reported", a
   );
   execFileSync("mkfifo", [join(folder, "a.fifo")]);
   const { files, skipped, ignored } = await walk([folder], folder, async () => {});
-  expect(files.map(({ relative }) => relative)).toEqual([".gitignore", "elsewhere/x"]);
+  expect(Array.from(files, ({ relative }) => relative)).toEqual([".gitignore", "elsewhere/x"]);
   expect(skipped).toEqual([{ path: "link", reason: "symlink to a folder that is already loaded" }]);
   expect(ignored).toBe(3);
 });
@@ -197,7 +197,7 @@ function repositoryWith(tree: Tree): string {
 
 async function walked(folder: string): Promise<string[]> {
   const { files } = await walk([folder], folder, async () => {});
-  return files.map(({ relative }) => relative);
+  return Array.from(files, ({ relative }) => relative);
 }
 
 function gitFiles(folder: string): string[] {
