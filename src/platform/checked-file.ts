@@ -1,6 +1,18 @@
 import { createHash, randomUUID } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import { crc32 } from "node:zlib";
 import { RlmError } from "../../runtime/errors.ts";
 import { errorCode } from "./errors.ts";
@@ -115,6 +127,7 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
       // Others may have the same bytes open.
       if (name === undefined && hasSameBytes(path, temporary)) drop();
       else keep(path);
+      rmSync(damageMark(path), { force: true });
       if (name === undefined) syncFolder(folder);
       return { path, hash, bytes: length };
     },
@@ -330,8 +343,28 @@ function tail(file: number, path: string, size: number, bytes: number): Buffer {
 }
 
 const wrongLength = (path: string) => lostContext(`${path} was cut, or its end is damaged`);
-const damaged = (path: string, page: number) =>
-  lostContext(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`);
+
+function damaged(path: string, page: number): RlmError {
+  noteDamage(path);
+  return lostContext(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`);
+}
+
+const damageMark = (path: string) => `${path}.damaged`;
+
+/** True if a page of a file was found to be damaged, and the file has not been written again since. */
+export const isKnownDamaged = (path: string) => existsSync(damageMark(path));
+
+/** Leaves a mark beside a file, so that whoever opens it later knows without reading all of it. Derived data is made again. */
+function noteDamage(path: string): void {
+  if (!HASH.test(basename(path))) return;
+  try {
+    writeFileSync(damageMark(path), "", { mode: 0o600 });
+  } catch {
+    // A store that cannot be written has no mark.
+  }
+}
+
+const HASH = /^[0-9a-f]{64}$/;
 
 /** The failure of a text that was there. */
 export function lostContext(problem: string): RlmError {

@@ -2,6 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { existsSync } from "node:fs";
 import { monotonicFactory } from "ulid";
 import { hasEngine, type Json, LIMITS, RlmError, systemClock } from "../../runtime/index.ts";
+import type { LoadProgress } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, tokensOf, withFallback } from "../models/index.ts";
 import { cellJson } from "../platform/cell-json.ts";
@@ -239,20 +240,24 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
 /** The state in which the last process left the session, by its journal. */
 async function stateAfter(
   records: readonly JournalRecord[],
-  { store }: Env,
+  { store, emit }: Env,
   heldContext: Host["heldContext"],
   granted: Granted,
   options: HostedOptions,
 ) {
   const { convert = {} } = options;
+  const rereading = {
+    most: mostOf(options),
+    documents: { convert },
+    onProgress: (progress: LoadProgress) => emit({ kind: "load", ...progress }),
+    onNotice: (text: string) => emit({ kind: "notice", text }),
+  };
   const account = records.reduce(follow, EMPTY_ACCOUNT);
   const { context_key: key, context_hash: hash, loads } = account;
   if (key === null || hash === null) return { account, context: null };
   return {
     account,
-    context:
-      heldContext?.(key) ??
-      (await openContext(store, { key, hash, loads }, granted, { most: mostOf(options), documents: { convert } })),
+    context: heldContext?.(key) ?? (await openContext(store, { key, hash, loads }, granted, rereading)),
   };
 }
 

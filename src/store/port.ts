@@ -67,7 +67,7 @@ export interface Store extends AsyncDisposable {
   /** Keeps a context by its key; parts that are there already are not written again. */
   putContext(context: StoredContext): Promise<void>;
   /** @throws `context_lost` if it or a part is missing or damaged */
-  context(key: string): Promise<StoredContext>;
+  context(key: string, how?: ReadingContext): Promise<StoredContext>;
   /**
    * The `index` of the context, without its bytes.
    *
@@ -345,6 +345,12 @@ export interface StoredContext {
    * the table.
    */
   readonly index: Json;
+}
+
+/** The way in which a context is read. */
+export interface ReadingContext {
+  /** Gives a large context too if a page of its files is known to be damaged. The others can be read. */
+  readonly damaged?: boolean;
 }
 
 export type StoredPart = PartInRows | PartInFile;

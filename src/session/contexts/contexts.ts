@@ -60,6 +60,35 @@ export async function openContext(
     throw error;
   });
   if (!(found instanceof RlmError)) return found;
+  try {
+    const context = await readAgain(store, { key, hash, loads, found }, granted, options);
+    options.onNotice(`${found.message}; its sources were read again`);
+    return context;
+  } catch (refusal) {
+    // Of a damaged text the other pages can be read.
+    const damaged = await nullIf("context_lost", store.context(key, { damaged: true }).then(opened));
+    if (!damaged || !hasCode(refusal, "context_lost")) throw refusal;
+    options.onNotice(`${refusal.message}. ${refusal.suggestion} The rest of it can be read`);
+    return damaged;
+  }
+}
+
+/** A context that the store has lost. */
+interface LostContext {
+  readonly key: string;
+  readonly hash: string;
+  readonly loads: readonly Start[];
+  /** The failure to read it. */
+  readonly found: RlmError;
+}
+
+/** Reads the sources of a lost context again. @throws RlmError `context_lost` */
+async function readAgain(
+  store: Store,
+  { key, hash, loads, found }: LostContext,
+  granted: Granted,
+  options: RereadOptions,
+): Promise<Context> {
   await using texts = openHeldTexts(store);
   const again = await loadAgain(store, loads, granted, { ...options, ...texts.loading }).catch(refusalOf);
   if (again === null) throw lost(hash, loads, found, RESTORE);
@@ -75,7 +104,10 @@ export async function openContext(
 }
 
 /** The ways in which the sources of a context are read again. */
-type RereadOptions = Pick<LoadOptions, "most" | "documents">;
+interface RereadOptions extends Pick<LoadOptions, "most" | "documents" | "onProgress"> {
+  /** Tells people that it was, or why it was not. */
+  onNotice(text: string): void;
+}
 
 /** The cure of a refusal to read sources again; null if they cannot be read. */
 function refusalOf(error: unknown): { readonly refused: string } | null {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { freeBytes, type Json, LIMITS, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
-import type { PartInRows, StoredContext } from "../port.ts";
+import type { PartInRows, ReadingContext, StoredContext } from "../port.ts";
 import { CONTEXT_INDEX, jsonIn, LARGE_INDEX } from "../rows/forms.ts";
 import { CHUNK_BYTES, unpack } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
@@ -38,9 +38,9 @@ export function* hasContext(key: string): Plan<boolean> {
 }
 
 /** @throws RlmError `context_lost` */
-export function* readContext(key: string, { texts }: Keeping): Plan<StoredContext> {
+export function* readContext(key: string, own: Keeping, how: ReadingContext = {}): Plan<StoredContext> {
   const head = yield* headOf(key);
-  if (areTexts(head.parts)) return { key, parts: filesOf(key, head.parts, texts), index: head.index };
+  if (areTexts(head.parts)) return { key, parts: filesOf(key, head.parts, own, how), index: head.index };
   if (yield* areTooLarge(head.parts)) throw contextLost(key, "its parts are larger than a context can be");
   const parts: PartInRows[] = [];
   for (const part of head.parts) {

@@ -74,7 +74,7 @@ export function planned({ looks, reads, changes }: Performing): Omit<Methods, Of
     image: (id) => reads(() => readImage(id)),
     hasBaseline: (id) => looks(() => hasCheckpoint(id)),
     putContext: (context) => changes((own) => insertContext(context, own)),
-    context: (key) => reads((own) => readContext(key, own)),
+    context: (key, how) => reads((own) => readContext(key, own, how)),
     contextIndex: (key) => looks(() => readIndex(key)),
     hasContext: (key) => looks(() => hasContext(key)),
     cached: (key) => looks(() => readAnswer(key)),

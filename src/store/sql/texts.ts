@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
-import { checkedBytes, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
+import { checkedBytes, isKnownDamaged, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { contextLost, misuse } from "../failure.ts";
-import type { PartInFile } from "../port.ts";
+import type { PartInFile, ReadingContext } from "../port.ts";
 import { numberColumn, textColumn } from "../rows/row.ts";
+import type { Dialect } from "./dialect.ts";
 import { all, get, type Plan, pause, raw, run, sql } from "./sql.ts";
 
 // Texts and tables of large contexts, in files of the store's folder of texts. A row has the name of
@@ -45,16 +46,23 @@ export function* insertTexts(key: string, parts: readonly PartInFile[], folder: 
 
 /**
  * The files of a context. Their ends were read.
- * @throws RlmError `context_lost`
+ * @throws RlmError `context_lost`, also if a page was found to be damaged
  */
-export function filesOf(key: string, parts: readonly string[], folder: string | null): readonly PartInFile[] {
+export function filesOf(
+  key: string,
+  parts: readonly string[],
+  { texts: folder }: Pick<Dialect, "texts">,
+  { damaged = false }: ReadingContext,
+): readonly PartInFile[] {
   if (folder === null) throw contextLost(key, "its text lies in files, which only a store in a folder has");
   if (parts.length > MOST_PARTS) throw contextLost(key, "it has more parts than a context can have");
   let left = MOST_BYTES;
   return parts.map((part) => {
     const hash = NAME.exec(part)?.[1] ?? "";
     const file = join(folder, hash);
-    const { problem, bytes } = lookAt(file);
+    const look = lookAt(file);
+    const bytes = look.bytes;
+    const problem = look.problem ?? (!damaged && isKnownDamaged(file) ? `${file} is damaged` : null);
     left -= bytes;
     if (problem !== null || left < 0) throw contextLost(key, problem ?? "its files are larger than a context can be");
     return { hash, file };
@@ -79,12 +87,12 @@ function lookAt(file: string): Look {
   return { problem: checkedBytes(file) === null ? `${file} was cut, or its end is damaged` : null, bytes };
 }
 
-/** A text or table that is whole, and one that a killed process has not written to its end. */
-const OF_TEXTS = /^(?:[0-9a-f]{64}|[0-9a-f-]{36}\.\d+\.tmp)$/;
+/** A text or table that is whole, its mark, and one that a killed process has not written to its end. */
+const OF_TEXTS = /^(?:[0-9a-f]{64}(?:\.damaged)?|[0-9a-f-]{36}\.\d+\.tmp)$/;
 
 /** Names of the texts and tables in the folder that no context needs. What others have put there is none. */
 export function strayTexts(folder: string, kept: ReadonlySet<string>): readonly string[] {
-  return namesIn(folder).filter((name) => OF_TEXTS.test(name) && !kept.has(nameOfText(name)));
+  return namesIn(folder).filter((name) => OF_TEXTS.test(name) && !kept.has(nameOfText(name.replace(".damaged", ""))));
 }
 
 /** Names of the files in a folder. One that is a link leads elsewhere, and has none. */
@@ -130,7 +138,9 @@ function* damagedPage(file: string): Plan<string | null> {
     }
     return null;
   } catch (error) {
-    if (error instanceof RlmError && error.code === "context_lost") return error.message;
+    if (error instanceof RlmError && error.code === "context_lost") {
+      return `${error.message}: opening its session reads the sources again, if they are unchanged`;
+    }
     throw error;
   }
 }

@@ -83,7 +83,11 @@ test("a context whose files are missing, cut or replaced is lost, by name", asyn
     rmSync(path);
     await keptIn(store);
     flipByte(path, 3);
-    expect(await findingsIn(store)).toEqual([`text: ${path} is damaged in the 64 KB that begin at 0`]);
+    expect(await findingsIn(store)).toEqual([
+      `text: ${path} is damaged in the 64 KB that begin at 0: opening its session reads the sources again, if they are unchanged`,
+    ]);
+    // It is known now without reading the page.
+    await expect(storedContext(store, key)).rejects.toMatchObject({ message: `context ${key}: ${path} is damaged` });
     await keptIn(store);
   }
   expect(await findingsIn(store)).toEqual([]);
@@ -158,6 +162,16 @@ test.for(["begun", "files", "kept"] as const)("what a load makes stays until it 
   const { text } = await storedContext(store, mine.key);
   expect(text.slice(0, text.length)).toBe(mine.text.slice(0, mine.text.length));
   expect(await findingsIn(store)).toEqual([]);
+});
+
+test("two that load equal bytes while a third one removes them: the context is lost, by name", async () => {
+  await using store = await openStore(folderWith());
+  const folder = store.texts?.folder ?? "";
+  using _held = await store.texts?.hold();
+  const context = await largeContext([FIRST], folder);
+  rmSync(folder, { recursive: true });
+  await expect(keepContext(store, context)).rejects.toMatchObject({ code: "context_lost" });
+  expect(await store.hasContext(context.key)).toBe(false);
 });
 
 test("files that are no texts of the store stay", async () => {
