@@ -452,8 +452,8 @@ export const SETTINGS = {
       heading: "limits",
       help: `text of a context, MB (default ${LIMITS.contextBytes / 2 ** 20}, at most ${LIMITS.mostContextMb}); above 100 it lies in files beside the store`,
     },
-    docs: `MB of text that a context may have, at most ${LIMITS.mostContextMb}; above 100 it lies in files beside the store`,
-    docsOfPi: "",
+    docs: `MB of text that a context may have, at most ${LIMITS.mostContextMb}; above 100 it is [large](large-contexts.md)`,
+    docsOfPi: `MB of text that a context may have, at most ${LIMITS.mostContextMb}; above 100 it is [large](../large-contexts.md)`,
   },
   max_files: {
     schema: wholeNumber(1, LIMITS.mostFiles),
