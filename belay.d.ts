@@ -3,7 +3,7 @@
 
 /**
  * The whole context as one read-only string (UTF-16). Copied into the guest when first touched: prefer peek, find and
- * search on large contexts. Over 100 MB or 10,000 documents P is no string: `typeof P` is "object"; P.length, P[i],
+ * search on large contexts. Over 100 MB or 10,000 documents P is not a string: `typeof P` is "object"; P.length, P[i],
  * at, charAt, charCodeAt, codePointAt, slice, substring, substr, startsWith, endsWith, indexOf and includes work, and
  * all else throws.
  */
@@ -281,7 +281,7 @@ interface Stats {
   tokens: number;
   lines: number;
   docs: number;
-  /** Present if P is no string: help("P") says what works of it. */
+  /** Present if P is not a string: help("P") says what works of it. */
   large?: true;
   sources: string[];
   /** sha256 of P's UTF-8, hex. */

@@ -11,7 +11,7 @@ export const P: Builtin = {
   name: "P",
   signature: "const P: string",
   summary:
-    'The whole context as one read-only string (UTF-16). Copied into the guest when first touched: prefer peek, find and search on large contexts. Over 100 MB or 10,000 documents P is no string: `typeof P` is "object"; P.length, P[i], at, charAt, charCodeAt, codePointAt, slice, substring, substr, startsWith, endsWith, indexOf and includes work, and all else throws.',
+    'The whole context as one read-only string (UTF-16). Copied into the guest when first touched: prefer peek, find and search on large contexts. Over 100 MB or 10,000 documents P is not a string: `typeof P` is "object"; P.length, P[i], at, charAt, charCodeAt, codePointAt, slice, substring, substr, startsWith, endsWith, indexOf and includes work, and all else throws.',
   example: "P.length",
   errors: {
     context_not_loaded: "no context is loaded",
@@ -44,7 +44,7 @@ export const P: Builtin = {
       throw argumentError(
         "RangeError",
         `${halvedArguments(args).name}: the text to look for has half of a character (a lone surrogate)`,
-        "A P that is no string is searched for whole characters: look for the whole one.",
+        "A P that is not a string is searched for whole characters: look for the whole one.",
       );
     },
     "P.refused": (services, args) => {

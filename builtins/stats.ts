@@ -11,7 +11,7 @@ export const stats = defineBuiltin({
   tokens: number;
   lines: number;
   docs: number;
-  /** Present if P is no string: help("P") says what works of it. */
+  /** Present if P is not a string: help("P") says what works of it. */
   large?: true;
   sources: string[];
   /** sha256 of P's UTF-8, hex. */

@@ -48,7 +48,7 @@ export interface ContextStats {
   line_count: number;
   document_count: number;
   /**
-   * Present if P has over 100 MB or 10,000 documents. It lies in files then, and is no string in
+   * Present if P has over 100 MB or 10,000 documents. It lies in files then, and is not a string in
    * cells.
    */
   large?: true;
