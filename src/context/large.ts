@@ -54,17 +54,15 @@ export function gather(
   }
 
   async function put(into: LargeWriting, file: ContextFile): Promise<void> {
+    const { bytes } = file;
     await into.add(file);
-    free(file);
-  }
-
-  function free({ bytes }: ContextFile): void {
-    if (ownsBytes && !("pieces" in bytes)) freeBytes(bytes);
+    // Texts of an archive lie in one buffer.
+    if (ownsBytes && !("pieces" in bytes) && bytes.length === bytes.buffer.byteLength) freeBytes(bytes);
   }
 
   return {
     isEmpty: () => isEmpty,
-    room: () => (writing || !small ? AT_ONCE_BYTES : Math.max(AT_ONCE_BYTES, SMALL.bytes - size.bytes)),
+    room: () => (writing ? AT_ONCE_BYTES : roomBehind(previous, size)),
     async add(file) {
       isEmpty = false;
       size.files += 1;
@@ -75,11 +73,17 @@ export function gather(
     async end(skipped) {
       if (writing || !small) return (writing ?? (await begin())).end(skipped);
       const context = await extendContext(small.previous, { ...source, files: held, skipped }, source.pause);
-      for (const file of held) free(file);
+      if (ownsBytes) for (const { bytes } of held) freeBytes(bytes);
       return context;
     },
     [Symbol.dispose]: () => writing?.drop(),
   };
+}
+
+/** Bytes that a text behind a context may have to be read at once. @param size the context's, with what was added */
+export function roomBehind(context: Context | undefined, { bytes }: { readonly bytes: number }): number {
+  const isInMemory = context === undefined || isSmall(context);
+  return isInMemory ? Math.max(AT_ONCE_BYTES, SMALL.bytes - bytes) : AT_ONCE_BYTES;
 }
 
 async function inMemory(file: ContextFile, pause: GatheredSource["pause"]): Promise<LoadedFile> {

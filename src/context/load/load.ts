@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from "node:path";
 import type { NamedFile } from "../../documents/read.ts";
 import type { Context, ContextFile, SmallContext } from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
+import { roomBehind } from "../large.ts";
 import { unchangedIn } from "../unchanged.ts";
 import {
   appendedLine,
@@ -28,7 +29,7 @@ import {
   unreadable,
 } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
-import { type ContextSize, isOver, mostOf, SMALL, tooLarge } from "./size.ts";
+import { type ContextSize, isOver, mostOf, tooLarge } from "./size.ts";
 import { type Walk, walk } from "./walk.ts";
 
 /**
@@ -160,8 +161,8 @@ async function locatePath({ given, pause }: Reading, options: LoadOptions): Prom
 }
 
 async function loadFile(reading: Reading, { roots, path }: Place): Promise<Context> {
-  const { size, most, options } = reading;
-  const room = { most: most.bytes - size.bytes, atOnce: SMALL.bytes - size.bytes };
+  const { previous, size, most, options } = reading;
+  const room = { most: most.bytes - size.bytes, atOnce: roomBehind(previous, size) };
   return loadContent(reading, readText(roots, path, room, rulesOf(options), true), { relative: basename(path), path });
 }
 

@@ -55,17 +55,20 @@ export function tooLarge(
   if (size.files > most.files) excess.push(`${thousands(size.files)} files (limit ${thousands(most.files)})`);
   if (size.bytes > most.bytes) excess.push(exceeds(size.bytes, most.bytes));
   return new RlmError("context_too_large", `${given} makes the context too large: ${excess.join(", ")}`, {
-    suggestion: `${raising(size, most)}${cureOf(size.bytes > most.bytes ? "bytes" : "files", shares)}`,
+    suggestion: `${raising(size, most)}${cureOf(size, most, shares)}`,
   });
 }
 
 /** The limits that would do, as a sentence that another follows. */
 function raising(size: Readonly<ContextSize>, most: MostSize): string {
   if (isLargeSize(size) && !most.keepsLarge) return "Only a store in a folder keeps larger ones. ";
+  if (size.files > LIMITS.mostFiles) return `A context has at most ${thousands(LIMITS.mostFiles)} files. `;
+  if (size.bytes > LIMITS.mostContextMb * MB) {
+    const limit = `A context has at most ${thousands(LIMITS.mostContextMb)} MB`;
+    return `${limit}; \`belay find\` searches files of any size. `;
+  }
   const mb = roundedUp((size.bytes * SPARE) / MB, 100);
   const files = roundedUp(size.files * SPARE, 1000);
-  const isMbPossible = size.bytes <= LIMITS.mostContextMb * MB;
-  if (!isMbPossible || size.files > LIMITS.mostFiles) return "";
   const wanted = [
     ...(size.bytes > most.bytes ? [remedy("raiseContext", String(Math.min(mb, LIMITS.mostContextMb)))] : []),
     ...(size.files > most.files ? [remedy("raiseFiles", String(Math.min(files, LIMITS.mostFiles)))] : []),
@@ -83,15 +86,22 @@ const roundedUp = (value: number, step: number) => Math.ceil(value / step) * ste
  * Smaller things to load instead: of a folder without folders nothing smaller has a name but its
  * files.
  */
-function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextSize> = new Map()): string {
+function cureOf(
+  size: Readonly<ContextSize>,
+  most: Readonly<ContextSize>,
+  shares: ReadonlyMap<string, ContextSize> = new Map(),
+): string {
+  const measure = size.bytes > most.bytes ? "bytes" : "files";
   const entries = [...shares].sort(([, a], [, b]) => b[measure] - a[measure]);
   const isFlat = entries.length > 0 && !entries.some(([name]) => name.endsWith("/"));
   const figure = (of: ContextSize) => (measure === "bytes" ? groupedMegabytes(of.bytes) : thousands(of.files));
   const listed = entries.slice(0, LISTED_SHARES).map(([name, share]) => `${name} ${figure(share)}`);
-  const most = listed.length > 0 ? ` Most ${measure}: ${listed.join(", ")}.` : "";
-  if (!isFlat) return `Load a smaller folder or file, or list what is generated in .gitignore.${most}`;
-  if (measure === "bytes") return `Load some of its files one by one, or list the others in .gitignore.${most}`;
-  return "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.";
+  const largest = listed.length > 0 ? ` Most ${measure}: ${listed.join(", ")}.` : "";
+  if (measure === "files" && (isFlat || size.files > LIMITS.mostFiles)) {
+    return "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.";
+  }
+  if (isFlat) return `Load some of its files one by one, or list the others in .gitignore.${largest}`;
+  return `Load a smaller folder or file, or list what is generated in .gitignore.${largest}`;
 }
 
 /** `14.2 MB > 10 MB`, or in bytes if rounding would hide the difference. */

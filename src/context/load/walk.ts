@@ -302,7 +302,8 @@ function reporter(state: State): Report {
 
 function tooManyEntries(base: string): RlmError {
   return new RlmError("context_too_large", `${base} has more than ${MAX_ENTRIES.toLocaleString("en-US")} entries`, {
-    suggestion: "Load a smaller folder, or list generated folders in .gitignore.",
+    suggestion:
+      "Load a smaller folder, list generated folders in .gitignore, or join files into fewer ones (`cat FOLDER/* > all.txt`).",
   });
 }
 

@@ -371,19 +371,26 @@ function openReplaced() {
   const where: string[] = [];
   let count = 0;
   let line = 1;
-  let last = 0;
+  let isNoted = false;
   return {
     add(text: Buffer): void {
+      count += countOf(text, REPLACEMENT);
       let from = 0;
-      for (let at = text.indexOf(REPLACEMENT); at >= 0; at = text.indexOf(REPLACEMENT, at + REPLACEMENT.length)) {
-        count += 1;
-        if (where.length === LISTED) continue;
-        line += countOf(text.subarray(from, at), NEWLINE);
+      while (where.length < LISTED) {
+        if (isNoted) {
+          const end = text.indexOf(NEWLINE, from);
+          if (end < 0) return;
+          from = end + 1;
+          line += 1;
+          isNoted = false;
+        }
+        const at = text.indexOf(REPLACEMENT, from);
+        line += countOf(text.subarray(from, at < 0 ? text.length : at), NEWLINE);
+        if (at < 0) return;
+        where.push(`line ${line}`);
+        isNoted = true;
         from = at;
-        if (line > last) where.push(`line ${line}`);
-        last = line;
       }
-      if (where.length < LISTED) line += countOf(text.subarray(from), NEWLINE);
     },
     told: (): Invalid => ({ count, where }),
   };

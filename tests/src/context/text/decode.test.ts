@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Decoding, decodeText } from "../../../../src/context/text/decode.ts";
+import { type Decoding, decodeText, surveyText, type TextBytes } from "../../../../src/context/text/decode.ts";
 
 const bytesOf = (...codes: number[]) => Uint8Array.from(codes);
 const latin1 = (text: string) => Buffer.from(text, "latin1");
@@ -103,3 +104,48 @@ test.each(["utf-16le", "shift_jis", "gb18030"])(
     expect(decoded === text).toBe(true);
   },
 );
+
+test("a text that comes in slices is what it is in one", () => {
+  const latin = fc.constantFrom(0xe9, 0xff, 0xc3, 0xa9, 0xef, 0xbf, 0xbd, 0xf0, 0x9f, 0x8e, 0x89, 0x0a, 0x41);
+  const encoding = fc.constantFrom(undefined, "latin1", "gbk", "utf-16le", "iso-2022-jp", "shift_jis");
+  const mark = fc.constantFrom([], [0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff]);
+  const text = fc.array(fc.oneof(latin, fc.constant(0x61)), { maxLength: 60 });
+  const cuts = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(mark, text, cuts, encoding, fc.constantFrom("none", "few", "all"), (head, tail, sizes, named, bad) => {
+      const bytes = bytesOf(...head, ...tail);
+      const decoding: Decoding = { encoding: named, bad };
+      const known = decodeText(bytes, decoding);
+      const found = surveyed(inSlices(bytes, sizes), decoding);
+      expect(found).toEqual("reason" in known ? known : { ...known, bytes: Buffer.from(known.bytes) });
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+/** Slices of these sizes, over and over; the first one holds any mark. */
+function inSlices(bytes: Uint8Array, sizes: readonly number[]): TextBytes {
+  return {
+    length: bytes.length,
+    *slices() {
+      for (let at = 0, n = 0; at < bytes.length; n++) {
+        const size = n === 0 ? 8 : (sizes[n % sizes.length] ?? 1);
+        yield bytes.subarray(at, at + size);
+        at += size;
+      }
+    },
+  };
+}
+
+function surveyed(bytes: TextBytes, decoding: Decoding) {
+  const work = surveyText(bytes, decoding);
+  for (;;) {
+    const step = work.next();
+    if (!step.done) continue;
+    if ("reason" in step.value) return step.value;
+    const { length, pieces, ...facts } = step.value;
+    const whole = Buffer.concat(Array.from(pieces(), (piece) => Buffer.from(piece)));
+    expect(whole.length).toBe(length);
+    return { bytes: whole, ...facts };
+  }
+}
