@@ -63,6 +63,7 @@ export function openOwnTexts(): OpenTexts {
 
   function drop(): void {
     rmSync(folder, { recursive: true, force: true });
+    rmSync(`${folder}.db`, { force: true });
   }
 
   return {
@@ -83,7 +84,6 @@ export function openOwnTexts(): OpenTexts {
       if (!isMade) return;
       drop();
       process.off("exit", drop);
-      rmSync(`${folder}.db`, { force: true });
       locks[Symbol.dispose]();
     },
   };
