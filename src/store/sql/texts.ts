@@ -14,8 +14,10 @@ import { all, get, type Plan, pause, raw, run, sql } from "./sql.ts";
 
 /** The name of a text, in its row and in the list of a context's parts: a part in rows has its hash there. */
 const NAME = /^texts\/([0-9a-f]{64})$/;
-/** Appends to a large context. Each makes a file, which is open while the text is read. */
-const MOST_PARTS = 1000;
+/** Appends to a large context. Each makes a file, which several threads have open while they read the text. */
+const MOST_APPENDS = 500;
+/** The first text, those of appends, and the table. */
+const MOST_PARTS = MOST_APPENDS + 2;
 /** Bytes of all files of a context: more than one may hold, with its checksums and its table. */
 const MOST_BYTES = 2 * LIMITS.mostContextMb * 2 ** 20;
 const CHECKED_AT_ONCE = 16 * PAGE_BYTES;
@@ -152,7 +154,7 @@ function onlyInFolders(): RlmError {
 }
 
 function appendedTooOften(): RlmError {
-  return new RlmError("context_too_large", `a large context can be appended to ${MOST_PARTS} times`, {
+  return new RlmError("context_too_large", `a large context can be appended to ${MOST_APPENDS} times`, {
     suggestion: "Put the sources into one folder or file, and load that.",
   });
 }

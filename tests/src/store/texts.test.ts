@@ -174,6 +174,24 @@ test("two that load equal bytes while a third one removes them: the context is l
   expect(await store.hasContext(context.key)).toBe(false);
 });
 
+test("a large context can be appended to 500 times", async () => {
+  await using store = await openStore(folderWith());
+  const { key, hash, text, ...rest } = await keptIn(store, [FIRST]);
+  const { data } = text;
+  const [file] = "files" in data ? data.files : [];
+  const appended = (count: number) => ({
+    ...rest,
+    ...{ key: "c".repeat(64), hash, text: { ...text, data: { ...data, files: Array(count + 1).fill(file) } } },
+  });
+  await expect(keepContext(store, appended(501))).rejects.toMatchObject({
+    code: "context_too_large",
+    message: "a large context can be appended to 500 times",
+  });
+  await keepContext(store, appended(500));
+  expect((await store.context("c".repeat(64))).parts).toHaveLength(502);
+  expect(await store.hasContext(key)).toBe(true);
+});
+
 test("files that are no texts of the store stay", async () => {
   const place = folderWith({ "texts/notes.txt": "mine", [`texts/${"a".repeat(64)}`]: "left" });
   await using store = await openStore(place);
