@@ -15,6 +15,7 @@ export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { count, find } from "./find/find.ts";
 export { type FoundLine, openLineFinder } from "./find/found-lines.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/in-documents.ts";
+export { isSearchedInPlace, linesInPlace } from "./find/lines-in-place.ts";
 export { compileFind, escapePattern, type FindPattern } from "./find/pattern.ts";
 export { Unsearched } from "./find/stream-search.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";

@@ -6,7 +6,9 @@ import {
   escapePattern,
   type FindPattern,
   type FoundLine,
+  isSearchedInPlace,
   isUnread,
+  linesInPlace,
   openLineFinder,
   openPlaces,
   type SearchedText,
@@ -200,31 +202,37 @@ function printedText(form: Form): (text: SearchedText) => AsyncGenerator<string>
     return `${hasGaps && isApart ? "--\n" : ""}${(onlyMatching ? matchesOf(line) : [line]).map(printLine).join("")}`;
   }
 
-  async function* linesOf(text: SearchedText): AsyncGenerator<ShownLine> {
-    const finder = openLineFinder(pattern, context);
-    let placeAt: ((line: FoundLine) => string | null) | undefined;
-    for await (const [chunk, isLast] of withLast(text.chunks)) {
-      placeAt ??= openPlace(text, chunk);
-      for (const line of finder.take(chunk, isLast)) {
-        // A line is printed once, but all of its matches are.
-        if (!line.isAgain || onlyMatching) yield { ...line, path: text.name, place: placeAt(line) };
+  async function* linesOf(text: SearchedText): AsyncGenerator<Iterable<FoundLine>> {
+    if (text.file && isSearchedInPlace(text.file.text, pattern)) {
+      for (const lines of linesInPlace(text.file, pattern, context)) {
+        yield lines;
+        // Signals and a reader that has gone are seen in between.
+        await setImmediate();
       }
+      return;
     }
+    const finder = openLineFinder(pattern, context);
+    for await (const [chunk, isLast] of withLast(text.chunks)) yield finder.take(chunk, isLast);
   }
 
   return async function* (text) {
+    const placeAt = openPlace(text);
     let found = 0;
     let some: string[] = [];
     let failure: unknown;
     try {
-      for await (const line of linesOf(text)) {
-        found += 1;
-        if (filesWithMatches) break;
-        if (count) continue;
-        some.push(printed(line));
-        if (some.length < AT_ONCE) continue;
-        yield some.join("");
-        some = [];
+      search: for await (const lines of linesOf(text)) {
+        for (const line of lines) {
+          // A line is printed once, but all of its matches are.
+          if (line.isAgain && !onlyMatching) continue;
+          found += 1;
+          if (filesWithMatches) break search;
+          if (count) continue;
+          some.push(printed({ ...line, path: text.name, place: placeAt(line) }));
+          if (some.length < AT_ONCE) continue;
+          yield some.join("");
+          some = [];
+        }
       }
     } catch (error) {
       // The lines before the place of the failure are printed.
@@ -255,12 +263,10 @@ async function* withLast(chunks: SearchedText["chunks"]): AsyncGenerator<readonl
 
 const LINE_FEED = 0x0a;
 
-/**
- * Tells the part of a converted document, which is one chunk, in which a line's first match lies.
- */
-function openPlace({ name, places = [] }: SearchedText, chunk: Uint8Array): (line: FoundLine) => string | null {
-  if (places.length === 0) return () => null;
-  const text = textFromString(Buffer.from(chunk).toString());
+/** Tells the part of a converted document, which is one chunk, in which a line's first match lies. */
+function openPlace({ name, chunks, places = [] }: SearchedText): (line: FoundLine) => string | null {
+  if (places.length === 0 || !(Symbol.iterator in chunks)) return () => null;
+  const text = textFromString(Buffer.concat([...chunks]).toString());
   const document = { id: name, path: "-", start: 0, end: text.length, size: text.length, places };
   const { at } = openPlaces(text, [document]);
   return (line) => at(text.unitAt(line.byte))?.place ?? null;

@@ -51,6 +51,10 @@ export interface LineFinder {
    * @throws Unsearched
    */
   take(chunk: Uint8Array, isLast: boolean): Generator<FoundLine>;
+  /** Takes whole lines, which others have searched. They are the next part of the text. */
+  block(block: SearchedBlock): Generator<FoundLine>;
+  /** Leaves out whole lines without a match, if none around a match are shown. */
+  pass(bytes: number, lines: number): void;
 }
 
 /** The place of a block in its text. */
@@ -121,6 +125,10 @@ export function openLineFinder(pattern: FindPattern, { before, after }: Around, 
   return {
     *take(chunk, isLast) {
       for (const block of search.take(chunk, isLast)) yield* linesIn(block);
+    },
+    block: linesIn,
+    pass(bytes, lines) {
+      place = { ...place, bytes: place.bytes + bytes, lines: place.lines + lines };
     },
   };
 }

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+import type { PlainText } from "../text/plain-text.ts";
 import type { Text } from "../text/text.ts";
 import type { Match } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
@@ -6,7 +8,7 @@ import type { Sizes } from "./sizes.ts";
 import { LINE_FEED } from "./window.ts";
 
 /** A text that is read piece by piece. */
-export type ReadText = Pick<Text, "bytes" | "read">;
+export type ReadText = Pick<Text, "bytes" | "read" | "data"> | PlainText;
 
 /** The number of pieces in which lines begin: at least one, so that an empty text is searched too. */
 export const piecesOf = ({ bytes }: ReadText, { piece }: Sizes) => Math.max(1, Math.ceil(bytes / piece));
@@ -23,23 +25,25 @@ export function pieceOf(text: ReadText, number: number, { piece }: Sizes): Piece
   return { start, end: lineFrom(text, (number + 1) * piece) };
 }
 
+/** True for bytes of a file that is searched where it lies, if they are not UTF-8. */
+export const areNoText = ({ data }: ReadText, bytes: Uint8Array) => "descriptor" in data && !isUtf8(bytes);
+
 /**
- * All matches of a piece, some at a time, ascending. They are bytes of the piece.
+ * All matches of lines, some at a time, ascending.
  *
  * @param pattern whose matches stay within a line
+ * @param isLast true if the text ends with these bytes
  */
-export function* matchesOfPiece(
-  text: ReadText,
-  { start, end }: Piece,
+export function* matchesOfLines(
+  bytes: Uint8Array,
   pattern: FindPattern,
   { windows }: Pick<Sizes, "windows">,
+  isLast: boolean,
   between: () => void,
-  room?: Buffer,
 ): Generator<Iterable<Match>> {
-  if (start === end && text.bytes > 0) return;
-  for (const some of scan(text.read(start, end, room), pattern, windows, between)) {
+  for (const some of scan(bytes, pattern, windows, between)) {
     // An empty match behind the last line end belongs to the next piece.
-    yield end === text.bytes ? some : within(some, end - start);
+    yield isLast ? some : within(some, bytes.length);
   }
 }
 

@@ -1,5 +1,6 @@
 import { BEGIN, type Match, type Position } from "./match.ts";
 import { type FindPattern, searchError } from "./pattern.ts";
+import { matchesOfLines } from "./pieces.ts";
 import { scan } from "./scan.ts";
 import type { Sizes } from "./sizes.ts";
 import { boundary, LINE_FEED } from "./window.ts";
@@ -52,7 +53,7 @@ export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSear
     const lines = bytes.subarray(0, end);
     held = { ...NOTHING, bytes: bytes.subarray(end) };
     wanted = held.bytes.length + sizes.piece;
-    yield { bytes: lines, matches: matchesOfLines(lines, pattern, sizes, isLast) };
+    yield { bytes: lines, matches: matchesInLines(lines, pattern, sizes, isLast) };
   }
 
   /** Searches what is held as a part of a text, and holds what is not certain, or not a whole line. */
@@ -125,18 +126,18 @@ export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSear
   };
 }
 
-function* matchesOfLines(bytes: Buffer, pattern: FindPattern, { windows }: Sizes, isLast: boolean) {
+/** All matches of lines of a text, which are searched by themselves. */
+export function* matchesInLines(
+  bytes: Uint8Array,
+  pattern: FindPattern,
+  sizes: Sizes,
+  isLast: boolean,
+): Generator<Iterable<Match>> {
   try {
-    for (const some of scan(bytes, pattern, windows, () => {})) {
-      yield isLast ? some : before(some, bytes.length);
-    }
+    yield* matchesOfLines(bytes, pattern, sizes, isLast, () => {});
   } catch (error) {
     throw searchError(error);
   }
-}
-
-function* before(matches: Iterable<Match>, end: number): Iterable<Match> {
-  for (const match of matches) if (match[0] < end) yield match;
 }
 
 const moved = ([start, end]: Match, by: number): Match => [start + by, end + by];

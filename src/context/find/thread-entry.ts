@@ -1,8 +1,9 @@
 import { parentPort } from "node:worker_threads";
+import { openPlainText } from "../text/plain-text.ts";
 import { openText } from "../text/text.ts";
 import { patternOf } from "./pattern.ts";
-import { piecesOf } from "./pieces.ts";
-import { AHEAD, answerOf, roomFor, SHARED, type SharedSearch } from "./threads.ts";
+import { piecesOf, type ReadText } from "./pieces.ts";
+import { AHEAD, answerOf, NONE, roomFor, SHARED, type SharedSearch } from "./threads.ts";
 
 // Another thread of searches. A piece at which it fails is searched by the thread that wants it.
 
@@ -11,12 +12,20 @@ const LOOK_MS = 1000;
 /** The search has ended. */
 class Over extends Error {}
 
-function searchPieces(search: SharedSearch): void {
+function searchText(search: SharedSearch): void {
+  if ("descriptor" in search.text) {
+    searchPieces(search, openPlainText(search.text));
+    return;
+  }
+  using text = openText(search.text);
+  searchPieces(search, text);
+}
+
+function searchPieces(search: SharedSearch, text: ReadText): void {
   const { sizes, shared, port } = search;
   const pattern = patternOf(search.source);
   const room = roomFor(sizes);
   const isOver = () => Atomics.load(shared, SHARED.stop) === 1;
-  using text = openText(search.text);
   const all = piecesOf(text, sizes);
 
   function between(): void {
@@ -33,7 +42,7 @@ function searchPieces(search: SharedSearch): void {
     try {
       port.postMessage(answerOf(text, number, pattern, search, between, room));
     } catch {
-      port.postMessage({ number, count: null, matches: new Float64Array(0) });
+      port.postMessage({ number, count: null, matches: NONE });
     }
     Atomics.add(shared, SHARED.done, 1);
     Atomics.notify(shared, SHARED.done);
@@ -42,7 +51,7 @@ function searchPieces(search: SharedSearch): void {
 
 parentPort?.on("message", (search: SharedSearch) => {
   try {
-    searchPieces(search);
+    searchText(search);
   } finally {
     search.port.close();
   }

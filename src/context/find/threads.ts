@@ -1,15 +1,16 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { entryUrl } from "../../entries.ts";
-import type { Text, TextData } from "../text/text.ts";
+import type { PlainFile } from "../text/plain-text.ts";
+import type { TextData } from "../text/text.ts";
 import type { Match } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
-import { matchesOfPiece, pieceOf, piecesOf, type ReadText } from "./pieces.ts";
+import { areNoText, matchesOfLines, type Piece, pieceOf, piecesOf, type ReadText } from "./pieces.ts";
 import type { Sizes } from "./sizes.ts";
 
 /** A search that several threads share: each takes the next piece that nobody has begun. */
 export interface SharedSearch {
-  readonly text: TextData;
+  readonly text: TextData | PlainFile;
   /** The pattern in Rust's syntax, with flags. */
   readonly source: string;
   readonly sizes: Sizes;
@@ -26,15 +27,15 @@ export interface SharedSearch {
 export const SHARED = { next: 0, done: 1, wanted: 2, stop: 3, words: 4 } as const;
 
 /** The answer of a piece. */
-interface Answer {
+export interface Answer {
   readonly number: number;
   /**
-   * The number of matches; null if the thread has failed, or if there are too many to send. Whoever
-   * wants the piece searches it again then, and fails as well, or not.
+   * The number of matches; null if the thread has failed, if there are too many to send, or if the
+   * bytes are not UTF-8. Whoever wants the piece searches it again then, and fails as well, or not.
    */
   readonly count: number | null;
-  /** Their starts and ends. */
-  readonly matches: Float64Array;
+  /** Their starts and ends, bytes of the piece. */
+  readonly matches: Uint32Array;
 }
 
 const MOST_THREADS = 4;
@@ -55,25 +56,32 @@ export function answerOf(
   between: () => void,
   room: Buffer,
 ): Answer {
+  const piece = pieceOf(text, number, sizes);
+  if (isEmpty(text, piece)) return { number, count: 0, matches: NONE };
+  const bytes = text.read(piece.start, piece.end, room);
+  if (areNoText(text, bytes)) return { number, count: null, matches: NONE };
   const matches: number[] = [];
   let count = 0;
-  const piece = pieceOf(text, number, sizes);
-  for (const some of matchesOfPiece(text, piece, pattern, sizes, between, room)) {
+  for (const some of matchesOfLines(bytes, pattern, sizes, piece.end === text.bytes, between)) {
     for (const [start, end] of some) {
       count += 1;
-      if (most !== null) matches.push(piece.start + start, piece.start + end);
+      if (most !== null) matches.push(start, end);
     }
-    if (most !== null && count > most) return { number, count: null, matches: new Float64Array(0) };
+    if (most !== null && count > most) return { number, count: null, matches: NONE };
   }
-  return { number, count, matches: Float64Array.from(matches) };
+  return { number, count, matches: Uint32Array.from(matches) };
 }
+
+export const NONE = new Uint32Array(0);
+
+const isEmpty = (text: ReadText, { start, end }: Piece) => start === end && text.bytes > 0;
 
 /** Memory in which a piece is read: its lines are whole, and its pages too. */
 export const roomFor = ({ piece }: Sizes) => Buffer.allocUnsafeSlow(piece + 2 ** 20);
 
 /** A search in pieces. */
 interface Search {
-  readonly text: Text;
+  readonly text: ReadText;
   readonly pattern: FindPattern;
   readonly sizes: Sizes;
   readonly between: () => void;
@@ -85,42 +93,48 @@ interface Search {
  * @param wanted more matches are not taken
  */
 export function* matchesByThreads(search: Search, wanted: number): Generator<Iterable<Match>> {
-  const most = Math.min(wanted, search.sizes.held);
-  const room = roomFor(search.sizes);
+  const { text, pattern, sizes, between } = search;
+  const most = Math.min(wanted, sizes.held);
   for (const { number, count, matches } of answersOf(search, most)) {
-    if (count !== null) yield pairs(matches);
-    else yield* anew(search, number, room);
+    const piece = pieceOf(text, number, sizes);
+    if (count !== null) yield pairs(matches, piece.start);
+    else yield* anew({ text, pattern, sizes, between }, piece);
   }
 }
 
 /** The matches of a piece, taken one after the other. */
-function* anew({ text, pattern, sizes, between }: Search, number: number, room: Buffer): Generator<Iterable<Match>> {
-  const piece = pieceOf(text, number, sizes);
-  for (const some of matchesOfPiece(text, piece, pattern, sizes, between, room)) {
-    yield Array.from(some, ([start, end]) => [piece.start + start, piece.start + end] as const);
+function* anew({ text, pattern, sizes, between }: Search, piece: Piece): Generator<Iterable<Match>> {
+  const { start: base, end } = piece;
+  for (const some of matchesOfLines(text.read(base, end), pattern, sizes, end === text.bytes, between)) {
+    yield Array.from(some, ([from, to]) => [base + from, base + to] as const);
   }
 }
 
-function* pairs(matches: Float64Array): Iterable<Match> {
-  for (let at = 0; at < matches.length; at += 2) yield [matches[at] ?? 0, matches[at + 1] ?? 0];
+/** Starts and ends as matches, moved by so many bytes. */
+export function* pairs(matches: Uint32Array, by: number): Iterable<Match> {
+  for (let at = 0; at < matches.length; at += 2) yield [by + (matches[at] ?? 0), by + (matches[at + 1] ?? 0)];
 }
 
 /** The number of all matches, with the help of other threads. */
 export function countByThreads(search: Search): number {
-  const { text, pattern, sizes, between } = search;
-  const room = roomFor(sizes);
   let total = 0;
   for (const { number, count } of answersOf(search, null)) {
-    total += count ?? answerOf(text, number, pattern, { sizes, most: null }, between, room).count ?? 0;
+    total += count ?? countAnew(search, pieceOf(search.text, number, search.sizes));
   }
   return total;
+}
+
+function countAnew(search: Search, piece: Piece): number {
+  let count = 0;
+  for (const some of anew(search, piece)) for (const _match of some) count += 1;
+  return count;
 }
 
 /**
  * The answers of the pieces in their order. The first one is searched by whoever wants it, as it may
  * be enough; while another thread has the one that is wanted, this one searches a later one.
  */
-function* answersOf({ text, pattern, sizes, between }: Search, most: number | null): Generator<Answer> {
+export function* answersOf({ text, pattern, sizes, between }: Search, most: number | null): Generator<Answer> {
   const all = piecesOf(text, sizes);
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
   const room = roomFor(sizes);

@@ -5,6 +5,7 @@ import type { Converted } from "../../documents/growing.ts";
 import { MOST_ORIGINAL_BYTES } from "../../documents/kinds.ts";
 import type { FileDocuments } from "../../documents/read.ts";
 import { boundedBytes } from "../../platform/bounded-reads.ts";
+import type { FileInPlace, MendedText } from "../find/lines-in-place.ts";
 import { Unsearched } from "../find/stream-search.ts";
 import type { SkippedFile } from "../skipped.ts";
 import {
@@ -15,11 +16,14 @@ import {
   HEAD_BYTES,
   invalidBytes,
   isFew,
+  labelOf,
+  markOf,
   mendUtf8,
   shownEncoding,
   wholeBefore,
   withoutMark,
 } from "../text/decode.ts";
+import { openPlainText } from "../text/plain-text.ts";
 import { ahead, bytesOf, documentsOfFile, readSearched, rulesOf } from "./file-content.ts";
 import { findFiles } from "./paths.ts";
 import { FILE_COST_BYTES, type LoadOptions, pauseFor } from "./reading.ts";
@@ -31,6 +35,8 @@ export interface SearchedText extends Partial<Converted> {
   readonly name: string;
   /** UTF-8 in chunks of whole characters; a converted document is one chunk. Taking one may throw Unsearched. */
   readonly chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** The same text if it is a large file of UTF-8. Either is taken. */
+  readonly file?: FileInPlace;
 }
 
 /** Options of a search: those of a load, and one of its own. */
@@ -58,6 +64,10 @@ export async function* textsAt(
 ): AsyncGenerator<SearchedText | SkippedFile> {
   const size = { files: 0, bytes: 0 };
   const pause = pauseFor(options, size);
+  const told = (bytes: number) => {
+    size.bytes += bytes;
+    options.onProgress?.(size);
+  };
   const rules = rulesOf(options);
   const roots = openRoots(options.roots, options.cwd);
   const found = await findFiles({ paths, folder: options.cwd }, roots, { pause, how: options.documents ?? {} });
@@ -72,10 +82,8 @@ export async function* textsAt(
   );
   for await (const [{ path, typed }, content] of contents) {
     size.files += 1;
-    if ("size" in content) {
-      size.bytes += content.size;
-      yield* largeFile(roots, path, typed, options);
-    } else {
+    if ("size" in content) yield* largeFile(roots, path, typed, options, told);
+    else {
       size.bytes += bytesOf(content);
       yield* documentsIn(content, typed);
     }
@@ -115,16 +123,22 @@ function* documentsIn(content: FileDocuments | Refusal, name: string) {
   }
 }
 
-async function* largeFile(roots: Roots, path: string, name: string, options: SearchReading) {
+async function* largeFile(
+  roots: Roots,
+  path: string,
+  name: string,
+  options: SearchReading,
+  onSearched: (bytes: number) => void,
+) {
   const file = openStepped(roots, path);
   if ("reason" in file) {
     yield { path: name, reason: file.reason };
     return;
   }
   try {
-    const head = Buffer.alloc(HEAD_BYTES);
-    const length = file.fill(head, 0);
-    yield* textIn(bytesOfFile(file), { name, head: head.subarray(0, length) }, options);
+    const room = Buffer.alloc(HEAD_BYTES);
+    const head = room.subarray(0, file.fill(room, 0));
+    yield* textIn(bytesOfFile(file, onSearched), { name, head, file, onSearched }, options);
   } finally {
     file[Symbol.dispose]();
   }
@@ -133,74 +147,102 @@ async function* largeFile(roots: Roots, path: string, name: string, options: Sea
 interface Beginning {
   readonly name: string;
   readonly head: Uint8Array;
+  /** The file that it begins; absent: a stream. */
+  readonly file?: SteppedFile;
+  readonly onSearched?: (bytes: number) => void;
 }
 
-/** A text that is read in blocks, or why its beginning is not one. */
-async function* textIn(bytes: AsyncIterable<Uint8Array>, { name, head }: Beginning, options: SearchReading) {
+/** A text that is read in chunks, or why its beginning is not one. */
+async function* textIn(bytes: AsyncIterable<Uint8Array>, beginning: Beginning, options: SearchReading) {
+  const { name, head } = beginning;
   const decoding = rulesOf(options).decoding(false);
   const text = decodeText(head, decoding);
   if ("reason" in text) {
     yield { path: name, reason: text.reason };
     return;
   }
-  const chunks = openChunks(bytes, decoding);
-  yield { name, chunks: chunks.all };
-  const { encoding, invalid, first, size } = chunks.read();
+  const mender = openMender(decoding);
+  const file = inPlace(beginning, decoding, mender);
+  yield { name, chunks: mendedChunks(bytes, decoding, mender), ...(file ? { file } : {}) };
+  const { encoding, invalid, first, size } = mender.read();
   if (encoding !== "utf-8") options.tell(`${name}: read as ${shownEncoding(encoding)}`, false);
   if (invalid === 0) return;
-  const place = first === null ? "" : `, the first at byte ${first}`;
-  const isDoubtful = size > LIMITS.contextBytes && decoding.bad !== "all";
+  const isLarge = Math.max(size, beginning.file?.size ?? 0) > LIMITS.contextBytes;
+  const isDoubtful = isLarge && decoding.bad !== "all";
   const cure = isDoubtful ? " (--lossy allows that)" : "";
-  options.tell(`${name}: ${lossText(invalidBytes(encoding), invalid)}, read as U+FFFD${place}${cure}`, isDoubtful);
+  const lost = lossText(invalidBytes(encoding), invalid);
+  options.tell(`${name}: ${lost}, read as U+FFFD${placeOf(first)}${cure}`, isDoubtful);
 }
 
-/** Facts about the chunks of a text so far. */
-interface ChunkFacts {
+/** A large file of UTF-8, which is searched where it lies; undefined for any other text. */
+function inPlace({ head, file, onSearched }: Beginning, decoding: Decoding, mender: Mender): FileInPlace | undefined {
+  if (!file || !onSearched || file.size <= LIMITS.contextBytes) return undefined;
+  const mark = markOf(head);
+  if ((mark?.label ?? labelOf(decoding.encoding)) !== "utf-8") return undefined;
+  const { descriptor, size } = file;
+  const length = mark?.length ?? 0;
+  return {
+    text: openPlainText({ descriptor, mark: length, bytes: size - length }),
+    mend: (bytes, at) => mender.mend(bytes, at + length),
+    onSearched,
+  };
+}
+
+/** Facts about the bytes of a text so far. */
+interface MendedFacts {
   readonly encoding: string;
+  /** The end of the bytes that were mended last. */
   readonly size: number;
   /** Bytes that are not of the encoding, and the place of the first one in a text of UTF-8. */
   readonly invalid: number;
   readonly first: number | null;
 }
 
-/** Decoded chunks, and what is known of them so far. */
-interface DecodedChunks {
-  readonly all: AsyncGenerator<Uint8Array>;
-  read(): ChunkFacts;
+/** Makes UTF-8 of decoded bytes, and knows what was lost. */
+interface Mender {
+  onEncoding(label: string): void;
+  mend(chunk: Uint8Array, at: number): MendedText;
+  read(): MendedFacts;
 }
 
-function openChunks(bytes: AsyncIterable<Uint8Array>, decoding: Decoding): DecodedChunks {
-  let facts: ChunkFacts = { encoding: "utf-8", size: 0, invalid: 0, first: null };
-  const onEncoding = (encoding: string) => {
-    facts = { ...facts, encoding };
-  };
-  async function* all() {
-    let isFirst = true;
-    for await (const chunk of wholeCharacters(decodedChunks(bytes, decoding.encoding, onEncoding))) {
-      const { encoding, size, invalid, first } = facts;
+function openMender(decoding: Decoding): Mender {
+  let facts: MendedFacts = { encoding: "utf-8", size: 0, invalid: 0, first: null };
+  return {
+    onEncoding(encoding) {
+      facts = { ...facts, encoding };
+    },
+    mend(chunk, at) {
+      const { encoding, invalid, first } = facts;
       const text = mendUtf8(chunk, encoding);
-      const isBad = text.invalid > 0 && first === null && encoding === "utf-8";
+      const isFirst = text.invalid > 0 && first === null && encoding === "utf-8";
       facts = {
         encoding,
-        size: size + chunk.length,
+        size: at + chunk.length,
         invalid: invalid + text.invalid,
-        first: isBad ? size + firstInvalid(chunk) : first,
+        first: isFirst ? at + firstInvalid(chunk) : first,
       };
-      if (decoding.bad !== "all" && !isFew(facts.invalid, facts.size)) {
-        yield chunk.subarray(0, firstInvalid(chunk));
-        throw new Unsearched(notText(facts));
-      }
-      yield isFirst ? withoutMark(text.bytes) : text.bytes;
-      isFirst = false;
-    }
-  }
-  return { all: all(), read: () => facts };
+      if (decoding.bad === "all" || isFew(facts.invalid, facts.size)) return { bytes: text.bytes, failure: null };
+      return { bytes: chunk.subarray(0, firstInvalid(chunk)), failure: new Unsearched(notText(facts)) };
+    },
+    read: () => facts,
+  };
 }
 
-function notText({ encoding, invalid, first }: ChunkFacts): string {
-  const place = first === null ? "" : `, the first at byte ${first}`;
-  return `has ${lossText(invalidBytes(encoding), invalid)}${place}; --lossy reads them as U+FFFD`;
+async function* mendedChunks(bytes: AsyncIterable<Uint8Array>, { encoding }: Decoding, mender: Mender) {
+  let size = 0;
+  for await (const chunk of wholeCharacters(decodedChunks(bytes, encoding, mender.onEncoding))) {
+    const { bytes: text, failure } = mender.mend(chunk, size);
+    yield size === 0 ? withoutMark(text) : text;
+    if (failure) throw failure;
+    size += chunk.length;
+  }
 }
+
+function notText({ encoding, invalid, first }: MendedFacts): string {
+  return `has ${lossText(invalidBytes(encoding), invalid)}${placeOf(first)}; --lossy reads them as U+FFFD`;
+}
+
+const placeOf = (first: number | null) => (first === null ? "" : `, the first at byte ${first}`);
 
 /** The first bytes of a stream, and all of it. */
 async function startOf(stream: AsyncIterable<Uint8Array>) {
@@ -236,12 +278,13 @@ async function* wholeCharacters(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
 const STEP_BYTES = 2 ** 20;
 
 /** Reads a file from its beginning to its end, and lets the thread do other things in between. */
-async function* bytesOfFile({ size, fill }: Pick<SteppedFile, "size" | "fill">): AsyncGenerator<Uint8Array> {
+async function* bytesOfFile({ size, fill }: SteppedFile, onRead: (bytes: number) => void): AsyncGenerator<Uint8Array> {
   for (let position = 0; ; ) {
     // One byte more shows that a file has ended.
     const buffer = Buffer.allocUnsafeSlow(Math.min(Math.max(size - position, 0) + 1, STEP_BYTES));
     const count = fill(buffer, position);
     if (count > 0) yield buffer.subarray(0, count);
+    onRead(count);
     if (count < buffer.length) return;
     position += count;
     await setImmediate();

@@ -140,6 +140,7 @@ export function withFile<T>(roots: Roots, path: string, use: (file: OpenFile) =>
 
 /** A regular file that is read in steps. Disposing it closes it. */
 export interface SteppedFile extends Disposable {
+  readonly descriptor: number;
   /** Bytes, from fstat. */
   readonly size: number;
   /**
@@ -164,6 +165,7 @@ export function openStepped(roots: Roots, path: string): SteppedFile | Refusal {
 
 function stepped({ descriptor, stats }: Opened): SteppedFile {
   return {
+    descriptor,
     size: stats.size,
     fill(buffer, position) {
       let filled = 0;

@@ -220,7 +220,7 @@ const MARKS: ReadonlySet<number> = new Set([0xef, 0xff, 0xfe]);
  *
  * @throws RangeError for a name that it does not have
  */
-const labelOf = (name = "utf-8"): string => new TextDecoder(name).encoding;
+export const labelOf = (name = "utf-8"): string => new TextDecoder(name).encoding;
 
 /** The encoding that a byte order mark names, and the length of the mark; null without one. */
 export function markOf([first, second, third]: Uint8Array): { readonly label: string; readonly length: number } | null {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hitsIn, markedLine, placeLine, placesIn } from "../../../src/cli/render/value.ts";
@@ -193,4 +193,45 @@ test("find says where the bytes are that are no text, and prints what is before 
   expect(found.stderr).toMatch(told);
   const lossy = await belayHere(["find", "needle", "bad.log", "--lossy", "--count"], { cwd });
   expect(lossy).toMatchObject({ code: 0, stdout: "bad.log:2100000\n" });
+});
+
+test("a file of over 100 MB has the same lines and columns as a smaller one", async () => {
+  const cwd = folderWith({ "large.log": "" });
+  const file = openSync(join(cwd, "large.log"), "w");
+  writeSync(file, `\ufefffirst needle\r\n${"x".repeat(9000)}\n`, 0);
+  // The file has holes, which are lines of NUL.
+  for (let at = 10; at <= 100; at += 10) writeSync(file, `\nné needle ${at} needle\nnext\n`, at * 2 ** 20);
+  writeSync(file, `\nlast needle ${"x".repeat(50)}`, 101 * 2 ** 20);
+  closeSync(file);
+  const found = await belayHere(["find", "-A1", "needle", "large.log"], { cwd });
+  const shown = found.stdout.split("\n").filter((line) => !line.includes("\0"));
+  const middle = Array.from({ length: 10 }, (_, n) => {
+    const line = 4 + 3 * n;
+    return ["--", `large.log:${line}:4: né needle ${10 * (n + 1)} needle`, `large.log-${line + 1}- next`];
+  });
+  const last = ["--", `large.log:34:6: last needle ${"x".repeat(50)}`, ""];
+  expect(found).toMatchObject({ code: 0, stderr: "" });
+  expect(shown).toEqual(["large.log:1:7: first needle", `large.log-2- ${"x".repeat(9000)}`, ...middle.flat(), ...last]);
+  const counted = await belayHere(["find", "--count", "needle|next", "large.log"], { cwd });
+  expect(counted.stdout).toBe("large.log:22\n");
+  const over = await belayHere(["find", "\\d needle\\nnext\\n", "large.log", "-o"], { cwd });
+  expect(over.stdout.split("\n")[0]).toBe("large.log:4:12: 0 needle");
+  const all = await belayHere(["find", "needle", "-o", "large.log"], { cwd });
+  expect(all.stdout.split("\n")).toHaveLength(1 + 20 + 1 + 1);
+});
+
+test("bytes of a file of over 100 MB that are not UTF-8 are told with their place, and end with 2", async () => {
+  const cwd = folderWith({ "large.log": "" });
+  const file = openSync(join(cwd, "large.log"), "w");
+  writeSync(file, `needle 0\n${"x".repeat(9000)}\n`, 0);
+  for (let at = 10; at <= 100; at += 10) writeSync(file, `needle ${at}\n`, at * 2 ** 20);
+  writeSync(file, Buffer.from([0x0a, 0xff, 0x0a]), 0, 3, 75 * 2 ** 20);
+  writeSync(file, "\nlast needle", 101 * 2 ** 20);
+  closeSync(file);
+  const found = await belayHere(["find", "-o", "needle.*", "large.log"], { cwd });
+  const told = "large.log: 1 byte that is not UTF-8, read as U+FFFD, the first at byte 78643201";
+  expect(found).toMatchObject({ code: 2, stderr: `${told} (--lossy allows that)\n` });
+  expect(found.stdout.split("\n")).toHaveLength(11 + 1 + 1);
+  const lossy = await belayHere(["find", "--lossy", "-o", "needle.*", "large.log"], { cwd });
+  expect(lossy).toEqual({ code: 0, stdout: found.stdout, stderr: `${told}\n` });
 });
