@@ -146,6 +146,7 @@ export function skippedLines(skipped: SkippedStats, isVerbose = false): string[]
   if (sentence !== null) lines.push(isVerbose ? `${amount(unread, "file")} could not be read` : sentence);
   if (isVerbose) lines.push(...listLines(failed, unread));
   if (Object.keys(reasons).some((kind) => OF_BYTES.has(kind))) lines.push(DECODING);
+  if (reasons[NO_ROOM] !== undefined) lines.push(MORE_ROOM);
   if (summary !== null) lines.push(summary);
   if (isVerbose) lines.push(...listLines(leftOut, count - unread));
   return lines;
@@ -154,6 +155,10 @@ export function skippedLines(skipped: SkippedStats, isVerbose = false): string[]
 /** Kinds of reasons for which flags are the cure. */
 const OF_BYTES: ReadonlySet<string> = new Set(["not UTF-8", "not of the encoding"]);
 const DECODING = "--encoding NAME reads texts that are not UTF-8, and --lossy takes their bad bytes for U+FFFD";
+
+/** A kind of reason, and its cure. */
+const NO_ROOM = "without room in the context";
+const MORE_ROOM = "--max-context-mb N lets the context have N MB";
 
 function leftOutLine({ count, unread, reasons }: SkippedStats, files: readonly SkippedFile[], isVerbose: boolean) {
   const number = count - unread;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { loadedSince, showLoaded } from "../../../src/cli/render/loaded.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
 import { outputOver } from "../../../src/cli/render/terminal.ts";
-import type { Context } from "../../../src/context/index.ts";
+import { type Context, skippedStats } from "../../../src/context/index.ts";
 import { contextOf, convertedFile, textFile } from "../../support/converted.ts";
 
 const PAGES = Array.from({ length: 5 }, (_, n) => ({ label: `p.${n + 1}`, body: "" }));
@@ -56,4 +56,14 @@ test("a few documents are named, and all with --verbose, with everything that th
   const all = told(stats, true);
   expect(all).toHaveLength(10);
   expect(all[1]).toBe("a: 31 images");
+});
+
+test("files without room are named with the flag that gives it", async () => {
+  const { stats } = await contextOf([textFile("a.txt", "")]);
+  const reason = "has 57.2 MB: the context would have more than 100 MB, and the largest files are left out first";
+  const skipped = skippedStats([{ path: "1.log", reason }]);
+  expect(told({ ...stats, skipped })).toEqual([
+    `papers: 1 file could not be read: 1.log (${reason}).`,
+    "papers: --max-context-mb N lets the context have N MB",
+  ]);
 });
