@@ -50,11 +50,12 @@ const LOOK_MS = 20;
  */
 export function buildIndexFile(path: string, source: SearchSource, mark: string, options: IndexLocation): void {
   makeFolder(dirname(path));
-  const plan = planOf(source.text, source.documents);
+  const { onProgress = () => {}, between = () => {} } = options;
+  // A small P is divided in no time, so that each build has some time for its first part.
+  const plan = planOf(source.text, source.documents, source.text.large && between);
   const count = partsIn(plan);
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
   const parts = { text: source.text.data, plan, hash: source.hash, path, mark, shared };
-  const { onProgress = () => {}, between = () => {} } = options;
   let reported = 0;
   function look(): void {
     // The last one is told when the file is whole.

@@ -22,8 +22,9 @@ const LINE_FEED = 10;
  * Divides the ranges of P that are searched into parts. A range that two parts share is cut.
  *
  * @param documents sorted, not overlapping
+ * @param between is called for each range, and may throw to end the work
  */
-export function planOf(text: Text, documents: Iterable<Span>): Plan {
+export function planOf(text: Text, documents: Iterable<Span>, between = () => {}): Plan {
   const size = text.large ? LARGE_PART_UNITS : PART_UNITS;
   const cut = text.large ? lineEndBefore : chunkEndAfter;
   const starts = openNumbers();
@@ -31,6 +32,7 @@ export function planOf(text: Text, documents: Iterable<Span>): Plan {
   const firsts: number[] = [];
   let room = 0;
   for (const { start, end } of documents) {
+    between();
     for (let at = start; at < end; ) {
       if (room < LEAST_ROOM) {
         firsts.push(starts.count());

@@ -122,13 +122,16 @@ function contextServices(message: TextMessage): LoadedContext {
       index ??= available(() => openSearchIndex(source, { dir: message.indexDir, onProgress, between }));
     },
     search(query, k) {
-      const opened = index;
-      // One that fails is damaged: the next search looks at it anew.
-      index = undefined;
-      const hits = available(() => opened?.search(query, k) ?? []);
-      index = opened;
-      for (const { start, end } of hits) coverage.given(start, end, "ranked");
-      return hits;
+      try {
+        const hits = available(() => index?.search(query, k) ?? []);
+        for (const { start, end } of hits) coverage.given(start, end, "ranked");
+        return hits;
+      } catch (error) {
+        // One that fails is damaged: the next search opens it anew.
+        index?.[Symbol.dispose]();
+        index = undefined;
+        throw error;
+      }
     },
     coverage,
     routes: (topic, limit) => routes.find(topic, limit),
@@ -155,7 +158,8 @@ function available<T>(work: () => T): T {
     return work();
   } catch (cause) {
     if (cause instanceof RlmError) throw cause;
-    const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
+    const reason = code === "ENOSPC" || code === "EDQUOT" ? `${code}: the disk is full` : code;
     throw new RlmError("search_unavailable", `the search index could not be written (${reason})`, {
       suggestion: "Free space, or set BELAY_HOME to a folder that can be written; find works without an index.",
       cause,

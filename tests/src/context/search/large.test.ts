@@ -57,6 +57,23 @@ describe("the index of a text in files", () => {
   });
 });
 
+test("an index that is damaged while it is open is removed, and the next search has a new one", () => {
+  const source = largeSource(lines(6000));
+  const dir = folderWith();
+  const path = join(dir, INDEX);
+  {
+    using index = openSearchIndex(source, { dir });
+    const bytes = readFileSync(path);
+    expect(bytes.length).toBeGreaterThan(3 * 65_536);
+    for (let page = 0; page < 3; page++) bytes.writeUInt8(bytes.readUInt8(page * 65_536 + 9) ^ 1, page * 65_536 + 9);
+    writeFileSync(path, bytes);
+    expect(() => index.search("größe", 1)).toThrow(expect.objectContaining({ code: "search_unavailable" }));
+    expect(readdirSync(dir)).toEqual([]);
+  }
+  using again = openSearchIndex(source, { dir });
+  expect(again.search("größe", 1)).toHaveLength(1);
+});
+
 /** Text of 14 MB, which are four parts. Few of the lines differ, which makes it cheap. */
 const FOUR_PARTS = lines(2000).repeat(110);
 
@@ -87,8 +104,7 @@ test("a build whose process is killed continues to the same bytes", () => {
   const dir = folderWith();
   const parts = () => readdirSync(dir).filter((name) => name.endsWith(".part"));
   const kills: string[] = [
-    "names.length > 0 || true",
-    'names.filter((name) => name.endsWith(".part")).length >= 1',
+    "true",
     'names.filter((name) => name.endsWith(".part")).length >= 2',
     // The parts are being joined.
     `names.some((name) => /\\.index\\.[0-9a-f-]+\\.\\d+\\.tmp$/.test(name))`,
