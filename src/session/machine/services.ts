@@ -10,7 +10,7 @@ import {
   noConversation,
   tooLargeForP,
 } from "../../../builtins/index.ts";
-import { argumentError, type Json, LIMITS, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
+import { argumentError, type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
 import { compileFind, count, find, openPlaces, openText, partsOf, toldSkips } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
@@ -142,10 +142,13 @@ function contextServices(message: TextMessage): LoadedContext {
   };
 }
 
-/** @throws RlmError for more units of a large P than a small one has, which a cell could not hold */
+/** UTF-16 units of a large P that are copied at once: a small P has hardly more. */
+const MOST_COPIED = 100_000_000;
+
+/** @throws RlmError for more units of a large P than a cell could hold */
 function checkSlice(start: number, end: number): void {
-  if (end - start <= LIMITS.contextBytes) return;
-  const most = manyCharacters(LIMITS.contextBytes);
+  if (end - start <= MOST_COPIED) return;
+  const most = manyCharacters(MOST_COPIED);
   throw argumentError(
     "RangeError",
     `${manyCharacters(end - start)} would be copied into the cell at once (limit ${most})`,
