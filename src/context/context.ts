@@ -2,6 +2,7 @@ import { createHash, hash as digest } from "node:crypto";
 import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "../documents/conversions.ts";
 import type { Converted } from "../documents/growing.ts";
+import type { Document, Documents } from "./document.ts";
 import { inSlices, type Pause } from "./pauses.ts";
 import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
@@ -15,28 +16,7 @@ import {
 } from "./skipped.ts";
 import { type MemoryText, type Text, textFromParts } from "./text/text.ts";
 
-/**
- * A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of
- * P.
- */
-export interface Document extends Partial<Converted> {
-  /** Relative path (a single file: its basename), made unique within the context. */
-  readonly id: string;
-  /** Absolute path on disk without symlinks, or `-` for text that came from stdin or a caller. */
-  readonly path: string;
-  readonly start: number;
-  readonly end: number;
-  /** UTF-16 units: `end - start`. */
-  readonly size: number;
-  /** The id of the newest text of the same file, if a later append found the file changed. */
-  readonly replaced_by?: string;
-}
-
-/** Documents by `start`. Those of a large context are read when they are asked for. */
-export interface Documents extends Iterable<Document> {
-  readonly length: number;
-  at(n: number): Document | undefined;
-}
+export type { Document, Documents } from "./document.ts";
 
 /** Facts about a context, by their wire names (spec §3.1). */
 export interface ContextStats {

@@ -1,6 +1,5 @@
 import { LIMITS, RlmError, remedy } from "../../../runtime/index.ts";
 import { thousands } from "../../platform/figures.ts";
-import type { LoadOptions } from "./reading.ts";
 
 /** The size of a context: documents, and bytes of UTF-8 with separators. */
 export interface ContextSize {
@@ -26,8 +25,15 @@ export const SMALL: Readonly<ContextSize> = { files: LIMITS.files, bytes: LIMITS
  */
 export const isLargeSize = (size: Readonly<ContextSize>) => isOver(size, SMALL);
 
+/** The options of a load that limit it. */
+interface SizeOptions {
+  readonly most?: Readonly<ContextSize>;
+  /** Present if texts of large contexts have a place. */
+  readonly texts?: unknown;
+}
+
 /** The most that a context of these options may have. */
-export function mostOf({ most = SMALL, texts }: Pick<LoadOptions, "most" | "texts">): MostSize {
+export function mostOf({ most = SMALL, texts }: SizeOptions): MostSize {
   if (texts) return { ...most, keepsLarge: true };
   return {
     files: Math.min(most.files, SMALL.files),

@@ -1,4 +1,4 @@
-import type { Document } from "../context.ts";
+import type { Document } from "../document.ts";
 import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import type { Text } from "../text/text.ts";

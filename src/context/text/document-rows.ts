@@ -1,5 +1,5 @@
 import { binarySearch } from "../../platform/binary-search.ts";
-import type { Document } from "../context.ts";
+import type { Document } from "../document.ts";
 import { type Lookup, openLookup } from "./lookup.ts";
 
 /** Numbers of a document in a table: start, end, place of its names, and bytes of the three. */

@@ -1,29 +1,11 @@
 import { binarySearch } from "../../platform/binary-search.ts";
 import { type CheckedFile, lostContext, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
 import type { LineStart } from "./lines.ts";
+import type { FileText, Text, TextFile } from "./port.ts";
 import { openTable, type Table } from "./table.ts";
 import { countIn, PAGE_NUMBERS, type Tallied, unitsOf } from "./tally.ts";
-import type { Text } from "./text.ts";
 
-/**
- * The form in which a large P crosses threads. Each thread opens the files for itself, and shares
- * what the system holds of them in memory.
- */
-export interface FileText {
-  /** Checked files, in their order: P is their concatenation. */
-  readonly files: readonly TextFile[];
-  /** Absolute path of the table. */
-  readonly table: string;
-  /** UTF-16 units. */
-  readonly length: number;
-}
-
-/** A checked file with a part of P. */
-export interface TextFile {
-  /** Absolute path. */
-  readonly path: string;
-  readonly bytes: number;
-}
+export type { FileText, TextFile } from "./port.ts";
 
 /** Bytes that are looked through at once. */
 const STEP = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { Place } from "../../documents/growing.ts";
 import { binarySearch } from "../../platform/binary-search.ts";
-import type { Document, Documents } from "../context.ts";
+import type { Document, Documents } from "../document.ts";
 import type { Text } from "./text.ts";
 
 const LINE_UNITS = 200;

@@ -6,7 +6,7 @@ import {
   type WrittenFile,
   writeChecked,
 } from "../../platform/checked-file.ts";
-import type { Document, Documents } from "../context.ts";
+import type { Document, Documents } from "../document.ts";
 import { type DocumentRows, openDocumentRows, RECORD_NUMBERS } from "./document-rows.ts";
 import { PAGE_NUMBERS, type Tallied } from "./tally.ts";
 

@@ -1,66 +1,11 @@
 import { isAscii } from "node:buffer";
 import { binarySearch } from "../../platform/binary-search.ts";
-import { type FileText, openFileText } from "./file-text.ts";
-import { type Lines, openLines } from "./lines.ts";
-import type { TableDocuments } from "./table.ts";
-import { type Tallied, unitsOf } from "./tally.ts";
+import { openFileText } from "./file-text.ts";
+import { openLines } from "./lines.ts";
+import type { MemoryText, Text, TextData } from "./port.ts";
+import { unitsOf } from "./tally.ts";
 
-/** Structured-cloneable form of P, which crosses threads without a copy of the text. */
-export type TextData = MemoryText | FileText;
-
-/** A text in shared memory. */
-export interface MemoryText {
-  /** P as valid UTF-8. */
-  readonly bytes: Uint8Array;
-  /**
-   * `anchors[i]`: UTF-16 units of all characters that begin before byte `i * 2048`. Empty when P is
-   * ASCII.
-   */
-  readonly anchors: Uint32Array;
-  /** UTF-16 units. */
-  readonly length: number;
-}
-
-/** P: UTF-8 inside, UTF-16 units (the indices of a JavaScript string) outside. */
-export interface Text<Data extends TextData = TextData> extends Disposable {
-  readonly data: Data;
-  /** Bytes of UTF-8. */
-  readonly bytes: number;
-  /**
-   * The UTF-8 of the bytes `from..to` (clamped). Of a text in memory it is a view; of one in files a
-   * copy, for which `room` may be used.
-   *
-   * @throws RlmError `context_lost` if a page of a file is damaged
-   */
-  read(from: number, to: number, room?: Buffer): Buffer;
-  /** UTF-16 units. */
-  readonly length: number;
-  /**
-   * The slice that `String.prototype.slice` returns for non-negative offsets in UTF-16 units,
-   * inside surrogate pairs too.
-   */
-  slice(start: number, end: number): string;
-  /** UTF-16 offset of a byte offset that lies on a character boundary (clamped). */
-  unitAt(byte: number): number;
-  /** Byte offset of the character that contains the UTF-16 unit (clamped). */
-  byteAt(unit: number): number;
-  readonly lines: Lines;
-  /** Present if the text lies in files. */
-  readonly large?: LargeText;
-}
-
-/** The table and the lookups of a text in files. */
-export interface LargeText {
-  documents(): TableDocuments;
-  tallied(): Tallied;
-  /**
-   * The first place at or after a UTF-16 unit at which a well-formed part stands, in UTF-16 units;
-   * -1: none.
-   *
-   * @param between is called again and again meanwhile, and may throw to end it
-   */
-  indexOf(part: string, from: number, between?: () => void): number;
-}
+export type { MemoryText, Text, TextData } from "./port.ts";
 
 const BLOCK = 2048;
 
