@@ -5,7 +5,7 @@ import { type FindPattern, searchError } from "./pattern.ts";
 import { hasShortLines } from "./pieces.ts";
 import { scan } from "./scan.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
-import { countByThreads, matchesByThreads } from "./threads.ts";
+import { countByThreads, matchesByPieces, matchesByThreads } from "./threads.ts";
 
 /** The first matches of a text. */
 interface Found {
@@ -52,7 +52,7 @@ export function count(text: Text, pattern: FindPattern, between = () => {}, size
 }
 
 /** All matches of a text in their order, bytes of it, some at a time. @param wanted more are not taken */
-export function* matchesOf(
+function* matchesOf(
   text: Text,
   pattern: FindPattern,
   wanted: number,
@@ -63,6 +63,31 @@ export function* matchesOf(
     if (isSearchedInPieces(text, pattern, sizes, between))
       yield* matchesByThreads({ text, pattern, sizes, between }, wanted);
     else yield* searched(text, pattern, sizes, between);
+  } catch (error) {
+    throw searchError(error);
+  }
+}
+
+/**
+ * All matches of a part of a text in files, as if there were no more of it: bytes of the part, some
+ * at a time.
+ */
+export function* matchesOfPart(
+  text: Text,
+  from: number,
+  to: number,
+  pattern: FindPattern,
+  sizes = SIZES,
+): Generator<Iterable<Match>> {
+  const between = () => {};
+  const read = (start: number, end: number, room?: Buffer) =>
+    text.read(from + Math.max(start, 0), Math.min(from + end, to), room);
+  const part = { data: text.data, bytes: to - from, read };
+  try {
+    if (from === 0 && to === text.bytes) yield* matchesOf(text, pattern, Number.POSITIVE_INFINITY, between, sizes);
+    else if (pattern.lineLocal && hasShortLines(part, sizes, between))
+      yield* matchesByPieces({ text: part, pattern, sizes, between });
+    else yield* matchesInWindows(part, pattern, sizes, between);
   } catch (error) {
     throw searchError(error);
   }

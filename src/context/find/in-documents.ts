@@ -1,5 +1,5 @@
 import { openText, type Text, type TextData } from "../text/text.ts";
-import { matchesIn, matchesOf } from "./find.ts";
+import { matchesIn, matchesOfPart } from "./find.ts";
 import type { Match } from "./match.ts";
 import { compileFind, type FindPattern } from "./pattern.ts";
 
@@ -36,7 +36,7 @@ const READ_BYTES = 64 * 2 ** 20;
  * hits in order, the number of matches, counted up to 10,000, and the number of documents with a
  * match.
  *
- * @param readBytes a longer document of a text in files is searched with the text around it
+ * @param readBytes a longer document of a text in files is searched by pieces and windows
  * @throws RlmError as `compileFind` does
  */
 export function findInDocuments(
@@ -52,10 +52,15 @@ export function findInDocuments(
   let documents = 0;
   for (const [text, { text: data, ranges }] of texts.entries()) {
     using opened = openText(data);
-    using search = openSearch(opened, compiled, readBytes);
     for (const [range, [first, last]] of rangesOf(opened, ranges)) {
       const before = total;
-      for (const [start, end] of search.within(opened.byteAt(first), opened.byteAt(last))) {
+      for (const [start, end] of matchesWithin(
+        opened,
+        opened.byteAt(first),
+        opened.byteAt(last),
+        compiled,
+        readBytes,
+      )) {
         if (hits.length < limit)
           hits.push({ text, range, start: opened.unitAt(start) - first, end: opened.unitAt(end) - first });
         total += 1;
@@ -77,39 +82,15 @@ function* rangesOf({ large }: Text, ranges: SearchedText["ranges"]): Generator<r
   }
 }
 
-/** A search of documents of one text, in their order. */
-interface DocumentSearch extends Disposable {
-  /** Matches of a document, bytes of the text. */
-  within(from: number, to: number): Generator<Match>;
-}
-
-function openSearch(text: Text, pattern: FindPattern, readBytes: number): DocumentSearch {
-  let pass: Generator<Match> | undefined;
-  let next: IteratorResult<Match> | undefined;
-
-  /** One pass over the text serves all of its long documents. */
-  function* withinPass(from: number, to: number): Generator<Match> {
-    pass ??= allMatches(text, pattern);
-    next ??= pass.next();
-    while (!next.done && next.value[0] < from) next = pass.next();
-    while (!next.done && next.value[1] <= to) {
-      yield next.value;
-      next = pass.next();
-    }
-  }
-
-  function* withinRead(from: number, to: number): Generator<Match> {
-    for (const some of matchesIn(text.read(from, to), pattern)) {
-      for (const [start, end] of some) yield [from + start, from + end];
-    }
-  }
-
-  return {
-    within: (from, to) => (text.large && to - from > readBytes ? withinPass(from, to) : withinRead(from, to)),
-    [Symbol.dispose]: () => void pass?.return(undefined),
-  };
-}
-
-function* allMatches(text: Text, pattern: FindPattern): Generator<Match> {
-  for (const some of matchesOf(text, pattern, HITS_COUNTED)) yield* some;
+/** Matches of a document, bytes of the text. */
+function* matchesWithin(
+  text: Text,
+  from: number,
+  to: number,
+  pattern: FindPattern,
+  readBytes: number,
+): Generator<Match> {
+  const isLong = text.large !== undefined && to - from > readBytes;
+  const all = isLong ? matchesOfPart(text, from, to, pattern) : matchesIn(text.read(from, to), pattern);
+  for (const some of all) for (const [start, end] of some) yield [from + start, from + end];
 }

@@ -102,8 +102,15 @@ export function* matchesByThreads(search: Search, wanted: number): Generator<Ite
   }
 }
 
+/** All matches, ascending, by this thread alone. */
+export function* matchesByPieces(search: Search): Generator<Iterable<Match>> {
+  const { text, sizes } = search;
+  for (let number = 0; number < piecesOf(text, sizes); number++) yield* anew(search, pieceOf(text, number, sizes));
+}
+
 /** The matches of a piece, taken one after the other. */
 function* anew({ text, pattern, sizes, between }: Search, piece: Piece): Generator<Iterable<Match>> {
+  if (isEmpty(text, piece)) return;
   const { start: base, end } = piece;
   for (const some of matchesOfLines(text.read(base, end), pattern, sizes, end === text.bytes, between)) {
     yield Array.from(some, ([from, to]) => [base + from, base + to] as const);

@@ -42,7 +42,7 @@ test("counting ends at 10,000", () => {
   expect([hits.length, total, documents]).toEqual([2, 10_000, 1]);
 });
 
-test("documents of a text in files are searched as those in memory, read whole or with the text around them", () => {
+test("documents of a text in files are searched as those in memory, read whole or by windows", () => {
   const all = ["aab", "", "b\naaéb", "\u{1f600}a", "aaa"];
   const small = searched(all);
   const documents = small.ranges.map(([start, end], n) => ({ id: `${n}`, path: "-", start, end, size: end - start }));
@@ -57,8 +57,9 @@ test("documents of a text in files are searched as those in memory, read whole o
       expect(findInDocuments([{ text: data, ranges }], pattern, flags, 4)).toEqual(expected);
     }
   }
-  // Of a long document no match is found that goes beyond it.
-  const long = findInDocuments([{ text: data, ranges: null }], "a+", "", 9, 0);
-  expect(long).toEqual(findInDocuments([small], "a+", "", 9));
-  expect(findInDocuments([{ text: data, ranges: null }], "b\\|", "", 9, 0).total).toBe(0);
+  // Of a long document no match is found that goes beyond it, and its ends are those of a text.
+  for (const pattern of ["a+", "b\\|", "[^b]+", "\\Aa", "a\\z", "^", "$", "a*", "\\b"]) {
+    const long = findInDocuments([{ text: data, ranges: null }], pattern, "m", 99, 0);
+    expect(long).toEqual(findInDocuments([small], pattern, "m", 99));
+  }
 });
