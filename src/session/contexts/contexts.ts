@@ -283,19 +283,31 @@ export async function changedFiles(
     const documents = { ...loading.documents, ...waysIn(source) };
     const roots = granted.among(source.roots);
     allowed.push(...roots);
-    const options = { ...loading, roots, documents, onProgress() {}, ...withoutUndefined({ known }) };
+    const most = context.text.large ? twice(context) : loading.most;
+    const options = { ...loading, roots, documents, onProgress() {}, ...withoutUndefined({ known, most }) };
     // An append takes what is new or has changed.
     const after = await load(sourceIn(source), options, context).catch((error: unknown) => {
+      // So much is new that it is not compared.
+      if (context.text.large && hasCode(error, "context_too_large")) found.add(nameOf(source));
       if (error instanceof RlmError && error.code !== "cancelled") return context;
       throw error;
     });
-    for (const { path } of [...after.documents].slice(context.documents.length)) found.add(path);
+    for (let n = context.documents.length; n < after.documents.length; n++) {
+      found.add(after.documents.at(n)?.path ?? nameOf(source));
+    }
   }
+  // Texts of changed files were written only to be compared.
+  await loading.heldTexts.drop();
   for (const { path, replaced_by } of context.documents) {
     const isAllowed = allowed.some((root) => isWithin(root, path));
     if (isAllowed && replaced_by === undefined && isGone(path)) found.add(path);
   }
   return [...found];
+}
+
+/** Room for all files of a context and for their newer texts, which are written only to be compared. */
+function twice({ documents, text }: Context): NonNullable<LoadOptions["most"]> {
+  return { files: 2 * documents.length, bytes: 2 * text.bytes };
 }
 
 /** True for the path of a file that is gone. A member of an archive is below a file. */

@@ -107,3 +107,19 @@ test("a load that would take more than three times the limit is refused, and lea
   });
   expect([texts(), session.stats()]).toEqual([all, stats]);
 });
+
+test("files that have changed are told, and what is written to tell them goes", async () => {
+  const { store } = await loaded();
+  const own = join(source, "0.txt");
+  onTestFinished(() => writeFileSync(own, "text 0\n"));
+  const texts = () => readdirSync(store.texts?.folder ?? "").sort();
+  const all = texts();
+  for (const maxFiles of [2 * FILES, FILES]) {
+    await using session = await openSessionWith(optionsOf("a", maxFiles), { store });
+    expect(await session.changedFiles()).toEqual([]);
+    writeFileSync(own, "changed\n");
+    expect(await session.changedFiles()).toEqual([own]);
+    writeFileSync(own, "text 0\n");
+    expect(texts()).toEqual(all);
+  }
+});
