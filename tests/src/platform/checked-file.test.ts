@@ -5,7 +5,14 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/errors.ts";
-import { checkedBytes, isIntact, openChecked, PAGE_BYTES, writeChecked } from "../../../src/platform/checked-file.ts";
+import {
+  checkedBytes,
+  isIntact,
+  isKnownDamaged,
+  openChecked,
+  PAGE_BYTES,
+  writeChecked,
+} from "../../../src/platform/checked-file.ts";
 import { flipByte } from "../../support/flip-byte.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -135,6 +142,19 @@ test("equal bytes stay where they are, and damaged ones are replaced", () => {
     written(bytes, folder);
     expect([readAll(path)?.equals(bytes), readdirSync(folder).length, open.length]).toEqual([true, 1, bytes.length]);
   }
+});
+
+test("a page that was found damaged leaves a mark, until the bytes are written again", () => {
+  const folder = folderWith();
+  const bytes = bytesOf(2 * PAGE_BYTES);
+  const path = written(bytes, folder);
+  flipByte(path, 5);
+  expect([isKnownDamaged(path), readAll(path), isKnownDamaged(path)]).toEqual([false, null, true]);
+  written(bytes, folder);
+  expect([isKnownDamaged(path), readdirSync(folder)]).toEqual([false, [hash("sha256", bytes)]]);
+  const named = written(bytes, folder, "index.3");
+  flipByte(named, 5);
+  expect([readAll(named), isKnownDamaged(named)]).toEqual([null, false]);
 });
 
 test("a file with a name replaces the one that had it", () => {
