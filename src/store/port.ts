@@ -117,6 +117,8 @@ export interface Store extends AsyncDisposable {
 export interface Texts {
   /** Absolute path of their folder. */
   readonly folder: string;
+  /** True for those of a store in memory, which go with the process. */
+  readonly isOwn: boolean;
   /**
    * Makes the folder. No file in it is removed until the hold is disposed or the process ends. Who
    * makes a large context, or finds one by its key, holds them until a session names it.

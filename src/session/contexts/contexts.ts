@@ -37,9 +37,15 @@ export interface Loading extends Omit<LoadOptions, "roots"> {
 
 /** Keeps a context, unless the store has it. @throws RlmError `store_full` if the session has no space for it */
 export async function keepContext(store: Store, context: Context, space?: StoreQuota): Promise<void> {
+  if (isLent(context, store.texts)) return;
   const missing = (await store.hasContext(context.key)) ? null : stored(context);
   space?.take(context, missing ? Buffer.byteLength(JSON.stringify(missing.index)) : 0);
   if (missing) await store.putContext(missing);
+}
+
+/** True for a large context of another store that the host holds for a session which goes with the process. */
+function isLent({ text: { data } }: Context, texts: Store["texts"]): boolean {
+  return "files" in data && texts?.isOwn === true && dirname(data.table) !== texts.folder;
 }
 
 /**

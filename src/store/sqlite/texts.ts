@@ -26,7 +26,7 @@ export function openTextsIn(store: string, locks: string): OpenTexts {
   const lock = openSharedLock(join(locks, ".texts.db"));
   return {
     lock,
-    port: { folder, hold: () => heldFolder(folder, lock) },
+    port: { folder, isOwn: false, hold: () => heldFolder(folder, lock) },
     [Symbol.dispose]: () => lock[Symbol.dispose](),
   };
 }
@@ -70,6 +70,7 @@ export function openOwnTexts(): OpenTexts {
     lock,
     port: {
       folder,
+      isOwn: true,
       async hold() {
         if (!isMade) {
           makeFolder(join(folder, ".."));

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { everyRun, openStore } from "../../../src/store/index.ts";
@@ -61,6 +61,10 @@ test("jobs over one large file share its text, which is said before it is writte
   const line = ["batch", "job.js", "--jobs", "jobs.jsonl", "--context-field", "file", "-o", "out.jsonl"];
   const refused = await belayHere(line, { cwd, home });
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("with `--max-context-mb 200`") });
+
+  const estimate = await belayHere([...line.slice(0, -2), "--dry-run", "--max-context-mb", "200"], { cwd, home });
+  expect(estimate).toMatchObject({ code: 0, stdout: expect.stringContaining("2 jobs") });
+  expect(existsSync(join(home, "texts"))).toBe(false);
 
   const { code, stderr } = await belayHere([...line, "--max-context-mb", "200"], { cwd, home });
   expect(code).toBe(0);

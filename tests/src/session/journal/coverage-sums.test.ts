@@ -31,7 +31,7 @@ async function inStore(documents: readonly Document[]): Promise<CoveredContext |
   const stats = { context_hash: "h", length_chars: 500, skipped: { count: 0, unread: 0, files: [], reasons: {} } };
   const index = { stats, documents: basename(data.table) };
   const hold = async () => ({ [Symbol.dispose]() {} });
-  return coveredContext({ contextIndex: async () => index, texts: { folder, hold } }, "key");
+  return coveredContext({ contextIndex: async () => index, texts: { folder, isOwn: false, hold } }, "key");
 }
 
 const range = fc
@@ -67,7 +67,10 @@ test("a context whose table is gone is told as one that is lost", async () => {
   const stats = { context_hash: "h", length_chars: 5, skipped: { count: 0, unread: 0, files: [], reasons: {} } };
   const hold = async () => ({ [Symbol.dispose]() {} });
   for (const documents of ["a".repeat(64), "../../etc/passwd"]) {
-    const store = { contextIndex: async () => ({ stats, documents }), texts: { folder: folderWith(), hold } };
+    const store = {
+      contextIndex: async () => ({ stats, documents }),
+      texts: { isOwn: false, folder: folderWith(), hold },
+    };
     expect(await coveredContext(store, "key")).toBeNull();
   }
 });
