@@ -12,6 +12,7 @@ import { PAGE_NUMBERS, type Tallied } from "./tally.ts";
 
 // The table of a large context, a checked file. Numbers are doubles, but those of the order have 32
 // bits. In this order:
+// - the number of this form;
 // - bytes, units and newlines of P, the number of its pages, and the number of its documents;
 // - of each page the units and newlines before it, and 1 if it is ASCII;
 // - of each document where it begins and ends in P, where its names begin among the names, and the
@@ -20,7 +21,9 @@ import { PAGE_NUMBERS, type Tallied } from "./tally.ts";
 // - the names.
 
 const NUMBER_BYTES = 8;
-const HEAD_NUMBERS = 5;
+const HEAD_NUMBERS = 6;
+/** Number of the form. Sessions name tables, so that later builds must read earlier forms. */
+const FORM = 1;
 const RECORD_BYTES = RECORD_NUMBERS * NUMBER_BYTES;
 const ORDER_BYTES = 4;
 
@@ -36,7 +39,7 @@ export function writeRows(folder: string, tallied: Tallied, rows: DocumentRows):
   const { bytes, units, newlines, before } = tallied;
   const file = writeChecked(folder);
   try {
-    const head = [bytes, units, newlines, before.length / PAGE_NUMBERS, rows.count()];
+    const head = [FORM, bytes, units, newlines, before.length / PAGE_NUMBERS, rows.count()];
     file.put(new Uint8Array(Float64Array.from(head).buffer));
     file.put(new Uint8Array(before.buffer, before.byteOffset, before.byteLength));
     for (const records of rows.records()) file.put(records);
@@ -103,10 +106,10 @@ const SPANS_AT_ONCE = 8192;
 export function openTable(path: string): Table {
   const file = openChecked(path);
   if (file.length < HEAD_NUMBERS * NUMBER_BYTES) throw noTable(file, path);
-  const [bytes = 0, units = 0, newlines = 0, pages = 0, length = 0] = numbersIn(file, 0, HEAD_NUMBERS);
+  const [form, bytes = 0, units = 0, newlines = 0, pages = 0, length = 0] = numbersIn(file, 0, HEAD_NUMBERS);
   const places = placesOf(pages, length);
   // A store may come from another user.
-  if (!(isCount(pages) && isCount(length) && places.names <= file.length)) throw noTable(file, path);
+  if (!(form === FORM && isCount(pages) && isCount(length) && places.names <= file.length)) throw noTable(file, path);
   const before = new Float64Array(Uint8Array.from(file.read(places.pages, places.records)).buffer);
   return {
     tallied: { bytes, units, newlines, before },

@@ -114,8 +114,10 @@ test("a table may have no documents, and 10,001", () => {
 test("a file that is whole and no table is refused", () => {
   for (const bytes of [
     Buffer.alloc(0),
-    Buffer.alloc(40, 0x41),
-    Buffer.from(Float64Array.of(5, 5, 0, 1, 2 ** 40).buffer),
+    Buffer.alloc(48, 0x41),
+    // A table of another form.
+    Buffer.from(Float64Array.of(2, 0, 0, 0, 0, 0).buffer),
+    Buffer.from(Float64Array.of(1, 5, 5, 0, 1, 2 ** 40).buffer),
   ]) {
     const file = writeChecked(folderWith());
     file.put(bytes);
