@@ -40,7 +40,7 @@ export function* hasContext(key: string): Plan<boolean> {
 /** @throws RlmError `context_lost` */
 export function* readContext(key: string, own: Keeping, how: ReadingContext = {}): Plan<StoredContext> {
   const head = yield* headOf(key);
-  if (areTexts(head.parts)) return { key, parts: filesOf(key, head.parts, own, how), index: head.index };
+  if (areTexts(head.parts)) return { key, parts: filesOf(key, head, own, how), index: head.index };
   if (yield* areTooLarge(head.parts)) throw contextLost(key, "its parts are larger than a context can be");
   const parts: PartInRows[] = [];
   for (const part of head.parts) {

@@ -1,8 +1,9 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { type Json, LIMITS, RlmError } from "../../../runtime/index.ts";
 import { checkedBytes, isKnownDamaged, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
 import { amount, size } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { PartInFile, ReadingContext } from "../port.ts";
 import { numberColumn, textColumn } from "../rows/row.ts";
@@ -52,12 +53,13 @@ export function* insertTexts(key: string, parts: readonly PartInFile[], folder: 
  */
 export function filesOf(
   key: string,
-  parts: readonly string[],
+  { parts, index }: NamedTexts,
   { texts: folder }: Pick<Dialect, "texts">,
   { damaged = false }: ReadingContext,
 ): readonly PartInFile[] {
   if (folder === null) throw contextLost(key, "its text lies in files, which only a store in a folder has");
-  if (parts.length > MOST_PARTS) throw contextLost(key, "it has more parts than a context can have");
+  const wrong = wrongTexts(parts, index);
+  if (wrong !== null) throw contextLost(key, wrong);
   let left = MOST_BYTES;
   return parts.map((part) => {
     const hash = NAME.exec(part)?.[1] ?? "";
@@ -69,6 +71,19 @@ export function filesOf(
     if (problem !== null || left < 0) throw contextLost(key, problem ?? "its files are larger than a context can be");
     return { hash, file };
   });
+}
+
+/** The names of a context's texts, and its index, which names the table. */
+interface NamedTexts {
+  readonly parts: readonly string[];
+  readonly index: Json;
+}
+
+/** The fault in the list of a context's texts; null: there is none. */
+export function wrongTexts(parts: readonly string[], index: Json): string | null {
+  if (parts.length > MOST_PARTS) return "it has more parts than a context can have";
+  const table = isRecord(index) && typeof index.documents === "string" ? nameOfText(index.documents) : null;
+  return parts.length > 1 && parts.at(-1) === table ? null : "its table is not the last of its files";
 }
 
 /** State of a file in the folder of texts. */

@@ -16,7 +16,7 @@ import { readableRecords } from "./journal.ts";
 import { reachedBy } from "./reach.ts";
 import { BUSY, holderIn } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
-import { areTexts, damageOf, strayFiles } from "./texts.ts";
+import { areTexts, damageOf, strayFiles, wrongTexts } from "./texts.ts";
 
 type Verifying = Pick<Dialect, "busy" | "file" | "messageOf" | "texts">;
 type Findings = Plan<readonly string[]>;
@@ -162,7 +162,10 @@ function* context(hash: string): Findings {
   const row = yield* get(sql`SELECT * FROM contexts WHERE hash = ${hash}`);
   if (!row) return [];
   const head = readHead(row);
-  if (head && areTexts(head.parts)) return yield* unknownTexts(hash, head.parts);
+  if (head && areTexts(head.parts)) {
+    const wrong = wrongTexts(head.parts, head.index);
+    return wrong === null ? yield* unknownTexts(hash, head.parts) : [`context ${hash}: ${wrong}`];
+  }
   const findings = head ? [] : [`context ${hash}: its index is damaged`];
   if (head && (yield* areTooLarge(head.parts))) return [`context ${hash}: its parts are larger than a context can be`];
   for (const part of head?.parts ?? []) {

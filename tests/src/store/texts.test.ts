@@ -2,11 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { keepContext } from "../../../src/session/contexts/contexts.ts";
 import { storedContext } from "../../../src/session/index.ts";
 import { findingsIn, type GcRule, openStore, type Store } from "../../../src/store/index.ts";
+import { seal } from "../../../src/store/rows/row.ts";
 import { textFile } from "../../support/converted.ts";
 import { flipByte } from "../../support/flip-byte.ts";
 import { largeContext } from "../../support/large-context.ts";
@@ -172,6 +174,41 @@ test("two that load equal bytes while a third one removes them: the context is l
   rmSync(folder, { recursive: true });
   await expect(keepContext(store, context)).rejects.toMatchObject({ code: "context_lost" });
   expect(await store.hasContext(context.key)).toBe(false);
+});
+
+interface Forged {
+  readonly parts: string[];
+  readonly index: { readonly stats: object };
+}
+
+test("rows that another user made name no other files, and take no memory", async () => {
+  const place = folderWith();
+  await using store = await openStore(place);
+  const { key } = await keptIn(store, [FIRST]);
+  using database = new DatabaseSync(join(place, "belay.db"));
+  const row = database.prepare("SELECT parts, facts FROM contexts").get();
+  const forge = async (change: (row: Forged) => void) => {
+    const forged = { parts: JSON.parse(String(row?.parts)), index: JSON.parse(String(row?.facts)) };
+    change(forged);
+    const [parts, facts] = [JSON.stringify(forged.parts), JSON.stringify(forged.index)];
+    const sealed = seal([key, parts, facts]);
+    database.prepare("UPDATE contexts SET parts = ?, facts = ?, sha256 = ?").run(parts, facts, sealed);
+    return [await storedContext(store, key).catch(({ code, message }) => [code, message]), await findingsIn(store)];
+  };
+  const lost = (why: string) => [["context_lost", `context ${key}: ${why}`], [`context ${key}: ${why}`]];
+  const noTable = lost("its table is not the last of its files");
+  expect(await forge(({ parts }) => parts.splice(0, 1, "texts/../belay.db"))).toEqual(lost("its index is damaged"));
+  expect(await forge(({ parts }) => parts.splice(0, 1, "/etc/passwd"))).toEqual(lost("its index is damaged"));
+  expect(await forge(({ index }) => Object.assign(index, { documents: "../belay.db" }))).toEqual(
+    lost("its index is damaged"),
+  );
+  expect(await forge(({ parts }) => parts.reverse())).toEqual(noTable);
+  expect(await forge(({ parts }) => parts.shift())).toEqual(noTable);
+  const many = Array<string>(600).fill(`texts/${"a".repeat(64)}`);
+  expect(await forge(({ parts }) => parts.unshift(...many))).toEqual(lost("it has more parts than a context can have"));
+  const ofAnother = ["context_lost", expect.stringContaining("is the table of another text")];
+  expect(await forge(({ index }) => Object.assign(index.stats, { length_chars: 2 ** 52 }))).toEqual([ofAnother, []]);
+  expect(await forge(({ parts }) => parts.unshift(parts[0] ?? ""))).toEqual([ofAnother, []]);
 });
 
 test("a large context can be appended to 500 times", async () => {
