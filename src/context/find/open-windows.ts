@@ -35,7 +35,7 @@ export function* matchesInWindows(
     const next: Position | undefined = step.value;
     if (next !== undefined && next.from === begin.from) {
       if (size >= sizes.largestWindow) throw tooLong(sizes.largestWindow);
-      size = Math.min(2 * size, sizes.largestWindow);
+      size = Math.min(4 * size, sizes.largestWindow);
       spend(size);
     } else size = sizes.window;
     position = next && moved(next, base);
