@@ -13,7 +13,7 @@ const BRIDGE = 6;
  * memory and helpers, and lose their variables. Sessions since then keep their guest code, so set
  * it to BRIDGE if a change of guest code must reach every session.
  */
-const OLDEST_BRIDGE = 6;
+const OLDEST_BRIDGE = 5;
 
 /** The format that images of this build have. */
 export function imageFormat(): ImageFormat {
