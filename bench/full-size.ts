@@ -15,7 +15,8 @@ import {
   type WholeRun,
 } from "./whole-process.ts";
 
-const GB = 1e9;
+/** The smallest size is a context in files, too. */
+const GB = 2 ** 30;
 /** Sizes to take instead, in GB with commas between. */
 const SIZES_VARIABLE = "BELAY_BENCH_GB";
 const sizes = () => (process.env[SIZES_VARIABLE] ?? "0.1,1,4").split(",").map(Number);
@@ -46,7 +47,7 @@ export async function benchFullSize(): Promise<Report> {
     notes: [
       "Each sample is a process, with the start of it; CPU is that of all of its threads, and MB is what was resident at most.",
       "The log was written just before: the system holds it in memory.",
-      `minisearch is left out over ${MOST_FOR_MINISEARCH / 1e6} MB, where its index takes more than 10 GB.`,
+      `minisearch is left out over ${Math.round(MOST_FOR_MINISEARCH / 2 ** 20)} MB, where its index takes more than 10 GB.`,
     ],
   };
 }
@@ -130,8 +131,11 @@ function racesOn(ground: Ground): readonly Race[] {
 
 const ROOM = ["--max-context-mb", String(MOST_MB)];
 
+/** More than a cell takes on a machine that others use as well. */
+const TIME = ["--max-execution-ms", "1800000", "--max-time-ms", "3600000"];
+
 function execOf(session: string, cell: string, ...flags: readonly string[]): readonly string[] {
-  return ["exec", "--quiet", "--json", "--session", session, ...flags, "-e", cell];
+  return ["exec", "--quiet", "--json", "--session", session, ...TIME, ...flags, "-e", cell];
 }
 
 /** What a process printed about its last cell. */
