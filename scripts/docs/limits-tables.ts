@@ -39,7 +39,10 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
     what: "a file that agents may read; of larger ones in a folder the largest are left out of a context without room",
     unit: "bytes",
   },
-  searchIndexBytes: { what: "the index of a context for search, on disk", unit: "bytes" },
+  searchIndexBytes: {
+    what: "the index of a context for search, on disk; of a large context as much as its text, if that is more",
+    unit: "bytes",
+  },
   errorMessageUnits: { what: "message of an error, in characters", unit: "count" },
   batchPrompts: { what: "prompts of one llm_query_batch", unit: "count" },
   promptBytes: { what: "one prompt", unit: "bytes" },

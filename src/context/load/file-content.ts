@@ -85,11 +85,6 @@ function decodingOf({ encoding, lossy = false }: DocumentOptions, isNamed: boole
   return { encoding, bad: lossy ? "all" : isNamed ? "none" : "few" };
 }
 
-/** Reads a file that a caller named. A text of more than `room` bytes gives its size. */
-export function readNamed(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
-  return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, true) ?? { size: file.size });
-}
-
 /**
  * Reads a file to search it. A text of more than `room` bytes gives its size, and none is too
  * large.

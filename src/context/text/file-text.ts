@@ -5,7 +5,7 @@ import type { FileText, Text, TextFile } from "./port.ts";
 import { openTable, type Table } from "./table.ts";
 import { countIn, PAGE_NUMBERS, type Tallied, unitsOf } from "./tally.ts";
 
-export type { FileText, TextFile } from "./port.ts";
+export type { FileText } from "./port.ts";
 
 /** Bytes that are looked through at once. */
 const STEP = 4 * 1024 * 1024;
