@@ -47,6 +47,7 @@ const SMALL = ["acorn", "htmlparser2", "ignore", "minisearch", "quickjs-wasi", "
 
 /** Modules that help and the list of tools need, of rooms whose other modules they do not. */
 export const LIGHT: readonly string[] = [
+  "context/large-note",
   "models/schema/compare",
   "models/schema/pointer",
   "session/empty-envelope",

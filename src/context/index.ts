@@ -8,7 +8,6 @@ export {
   type Document,
   type Documents,
   isSmall,
-  largeNote,
   type SmallContext,
 } from "./context.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
@@ -19,6 +18,7 @@ export { isSearchedInPlace, linesInPlace } from "./find/lines-in-place.ts";
 export { compileFind, escapePattern, type FindPattern } from "./find/pattern.ts";
 export { Unsearched } from "./find/stream-search.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
+export { largeNote } from "./large-note.ts";
 export { type SearchedText, type SearchReading, textsAt, textsOfStream } from "./load/each-text.ts";
 export { documentsOfFile, readListed, rulesOf, separatorOf, tableOf } from "./load/file-content.ts";
 export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";

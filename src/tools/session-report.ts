@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { largeNote } from "../context/index.ts";
+import { largeNote } from "../context/large-note.ts";
 import { amount } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
 import type { LoadResult, Session } from "../session/index.ts";

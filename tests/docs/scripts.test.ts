@@ -46,6 +46,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [file: string, names: string]>
   "pi-long": ["tests/e2e/pi-outside.test.ts", "campaigns/pi/long.ts"],
   "read-cache": ["tests/src/pi/read-cache/property.test.ts", "read-cache/histories"],
   soak: ["tests/e2e/soak.test.ts", "campaigns/soak/soak.ts"],
+  large: ["tests/e2e/large-campaign.test.ts", "campaigns/large"],
   memory: ["tests/e2e/memory.test.ts", "campaigns/attack/memory.ts"],
 };
 

@@ -81,7 +81,7 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
         }
       } catch (error) {
         if (!(error instanceof Unsearched)) throw error;
-        report.take({ path: text.name, reason: error.message });
+        report.take({ path: text.name, reason: `${error.message}${error.isDamaged ? LOSSY_CURE : ""}` });
       }
     }
     status.end();
@@ -93,6 +93,8 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
     return COULD_NOT_LOOK;
   }
 }
+
+const LOSSY_CURE = "; --lossy reads them as U+FFFD";
 
 /**
  * The pattern as the flags want it read.

@@ -25,7 +25,14 @@ export interface StreamSearch {
 }
 
 /** A text that cannot be searched from here on. The message is a reason as skipped files have it. */
-export class Unsearched extends Error {}
+export class Unsearched extends Error {
+  /** True if the text has bytes that a lossy reading takes. */
+  readonly isDamaged: boolean;
+  constructor(reason: string, isDamaged = false) {
+    super(reason);
+    this.isDamaged = isDamaged;
+  }
+}
 
 /** The characters before the place at which a search continues, which assertions may look at. */
 const CONTEXT_BYTES = 16;

@@ -222,7 +222,7 @@ function openMender(decoding: Decoding): Mender {
         first: isFirst ? at + firstInvalid(chunk) : first,
       };
       if (decoding.bad === "all" || isFew(facts.invalid, facts.size)) return { bytes: text.bytes, failure: null };
-      return { bytes: chunk.subarray(0, firstInvalid(chunk)), failure: new Unsearched(notText(facts)) };
+      return { bytes: chunk.subarray(0, firstInvalid(chunk)), failure: new Unsearched(notText(facts), true) };
     },
     read: () => facts,
   };
@@ -239,7 +239,7 @@ async function* mendedChunks(bytes: AsyncIterable<Uint8Array>, { encoding }: Dec
 }
 
 function notText({ encoding, invalid, first }: MendedFacts): string {
-  return `has ${lossText(invalidBytes(encoding), invalid)}${placeOf(first)}; --lossy reads them as U+FFFD`;
+  return `has ${lossText(invalidBytes(encoding), invalid)}${placeOf(first)}`;
 }
 
 const placeOf = (first: number | null) => (first === null ? "" : `, the first at byte ${first}`);

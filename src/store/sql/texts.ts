@@ -104,12 +104,15 @@ function lookAt(file: string): Look {
   return { problem: checkedBytes(file) === null ? `${file} was cut, or its end is damaged` : null, bytes };
 }
 
-/** A text or table that is whole, its mark, and one that a killed process has not written to its end. */
-const OF_TEXTS = /^(?:[0-9a-f]{64}(?:\.damaged)?|[0-9a-f-]{36}\.\d+\.tmp)$/;
+/** A text or table that is whole, or its mark. */
+const WHOLE_TEXT = /^[0-9a-f]{64}(?:\.damaged)?$/;
+/** One that a killed process has not written to its end. */
+const BEGUN_TEXT = /^[0-9a-f-]{36}\.\d+\.tmp$/;
+const isOfTexts = (name: string) => WHOLE_TEXT.test(name) || BEGUN_TEXT.test(name);
 
 /** Names of the texts and tables in the folder that no context needs. What others have put there is none. */
 export function strayTexts(folder: string, kept: ReadonlySet<string>): readonly string[] {
-  return namesIn(folder).filter((name) => OF_TEXTS.test(name) && !kept.has(nameOfText(name.replace(".damaged", ""))));
+  return namesIn(folder).filter((name) => isOfTexts(name) && !kept.has(nameOfText(name.replace(".damaged", ""))));
 }
 
 /** Names of the files in a folder. One that is a link leads elsewhere, and has none. */
@@ -128,7 +131,7 @@ export function* strayFiles(folder: string): Plan<readonly string[]> {
   if (stray.length === 0) return [];
   const bytes = stray.reduce((sum, name) => sum + lookAt(join(folder, name)).bytes, 0);
   const files = `${amount(stray.length, "file")} of large contexts (${size(bytes)})`;
-  return [`info: no session needs ${files}: \`belay gc\` removes them, unless a load is under way`];
+  return [`info: no session needs ${files}: gc removes them, unless a load is under way`];
 }
 
 /** The finding about a text of which all pages are read; null if it is whole. */
