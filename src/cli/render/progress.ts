@@ -129,11 +129,11 @@ export function loadLine({ converting, files, bytes }: LoadProgress, source: str
 
 /** A line about the disk. The size of a folder is known when all of it is read. */
 export function diskLine(
-  { files, bytes }: Pick<LoadProgress, "files" | "bytes">,
+  { bytes, isPart = false }: Pick<LoadProgress, "bytes" | "isPart">,
   texts: string,
   source: string,
 ): string {
-  const size = `${files > 1 ? "at least " : ""}${megabytes(bytes)}`;
+  const size = `${isPart ? "at least " : ""}${megabytes(bytes)}`;
   return `${inLine(source || "the context")}: its text takes ${size} of disk, in ${inLine(texts)}`;
 }
 

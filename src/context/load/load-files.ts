@@ -125,7 +125,7 @@ interface Attempt {
  */
 async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes }: Attempt): Promise<Context | null> {
   const { given, size, most, pause, options } = reading;
-  using gathering = gatheringOf(reading);
+  using gathering = gatheringOf(reading, found.files.length > 1);
   const skipped = [...found.skipped];
   for (const { relative, bytes } of leftOut.values()) skipped.push({ path: relative, reason: hasNoRoom(bytes, most) });
   const rules = rulesOf(options);
@@ -252,11 +252,11 @@ function hasNoRoom(bytes: number, most: Readonly<ContextSize>): string {
   return `has ${megabytes(bytes)}: the context would have more than ${limit}, and the largest files are left out first`;
 }
 
-/** Begins to gather the files of a load. */
-export function gatheringOf(reading: Reading): Gathering {
+/** Begins to gather the files of a load. @param isPart true if there is more than one */
+export function gatheringOf(reading: Reading, isPart = false): Gathering {
   const { name, base, folder, previous, size, pause, options, ownsBytes } = reading;
   const source = folder === null ? { name, base, folder } : { name, base };
-  const onLarge = (texts: string) => options.onProgress?.({ ...size, texts });
+  const onLarge = (texts: string) => options.onProgress?.({ ...size, texts, isPart });
   return gather(previous, { ...source, texts: options.texts, onLarge, pause, ownsBytes });
 }
 

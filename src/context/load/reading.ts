@@ -29,6 +29,8 @@ export interface LoadProgress {
   readonly converting?: string;
   /** The folder into which the text of a large context goes. It is told once, before that is written. */
   readonly texts?: string;
+  /** True if more files than those that were read may follow. */
+  readonly isPart?: boolean;
 }
 
 export interface LoadOptions {

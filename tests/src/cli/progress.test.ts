@@ -41,12 +41,12 @@ test("where it cannot rewrite a line, progress has a first line and a last", () 
 });
 
 test.each([
-  [1, "big.log: its text takes 300.0 MB of disk, in /store/texts\n"],
-  [7, "big.log: its text takes at least 300.0 MB of disk, in /store/texts\n"],
-])("what a large text of %i files takes on disk is said at once", (files, line) => {
+  [false, "big.log: its text takes 300.0 MB of disk, in /store/texts\n"],
+  [true, "big.log: its text takes at least 300.0 MB of disk, in /store/texts\n"],
+])("what a large text takes on disk is said at once, of a part of it (%s) as the least", (isPart, line) => {
   const { written, progress } = record(false);
   progress.begin("big.log");
-  progress.report({ kind: "load", files, bytes: 300 * 2 ** 20, texts: "/store/texts" });
+  progress.report({ kind: "load", files: 1, bytes: 300 * 2 ** 20, texts: "/store/texts", isPart });
   expect(written).toEqual([line]);
 });
 
