@@ -66,6 +66,9 @@ export function peakOf(runs: readonly WholeRun[]): number {
   return peaks.length === 0 ? Number.NaN : Math.max(...peaks);
 }
 
+/** UTF-16 units of an output that are kept. */
+const KEPT_UNITS = 2 ** 20;
+
 function runWhole({ name, program, args, env = process.env, codes = [0] }: WholeProgram): Promise<WholeRun> {
   const isTimed = existsSync(TIME);
   const [file, given] = isTimed ? [TIME, ["-f", FORMAT, program, ...args]] : [program, args];
@@ -74,6 +77,8 @@ function runWhole({ name, program, args, env = process.env, codes = [0] }: Whole
   const texts = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     texts.stdout += text;
+    // The end has all that is read of it, and a long output is no string.
+    if (texts.stdout.length > 2 * KEPT_UNITS) texts.stdout = texts.stdout.slice(-KEPT_UNITS);
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     texts.stderr = (texts.stderr + text).slice(-10_000);

@@ -97,6 +97,7 @@ function cureOf(
   most: Readonly<ContextSize>,
   shares: ReadonlyMap<string, ContextSize> = new Map(),
 ): string {
+  if (size.files === 1) return "Load a smaller file, or a part of this one.";
   const measure = size.bytes > most.bytes ? "bytes" : "files";
   const entries = [...shares].sort(([, a], [, b]) => b[measure] - a[measure]);
   const isFlat = entries.length > 0 && !entries.some(([name]) => name.endsWith("/"));

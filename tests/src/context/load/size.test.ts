@@ -15,7 +15,7 @@ test("what is too large names the limit that would do, or what to do if none wou
   expect(cure(1, 16_384)).toMatch(/^Allow it with `maxContextMb: 16384`: /);
   expect(cure(1, 40_000)).toBe(
     "A context has at most 16,384 MB; `belay find` searches files of any size. " +
-      "Load a smaller folder or file, or list what is generated in .gitignore.",
+      "Load a smaller file, or a part of this one.",
   );
   expect(cure(999_999, 1)).toMatch(/^Allow so many with `maxFiles: 1000000`: /);
   expect(cure(1_000_001, 1)).toBe(
@@ -25,7 +25,7 @@ test("what is too large names the limit that would do, or what to do if none wou
   // Without a folder for texts no setting helps; a project's own limit can be raised.
   const fixed = mostOf({ most: { files: 50_000, bytes: 500 * MB } });
   expect(fixed).toMatchObject({ files: 10_000, bytes: 100 * MB });
-  expect(cure(1, 101, fixed)).toMatch(/^Only a store in a folder keeps larger ones\. Load a smaller folder /);
+  expect(cure(1, 101, fixed)).toMatch(/^Only a store in a folder keeps larger ones\. Load a smaller file/);
   expect(cure(1, 60, mostOf({ most: { files: 10, bytes: 50 * MB } }))).toMatch(/^Allow it with `maxContextMb: 100`/);
 });
 
