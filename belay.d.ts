@@ -347,6 +347,9 @@ interface Budget {
   remaining_time_ms: number;
   remaining_cost_usd?: number;
   remaining_functions?: number;
+  /** Spent since the last load, by the answers that are recorded. */
+  spent_tokens: number;
+  spent_cost_usd: number;
 }
 
 /** Any JSON value. A cell is not typed, so editors accept every use of it. */
@@ -389,6 +392,18 @@ interface SubCallOptions {
    * session's, "now".
    */
   delivery?: "now" | "batch";
+}
+interface AgentCallOptions extends SubCallOptions {
+  /** The name of the call in lists and on pages, and the part of the work that it belongs to. */
+  label?: string;
+  phase?: string;
+  /**
+   * The agent of the user's configuration that answers in place of a model; the option model is then a name
+   * that it knows. Only cells of workflows have agents.
+   */
+  agent?: string;
+  /** With agent: it works in a worktree of its own. */
+  isolation?: "worktree";
 }
 /**
  * The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError,

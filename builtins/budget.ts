@@ -22,6 +22,9 @@ export const budget = defineBuiltin({
   remaining_time_ms: number;
   remaining_cost_usd?: number;
   remaining_functions?: number;
+  /** Spent since the last load, by the answers that are recorded. */
+  spent_tokens: number;
+  spent_cost_usd: number;
 }`,
   params: {},
   run: (_services, _args, scope) => remainingBudget(scope),
@@ -37,6 +40,8 @@ export function remainingBudget(scope: CallScope): { [name: string]: Json } {
     tokens,
     sub_calls,
     time_ms,
+    spent_tokens: facts.spent_tokens,
+    spent_cost_usd: facts.spent_cost_usd,
     remaining_tokens: tokens,
     remaining_sub_calls: sub_calls,
     remaining_time_ms: time_ms,

@@ -8,6 +8,9 @@ const Facts = v.object({
   remaining_tokens: count,
   remaining_sub_calls: count,
   remaining_time_ms: count,
+  /** Spent since the last load, by the answers that are recorded. */
+  spent_tokens: count,
+  spent_cost_usd: count,
   /** Absent if the program lends no functions. */
   remaining_functions: v.fallback(v.optional(v.number()), undefined),
   /** Absent if dollars are not limited. */

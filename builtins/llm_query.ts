@@ -63,6 +63,18 @@ export const llm_query: Builtin = {
    */
   delivery?: "now" | "batch";
 }
+interface AgentCallOptions extends SubCallOptions {
+  /** The name of the call in lists and on pages, and the part of the work that it belongs to. */
+  label?: string;
+  phase?: string;
+  /**
+   * The agent of the user's configuration that answers in place of a model; the option model is then a name
+   * that it knows. Only cells of workflows have agents.
+   */
+  agent?: string;
+  /** With agent: it works in a worktree of its own. */
+  isolation?: "worktree";
+}
 /**
  * The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError,
  * ReentrancyError.

@@ -17,6 +17,8 @@ const countable = (what: string) => v.pipe(v.number(what), v.integer(what), v.mi
 const within = (least: number, most: number, what = `must be a whole number from ${least} to ${most}`) =>
   v.pipe(v.number(what), v.integer(what), v.minValue(least, what), v.maxValue(most, what));
 const json = v.custom<Json>(() => true);
+const NAME = "must be a text of at most 200 characters";
+const name = v.exactOptional(v.pipe(v.string(NAME), v.maxLength(200, NAME)));
 
 const Options = v.strictObject({
   tools: v.exactOptional(v.array(v.string("must be a list of names"), "must be a list of names")),
@@ -29,6 +31,10 @@ const Options = v.strictObject({
   schema: v.exactOptional(v.record(v.string(), json, "must be a JSON Schema, an object")),
   or_text: v.exactOptional(v.boolean("must be true or false")),
   delivery: v.exactOptional(v.picklist(["now", "batch"], 'must be "now" or "batch"')),
+  label: name,
+  phase: name,
+  agent: name,
+  isolation: v.exactOptional(v.picklist(["worktree"], 'must be "worktree"')),
   context: v.exactOptional(json),
   max_turns: v.exactOptional(within(1, LIMITS.askTurns)),
   max_sub_calls: v.exactOptional(within(0, LIMITS.childSubCalls)),
@@ -39,7 +45,9 @@ type Options = v.InferOutput<typeof Options>;
 
 /** Options that only a call with a context of its own takes, and those that it does not take. */
 const NEED_CONTEXT = ["max_turns", "max_sub_calls", "cites"] as const;
-const WITHOUT_CONTEXT = ["tools", "system", "max_tokens", "or_text", ...Object.keys(SAMPLING)];
+const WITHOUT_CONTEXT = ["tools", "system", "max_tokens", "or_text", "agent", ...Object.keys(SAMPLING)];
+/** Options that a call of an agent does not take: it works with its own. */
+const WITHOUT_AGENT = ["tools", "system", "max_tokens", "delivery", ...Object.keys(SAMPLING)];
 
 /**
  * The batch that a call belongs to: the guest's own number of it, and how many of it may be in
@@ -89,6 +97,11 @@ function fitting<O extends Pick<SubCallRequest, "context"> & object>(name: strin
     const cure = "Leave one of them out: a model with a context works with cells, by the words of Belay.";
     throw argumentError("TypeError", `${name}: context and ${other} do not go together`, cure);
   }
+  const own = "agent" in options ? WITHOUT_AGENT.find((key) => key in options) : undefined;
+  if (own !== undefined) {
+    const cure = "Leave one of them out: an agent works with its own.";
+    throw argumentError("TypeError", `${name}: agent and ${own} do not go together`, cure);
+  }
   const needy = NEED_CONTEXT.find((key) => key in options);
   const needs = (option: string, other: string) =>
     argumentError(
@@ -98,6 +111,7 @@ function fitting<O extends Pick<SubCallRequest, "context"> & object>(name: strin
     );
   if (needy !== undefined) throw needs(needy, "context");
   if ("or_text" in options && !("schema" in options)) throw needs("or_text", "schema");
+  if ("isolation" in options && !("agent" in options)) throw needs("isolation", "agent");
   return options;
 }
 
@@ -168,7 +182,7 @@ export function checkRequest(name: string, request: SubCallRequest, services: Se
   const { no_model, depth_left } = factsOf(scope);
   if (prompt.trim() === "")
     throw argumentError("TypeError", `${name}: the prompt is empty`, "Say what the model is to do.");
-  if (no_model !== null && model === undefined) {
+  if (no_model !== null && model === undefined && request.agent === undefined) {
     throw subAgentError("no_model_configured", "no model is configured for sub-calls", no_model);
   }
   if (!context) return;

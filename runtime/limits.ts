@@ -81,6 +81,13 @@ export const LIMITS = {
   replyBytes: MB,
   errorBodyBytes: 64 * KB,
   subAgentTurns: 10,
+  /** The most that an agent of the user's own may print, and its time, unless its entry says otherwise. */
+  agentBytes: 20 * MB,
+  agentSeconds: 3600,
+  /** Agents that a workflow may have at once and in all, and items of one fan-out. */
+  workflowAtOnce: 16,
+  workflowAgents: 1000,
+  workflowItems: 4096,
   subCallMaxTokens: 4096,
   subCallTimeoutMs: 120_000,
   /** The same at a server of one's own, which may read a long prompt for minutes. */

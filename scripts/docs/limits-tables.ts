@@ -56,6 +56,14 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   replyBytes: { what: "reply of a provider, beside 1 KB for each token of its answer", unit: "bytes" },
   errorBodyBytes: { what: "reply of a provider that is an error, as far as it is read", unit: "bytes" },
   subAgentTurns: { what: "turns of a sub-agent", unit: "count" },
+  agentBytes: {
+    what: "what a command that answers a call may print (`max_bytes` of its entry sets it)",
+    unit: "bytes",
+  },
+  agentSeconds: { what: "seconds of such a command (`timeout_s` sets it)", unit: "count" },
+  workflowAtOnce: { what: "agents of a workflow at once", unit: "count" },
+  workflowAgents: { what: "agents of a workflow", unit: "count" },
+  workflowItems: { what: "items of one `parallel` or `pipeline`", unit: "count" },
   subCallMaxTokens: { what: "output tokens of one request, unless `max_tokens` says otherwise", unit: "count" },
   subCallTimeoutMs: { what: "one sub-call, unless `timeout_ms` says otherwise", unit: "ms" },
   localCallTimeoutMs: {

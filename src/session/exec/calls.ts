@@ -78,7 +78,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
     },
     facts: () => ({
       ...setup.answers.facts,
-      ...budget.left(),
+      ...moneyOf(budget, account().ledger),
       remaining_time_ms: time.left(),
       job: setup.job && { ...setup.job },
       for_model: options.isForModel,
@@ -108,6 +108,11 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       tell();
     },
   };
+}
+
+/** The rest of the budget and the spending since the last load, as cells are told of them. */
+function moneyOf(budget: Budget, { tokens, cost_usd }: { readonly tokens: number; readonly cost_usd: number }) {
+  return { ...budget.left(), spent_tokens: tokens, spent_cost_usd: cost_usd };
 }
 
 /** Finds the answer that the same cell got before it was cancelled; `undefined`: the call is to be answered. */

@@ -1,0 +1,91 @@
+import * as v from "valibot";
+
+// Agents that are programs of the user's own. Only the user's file and a program's options name
+// them, because they run with the user's rights.
+
+const WORDS = "must be a list of a program and its arguments";
+const words = v.pipe(
+  v.array(v.string(WORDS), WORDS),
+  v.check((all) => (all[0] ?? "") !== "", WORDS),
+);
+const PART = "must be a list of arguments";
+const part = v.exactOptional(v.array(v.string(PART), PART));
+const POINTER = 'must be a JSON pointer, such as "/result"';
+const pointer = v.exactOptional(v.pipe(v.string(POINTER), v.regex(/^(\/[^/]*)+$/, POINTER)));
+const NAMES = "must be a list of names of environment variables";
+const SECONDS = "must be a number of seconds above 0, at most 86,400";
+const BYTES = "must be a number of bytes above 0, at most 1,000,000,000";
+const TOKENS = "must be a number of tokens above 0";
+const DOLLARS = "must be a number of dollars above 0";
+const AT_ONCE = "must be a whole number from 1 to 100";
+const PATTERN = "must be a regular expression of at most 500 characters, without look-around and back-references";
+
+const positive = (what: string, most = Number.MAX_SAFE_INTEGER) =>
+  v.exactOptional(v.pipe(v.number(what), v.finite(what), v.gtValue(0, what), v.maxValue(most, what)));
+
+/** Pointers into what an agent prints. With `lines` each counts for the last line that has it. */
+const Output = v.strictObject({
+  /** It prints JSON lines, not one JSON value. */
+  lines: v.exactOptional(v.boolean("must be true or false")),
+  /** The answer as text. */
+  text: pointer,
+  /** The answer as a value that fits the schema of the call. */
+  value: pointer,
+  /** True there: the agent has failed, and its text says why. */
+  failed: pointer,
+  input: pointer,
+  output: pointer,
+  cache_read: pointer,
+  cache_write: pointer,
+  cost_usd: pointer,
+});
+
+const Command = v.strictObject({
+  /** The program and its arguments. It reads the prompt from stdin, unless a word has `{prompt}` or `{prompt_file}`. */
+  command: words,
+  /** Arguments that are added if the call has such a part: `{model}`, `{effort}`, `{schema}`, `{schema_file}`, `{usd}`. */
+  with: v.exactOptional(v.strictObject({ model: part, effort: part, schema: part, usd: part })),
+  /** Absent: all that it prints is its answer. */
+  output: v.exactOptional(Output),
+  /** Variables that it gets beside PATH, HOME and the like. */
+  env: v.exactOptional(v.array(v.pipe(v.string(NAMES), v.regex(/^[A-Za-z_]\w*$/, NAMES)), NAMES)),
+  /** Default: 3,600. */
+  timeout_s: positive(SECONDS, 86_400),
+  /** The most that it may print (default 20 MB). */
+  max_bytes: positive(BYTES, 1_000_000_000),
+  /** Default: the number of cores less 2, from 2 to 16. */
+  at_once: v.exactOptional(
+    v.pipe(v.number(AT_ONCE), v.integer(AT_ONCE), v.minValue(1, AT_ONCE), v.maxValue(100, AT_ONCE)),
+  ),
+  /** The most that one agent may take: held while it runs, and charged if it does not say what it took. */
+  max_tokens: positive(TOKENS),
+  max_usd: positive(DOLLARS),
+  /** An agent of which nobody knows what became of it is started again. Absent: the user decides. */
+  retry: v.exactOptional(v.picklist(["safe"], 'must be "safe"')),
+  /** Words of a failure that mean a limit of its account: the run then waits instead of going on without it. */
+  limit: v.exactOptional(v.pipe(v.string(PATTERN), v.maxLength(500, PATTERN))),
+});
+
+export type AgentOutput = v.InferOutput<typeof Output>;
+
+/** A program of the user's that answers calls of workflows in place of a model. */
+export type AgentCommand = v.InferOutput<typeof Command>;
+
+/** Agents by name. */
+export interface AgentCommands {
+  readonly [name: string]: AgentCommand;
+}
+
+const NAME = "must be a name of letters, digits, - and _, of at most 40 characters";
+const AGENTS = 'must be an object such as { "claude": { "command": ["claude", "-p"] } }';
+
+/** The table `agents` of the user's configuration. */
+export const AgentsSchema = v.record(v.pipe(v.string(), v.regex(/^[A-Za-z][\w-]{0,39}$/, NAME)), Command, AGENTS);
+
+/** The name of an agent's model in records: `agent:claude/opus`. */
+export function agentModelName(name: string, model: string | null | undefined): string {
+  return `agent:${name}/${model ?? "default"}`;
+}
+
+/** The part of a call's time in which its keeper ends an agent that took longer than its own, and tells of it, ms. */
+export const KEEPER_MS = 30_000;
