@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { nearest } from "./nearest.ts";
 
 // Agents that are programs of the user's own. Only the user's file and a program's options name
 // them, because they run with the user's rights.
@@ -23,8 +24,19 @@ const PATTERN = "must be a regular expression of at most 500 characters, without
 const positive = (what: string, most = Number.MAX_SAFE_INTEGER) =>
   v.exactOptional(v.pipe(v.number(what), v.finite(what), v.gtValue(0, what), v.maxValue(most, what)));
 
+/** An object with these keys and no others. @param of what they are keys */
+function strict<const Entries extends v.ObjectEntries>(of: string, entries: Entries) {
+  const keys = Object.keys(entries);
+  return v.strictObject(entries, ({ expected, received }) => {
+    if (expected === "Object") return "must be an object";
+    if (expected !== "never") return "is missing";
+    const meant = nearest(received.replaceAll('"', ""), keys);
+    return `is no key of ${of}${meant ? `; did you mean ${meant}?` : `, whose keys are ${keys.join(", ")}`}`;
+  });
+}
+
 /** Pointers into what an agent prints. With `lines` each counts for the last line that has it. */
-const Output = v.strictObject({
+const Output = strict("an output", {
   /** It prints JSON lines, not one JSON value. */
   lines: v.exactOptional(v.boolean("must be true or false")),
   /** The answer as text. */
@@ -40,11 +52,11 @@ const Output = v.strictObject({
   cost_usd: pointer,
 });
 
-const Command = v.strictObject({
+const Command = strict("an agent", {
   /** The program and its arguments. It reads the prompt from stdin, unless a word has `{prompt}` or `{prompt_file}`. */
   command: words,
   /** Arguments that are added if the call has such a part: `{model}`, `{effort}`, `{schema}`, `{schema_file}`, `{usd}`. */
-  with: v.exactOptional(v.strictObject({ model: part, effort: part, schema: part, usd: part })),
+  with: v.exactOptional(strict("with", { model: part, effort: part, schema: part, usd: part })),
   /** Absent: all that it prints is its answer. */
   output: v.exactOptional(Output),
   /** Variables that it gets beside PATH, HOME and the like. */
@@ -60,7 +72,7 @@ const Command = v.strictObject({
   /** The most that one agent may take: held while it runs, and charged if it does not say what it took. */
   max_tokens: positive(TOKENS),
   max_usd: positive(DOLLARS),
-  /** An agent of which nobody knows what became of it is started again. Absent: the user decides. */
+  /** An agent whose end is unknown is started again. Absent: the user decides. */
   retry: v.exactOptional(v.picklist(["safe"], 'must be "safe"')),
   /** Words of a failure that mean a limit of its account: the run then waits instead of going on without it. */
   limit: v.exactOptional(v.pipe(v.string(PATTERN), v.maxLength(500, PATTERN))),

@@ -42,7 +42,13 @@ export function readConfig(flags: AskedSettings, { cwd, env, userFile }: ConfigP
   const project =
     projectFile === undefined ? {} : projectSettings(readProjectObject(projectFile), { path: projectFile, userFile });
   const limits = limitsOfProject(user, project, asked, { projectFile, userFile });
-  return withoutUndefined({ ...user, ...project, ...limits, ...asked });
+  return withoutUndefined({ ...user, ...project, ...limits, ...shortNames(user, project), ...asked });
+}
+
+/** The short names of models: a project's are added to the user's. */
+export function shortNames(user: Settings, project: Settings): Pick<Settings, "agent_models"> {
+  if (!project.agent_models) return {};
+  return { agent_models: { ...user.agent_models, ...project.agent_models } };
 }
 
 /** Settings of `BELAY_*` variables. @throws RlmError `invalid_config` */

@@ -11,6 +11,7 @@ import {
   readUserFile,
   readVariables,
   type SettingsFiles,
+  shortNames,
   userSettings,
 } from "./config.ts";
 import { KEYS_OF_PI, PI_DEFAULTS, PI_ROWS, type PiKeys, PiSchema } from "./pi-table.ts";
@@ -67,7 +68,7 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
     { place: `${agentFile}: max_depth is`, depth: user.settings.max_depth },
     { place: `${places.userFile}: max_depth is`, depth: below.max_depth, cure: ` in ${agentFile}` },
   ]);
-  const settings = ofPi({ ...users, ...projects, ...limits, ...asked });
+  const settings = ofPi({ ...users, ...projects, ...limits, ...shortNames(users, projects), ...asked });
   const lesser = loweredOwn(user.own, project.own, files);
   return { ...settings, ...user.own, ...project.own, ...lesser, ...exempted(user.own, project.own) };
 }

@@ -70,7 +70,8 @@ export function checkSettings(
   const [issue] = checked.issues;
   const key = String(issue.path?.[0].key);
   if (!KEYS.includes(key)) throw unknownKey(key, place, KEYS);
-  throw invalidConfig(`${place}${spelling(key)} ${issue.message}`, `Correct it, or take it out.`);
+  const within = BY_KEY.get(key)?.namesPlaces ? (v.getDotPath(issue) ?? key).slice(key.length) : "";
+  throw invalidConfig(`${place}${spelling(key)}${within} ${issue.message}`, `Correct it, or take it out.`);
 }
 
 /** A key that is not among these. @param meant the key to use instead, if it is known */

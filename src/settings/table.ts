@@ -8,6 +8,7 @@ import {
   SAMPLING,
   THINKING,
 } from "../../runtime/index.ts";
+import { AgentsSchema } from "../platform/agent-commands.ts";
 import { parseJson } from "../platform/json.ts";
 import { isLeftOutPart, leftOutParts } from "../platform/left-out.ts";
 
@@ -26,6 +27,8 @@ export interface Setting {
   readonly canBeNone?: true;
   /** It is set by files alone. */
   readonly onlyInFiles?: true;
+  /** Messages name the place in its value that is wrong: `agents.claude.retry`. */
+  readonly namesPlaces?: true;
   readonly flag?: SettingFlag;
   /** The right of a project's file to change it. No project grants access, spends another's key, or runs a program. */
   readonly project: "may set" | "may lower" | "may not set";
@@ -88,12 +91,15 @@ const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
 const LEFT_OUT = "must be schema or cache, each for all models or as PART@PROVIDER/ID, with commas between";
 const PATHS = "must be a list of folders";
 const CONVERT = 'must be an object such as { "pdf": ["pdftotext", "{}", "-"], "html": false }: each list has {} once';
+const AGENT_MODELS = 'must be an object such as { "haiku": "anthropic/claude-haiku-4-5" }';
+const SHORT = "must be a short name of a model: letters, digits and . _ : - , at most 100";
 const COLLECTOR = "must be env, or an address such as http://127.0.0.1:4318 without user and password";
 
 const areModels = (text: string) => text.split(",").every((name) => /^[^/\s]+\/\S+$/.test(name));
 const areLeftOutParts = (text: string) => leftOutParts(text).every(isLeftOutPart);
 const isEnvOrCollector = (text: string) => text === "env" || isCollector(text);
 
+const ShortName = v.pipe(v.string(SHORT), v.regex(/^[A-Za-z0-9][\w.:-]{0,99}$/, SHORT));
 const Extension = v.pipe(v.string(), v.regex(/^[a-z0-9]{1,16}$/, CONVERT));
 const Command = v.pipe(
   v.array(v.string()),
@@ -504,6 +510,24 @@ export const SETTINGS = {
     notRecorded: true,
     docs: "converters of [documents](documents.md) by extension",
     docsOfPi: "converters of [documents](../documents.md) by extension",
+  },
+  agents: {
+    schema: AgentsSchema,
+    namesPlaces: true,
+    onlyInFiles: true,
+    project: "may not set",
+    notRecorded: true,
+    docs: "programs that answer calls of workflows in place of models, by name",
+    docsOfPi: "programs that answer calls of workflows, by name",
+  },
+  agent_models: {
+    schema: v.record(ShortName, v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL)), AGENT_MODELS),
+    namesPlaces: true,
+    onlyInFiles: true,
+    project: "may set",
+    notRecorded: true,
+    docs: "models by the short names that workflows use, such as `haiku`: `PROVIDER/ID`; a project's names are added to yours",
+    docsOfPi: "models by the short names that workflows use, such as `haiku`; a project's names are added to yours",
   },
   otlp: {
     schema: v.pipe(v.string(COLLECTOR), v.check(isEnvOrCollector, COLLECTOR)),

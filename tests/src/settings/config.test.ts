@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../src/index.ts";
 import { readConfig } from "../../../src/settings/config.ts";
-import { type AskedSettings, KEYS, type Settings } from "../../../src/settings/settings.ts";
+import { type AskedSettings, KEYS, recordedOf, type Settings } from "../../../src/settings/settings.ts";
 import { folderWith } from "../../support/tree.ts";
 
 interface Case {
@@ -52,8 +52,9 @@ test("flags go before variables, variables before the project, the project befor
   expect(seen).toMatchObject({ model: "flag/d", max_tokens: 9, base_url: "http://env" });
 });
 
-test("every key but that of converters has its variable", () => {
-  const keys = KEYS.filter((key) => key !== "convert");
+test("every key but those of programs has its variable", () => {
+  const inFiles = ["convert", "agents", "agent_models"];
+  const keys = KEYS.filter((key) => !inFiles.includes(key));
   const values: Record<string, string> = {
     ...{ model: "a/b", base_url: "http://c", api_key_env: "KEY", thinking: "low", delivery: "batch", max_depth: "4" },
     price: "3/15",
@@ -66,7 +67,10 @@ test("every key but that of converters has its variable", () => {
   const env = Object.fromEntries(keys.map((key) => [`BELAY_${key.toUpperCase()}`, values[key] ?? "9"]));
   const { settings } = read({ env });
   expect(Object.keys(settings).toSorted()).toEqual(keys.toSorted());
-  expect(() => read({ env: { ...env, BELAY_CONVERT: "{}" } })).toThrow("BELAY_CONVERT");
+  for (const key of inFiles) {
+    const name = `BELAY_${key.toUpperCase()}`;
+    expect(() => read({ env: { ...env, [name]: "{}" } })).toThrow(name);
+  }
   expect(settings).toMatchObject({
     roots: ["/x", "/y"],
     memory_mb: 9,
@@ -91,6 +95,16 @@ test("an empty variable or flag takes back a server, its key and a limit of cost
     base_url: "http://flag",
     max_cost_usd: 9,
   });
+});
+
+test("agents are those of the user's file, to whose short names of models a project adds", () => {
+  const agents = { claude: { command: ["claude", "-p"], retry: "safe" } };
+  const user = { agents, agent_models: { haiku: "a/haiku", opus: "a/opus" } };
+  const project = { agent_models: { opus: "b/opus", fast: "b/fast" } };
+  const agent_models = { haiku: "a/haiku", opus: "b/opus", fast: "b/fast" };
+  expect(read({ user }).settings).toEqual(user);
+  expect(read({ user, project }).settings).toEqual({ agents, agent_models });
+  expect(recordedOf(read({ user, project }).settings)).toEqual({});
 });
 
 test("the nearest file of the repository counts; outside of one only the folder's own", () => {
@@ -123,6 +137,8 @@ test("roots are relative to their file, and to home after ~/", () => {
 const PROJECT = "~/repo/belay.config.json";
 const USER = "~/home/config.json";
 const elsewhere = (key: string) => `Set it in ${USER}, as BELAY_${key}, or with a flag.`;
+
+const agent = (more: object) => ({ agents: { a: { command: ["x"], ...more } } });
 
 test.each<[Case, string]>([
   [{ project: { base_url: "http://x" } }, `${PROJECT}: a project may not set base_url | ${elsewhere("BASE_URL")}`],
@@ -179,6 +195,18 @@ test.each<[Case, string]>([
   ],
   [{ env: { BELAY_LEAVE_OUT: "schema@m" } }, "BELAY_LEAVE_OUT must be schema or cache,"],
   [{ project: { leave_out: "cache" } }, `${PROJECT}: a project may not set leave_out |`],
+  [{ project: { agents: {} } }, `${PROJECT}: a project may not set agents | Set it in ${USER}.`],
+  [{ user: agent({ retry: "always" }) }, `${USER}: agents.a.retry must be "safe" | Correct it`],
+  [{ user: agent({ retri: "safe" }) }, `${USER}: agents.a.retri is no key of an agent; did you mean retry? |`],
+  [{ user: agent({ zzz: 1 }) }, `${USER}: agents.a.zzz is no key of an agent, whose keys are command, with, output, `],
+  [{ user: agent({ with: { model: "-m" } }) }, `${USER}: agents.a.with.model must be a list of arguments |`],
+  [{ user: agent({ output: { text: "result" } }) }, `${USER}: agents.a.output.text must be a JSON pointer, such as `],
+  [{ user: { agents: { a: {} } } }, `${USER}: agents.a.command is missing |`],
+  [{ user: { agents: { a: "claude" } } }, `${USER}: agents.a must be an object |`],
+  [{ user: { agents: { "a b": { command: ["x"] } } } }, `${USER}: agents.a b must be a name of letters, digits, `],
+  [{ user: { agents: 7 } }, `${USER}: agents must be an object such as {`],
+  [{ user: { agent_models: { haiku: "haiku" } } }, `${USER}: agent_models.haiku must be PROVIDER/ID, such as `],
+  [{ user: { agent_models: { "a/b": "a/b" } } }, `${USER}: agent_models.a/b must be a short name of a model: `],
   [{ user: '{\n  "model": sk-secret\n}' }, `${USER} is not valid JSON`],
   [{ user: "[1]" }, `${USER} does not hold a JSON object | Write {`],
   [{ env: { BELAY_MAX_TOKENS: "1e9" } }, "BELAY_MAX_TOKENS must be a whole number from 1 | "],
