@@ -42,7 +42,7 @@ export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(FAILURES, code);
 }
 
-export type Cure = Partial<Pick<SubCallError, "retriable" | "suggestion" | "limit">>;
+export type Cure = Partial<Pick<SubCallError, "retriable" | "suggestion" | "limit" | "retry_at">>;
 
 /** A failure by its code, with the cure that belongs to it unless a better one is known. */
 export function failure(code: FailureCode, message: string, cure: Cure = {}): SubCallError {

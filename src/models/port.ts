@@ -174,6 +174,11 @@ export interface SubCallError {
   readonly suggestion: string;
   /** The same call may succeed if it is made again. */
   readonly retriable: boolean;
+  /**
+   * When the limit of an account ends, ms since the epoch, as the failure says it. Absent: it does
+   * not say.
+   */
+  readonly retry_at?: number;
 }
 
 /**
@@ -256,6 +261,12 @@ export type ModelAnswer = {
     }
 );
 
+/** Tokens and USD that a request of a model holds while it runs. */
+export interface Reserved {
+  readonly tokens: number;
+  readonly cost_usd: number;
+}
+
 /** A model behind its provider. */
 export interface Model {
   /** `provider/id`: in records and messages. */
@@ -264,6 +275,8 @@ export interface Model {
   readonly price: Price | null;
   /** Tokens that a request and its answer may have together, or null if that is not known. */
   readonly window: number | null;
+  /** The most that a request may take. Absent: its text and its price say it. */
+  readonly reserves?: Reserved;
   /**
    * Asks the server of the model for its window, if no list has it. Resolves with null if it does
    * not say.

@@ -112,7 +112,7 @@ export function openRequests(
 
   /** A retry gives its reservation back while it waits, and reserves again. */
   async function send(request: Omit<ModelRequest, "timeoutMs">, hasBegun: () => void): Promise<ModelAnswer> {
-    const estimate = { ...estimateRequest(request, price), model: model.id };
+    const estimate = { ...(heldBy(model) ?? estimateRequest(request, price)), model: model.id };
     const reservation = await budget.reserve(estimate, signal);
     if ("code" in reservation) return unsent(reservation);
     let usage = NO_USAGE;
@@ -182,6 +182,12 @@ export function openRequests(
     },
     spent: () => spent,
   };
+}
+
+/** The estimate of a model that says what its requests may take; undefined: it does not. */
+function heldBy({ reserves }: Model): RequestEstimate | undefined {
+  if (!reserves) return undefined;
+  return { input_tokens: 0, max_tokens: reserves.tokens, cost_usd: reserves.cost_usd };
 }
 
 /** Does one after the other. */

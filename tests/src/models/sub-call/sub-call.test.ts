@@ -141,6 +141,13 @@ test("a plain completion: one request, its text and what it cost", async () => {
   expect(budget.settled).toEqual([USAGE]);
 });
 
+test("a model that says what its requests may take holds that, whatever their texts", async () => {
+  const model = { ...script(says("A")), reserves: { tokens: 5000, cost_usd: 0.5 } };
+  const budget = budgetOf();
+  await run(model, { max_tokens: 100 }, { budget });
+  expect(budget.reserved).toEqual([{ input_tokens: 0, max_tokens: 5000, model: model.id, cost_usd: 0.5 }]);
+});
+
 test("an answer without usage is charged its estimate, a failure without usage nothing", async () => {
   const budget = budgetOf();
   const outcome = await run(script(fails("provider_error", true), says("12345678", null)), {}, { budget });
