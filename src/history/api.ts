@@ -147,6 +147,9 @@ export interface CallDescription {
   readonly batch: number | null;
   /** The prompt; null for a call that asks no model. */
   readonly prompt: string | null;
+  /** The name that its cell gives it, and the part of the work that it belongs to; null: it gives none. */
+  readonly label: string | null;
+  readonly phase: string | null;
   /** Every argument, as the cell gave it. */
   readonly args: readonly Json[];
   /** Parameters from the session, for those that its arguments do not name; null: none. */

@@ -12,6 +12,7 @@ import { describeAsk, describeTurn } from "../session/journal/ask-records.ts";
 import { toldCoverage } from "../session/journal/coverage.ts";
 import { withFiles } from "../session/journal/envelope.ts";
 import { answeredCalls, type ExecRecords, statusOf, type Takeover } from "../session/journal/exec-records.ts";
+import { isSubCall } from "../session/journal/ledger.ts";
 import { type Complete, readRecord, type ToolCall, type ToolResult } from "../session/journal/records.ts";
 import type { StoredRecord } from "../store/index.ts";
 import type { CallDescription, ExecDescription, ResumeDescription } from "./api.ts";
@@ -144,6 +145,7 @@ function describeCall(
     name,
     batch: v.parse(Batch, args[2]).id,
     prompt: typeof prompt === "string" ? prompt : null,
+    ...v.parse(Named, isSubCall(name) ? args[1] : null),
     args,
     sampling: call.sampling ?? null,
     effects: call.effects ?? null,
@@ -177,4 +179,12 @@ function describeCall(
 
 /** The error that a cell got, as its record has it. */
 const Failure = v.fallback(v.object({ code: v.nullable(v.string()) }), { code: null });
+/** Names are short, unless another user has written the store. */
+const NAME_UNITS = 200;
+const shortName = v.pipe(
+  v.string(),
+  v.transform((name) => name.slice(0, NAME_UNITS).toWellFormed()),
+);
+const name = v.fallback(v.nullable(shortName), null);
+const Named = v.fallback(v.object({ label: name, phase: name }), { label: null, phase: null });
 const Batch = v.fallback(v.object({ id: v.nullable(v.number()) }), { id: null });

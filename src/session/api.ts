@@ -6,7 +6,7 @@ import type { AskEnvelope, AskOptions } from "./ask/api.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
 import type { RemainingBudget } from "./journal/ledger.ts";
 import type { CellFile, ExecKind } from "./journal/records.ts";
-import type { ExecOptions, LoadingOptions, LoadSource, WaitOptions } from "./option-types.ts";
+import type { DryRunOptions, ExecOptions, LoadingOptions, LoadSource, WaitOptions } from "./option-types.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
 
 /** An exec that has started and not ended. */
@@ -43,7 +43,7 @@ export interface DryRun {
   /** The cell as it went with placeholders for answers. */
   readonly envelope: ExecEnvelope;
   readonly estimate: CallEstimate & {
-    /** By the place in the code that makes the calls, `<cell 1>:3`. */
+    /** By the phase of the calls, or else by the place in the code that makes them, `<cell 1>:3`. */
     readonly sites: readonly (CallEstimate & { readonly site: string })[];
     /** The cell did not come to its end: a real run may make more calls. */
     readonly partial: boolean;
@@ -170,7 +170,7 @@ export interface Session extends AsyncDisposable {
    * Estimates the cost of a cell: runs it on a copy of the guest with placeholders for answers. Nothing is sent, changed or
    * spent.
    */
-  dryRun(code: string, options?: ExecOptions): Promise<DryRun>;
+  dryRun(code: string, options?: DryRunOptions): Promise<DryRun>;
   /** The exec that was interrupted, or null. While there is one, nothing else can be run: `exec_unfinished`. */
   unfinished(): Unfinished | null;
   /**
@@ -193,6 +193,8 @@ export interface Session extends AsyncDisposable {
   budget(): RemainingBudget;
   /** The functions that the program lends, as cells and models see them. */
   functions(): readonly FunctionFacts[];
+  /** Names of the agents that cells of workflows may ask. */
+  agents(): readonly string[];
   /** Waits for queued work, then ends the guest. A session in a store loses nothing. */
   close(): Promise<void>;
 }

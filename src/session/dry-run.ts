@@ -7,13 +7,14 @@ import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun } from "./api.ts";
 import type { Env } from "./env.ts";
 import { beginCell } from "./exec/cell.ts";
-import { isFunctionCall, leftForNext, limitsNow } from "./journal/ledger.ts";
+import { functionOf, leftForNext, limitsNow } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
-import type { ExecOptions } from "./option-types.ts";
+import type { DryRunOptions } from "./option-types.ts";
 import type { SessionParts } from "./parts.ts";
 import { openStoreQuota } from "./store-quota.ts";
 import { planSubCall } from "./sub-calls/answers.ts";
 import { sumOfQuestion } from "./sub-calls/cache.ts";
+import { openFunctions } from "./sub-calls/functions.ts";
 import { openHeldBackCount } from "./sub-calls/held-back.ts";
 import type { Answers } from "./sub-calls/port.ts";
 import { FREE } from "./sub-calls/port.ts";
@@ -22,9 +23,9 @@ import { FREE } from "./sub-calls/port.ts";
 export async function dryRun(
   setup: SessionParts,
   source: string,
-  { limits = {}, name, signal, history }: ExecOptions,
+  { limits = {}, name, signal, history, workflow = false, assumed = 0 }: DryRunOptions,
 ): Promise<DryRun> {
-  const answers = await placeholders(setup);
+  const answers = await placeholders(setup, assumed);
   const store: Store = { ...setup.env.store, commit: async () => 0, thin: async () => 0, putContext: async () => {} };
   const env: Env = { ...setup.env, store, emit: (event) => event.kind === "notice" && setup.env.emit(event) };
   const guest = openGuest({ ...setup.guestOptions, env });
@@ -37,6 +38,7 @@ export async function dryRun(
       source,
       limits: withoutUndefined(limits),
       sites: true,
+      workflow,
       ...withoutUndefined({ name }),
     } as const;
     const asked = withoutUndefined({ signal, history });
@@ -47,8 +49,14 @@ export async function dryRun(
   }
 }
 
-/** Answers every call with a placeholder, and keeps count of what the requests would cost. */
-async function placeholders({ answers, env, rules, state, granted, loading, options, recorded }: SessionParts) {
+/**
+ * Answers every call with a placeholder, and keeps count of what the requests would cost.
+ * @param assumed items of lists in placeholders
+ */
+async function placeholders(
+  { answers, env, rules, state, granted, loading, options, recorded }: SessionParts,
+  assumed: number,
+) {
   const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
   const { models } = env;
   const { approve, ...policy } = options.subAgents ?? {};
@@ -68,8 +76,13 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
   const sites = new Map<string, CallEstimate>();
   let functions = 0;
   let reused = 0;
-  const answer: Answers["answer"] = async (call, { signal, timeOver }) => {
-    if (isFunctionCall(call.name)) {
+  const lent = openFunctions(options.functions, { env, rules });
+  const runsDry = (name: string) => options.functions?.[name]?.runsDry === true;
+  const answer: Answers["answer"] = async (call, context) => {
+    const { signal, timeOver } = context;
+    const called = functionOf(call.name);
+    if (called !== null && runsDry(called)) return lent.answer(call, context);
+    if (called !== null) {
       functions++;
       return { settlement: { ok: true, value: PLACEHOLDER }, record: FREE, cacheKey: null };
     }
@@ -81,7 +94,7 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
     }
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if ("settlement" in plan) return plan;
-    const site = call.site ?? "<cell>";
+    const site = request.phase ?? call.site ?? "<cell>";
     const own = request.context
       ? { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 }
       : estimateSubCall(plan.call, { models, tools, maxTurns });
@@ -90,7 +103,7 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
     const { input_tokens = 0, max_output_tokens = 0, cost_usd = 0 }: Partial<CallEstimate> = own;
     using _held = isByBatch ? byBatch.hold({ tokens: input_tokens + max_output_tokens, cost_usd }) : undefined;
     using stop = joinSignals(signal, timeOver);
-    const value = await placeholderAnswer(plan.call, taskThread(), stop.signal);
+    const value = await placeholderAnswer({ ...plan.call, assumed }, taskThread(), stop.signal);
     const settlement = { ok: true, value: request.cites ? { answer: value, cites: [] } : value } as const;
     return { settlement, record: { ...FREE, tool_override_event: plan.event }, cacheKey: null };
   };

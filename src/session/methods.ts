@@ -26,6 +26,7 @@ import {
   checkOptions,
   checkQuestion,
   checkSource,
+  DRY_RUN_OPTIONS,
   EXEC_OPTIONS,
   LOAD_SOURCE,
   LOADING_OPTIONS,
@@ -52,10 +53,7 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     const { stats } = await whenFree(() => runLoad(setup, request));
     return { success: true, stats, ...withoutUndefined({ note: largeNote(stats) ?? undefined }) };
   };
-  const access = (kind: "memory" | "helpers") => ({
-    change: (input: Json) => whenFree(() => runCommand(setup, { kind, input })),
-    read: (input: Json) => turns.take(() => readFromGuest(setup, kind, input)),
-  });
+  const access = (kind: "memory" | "helpers") => accessTo(setup, kind, { whenFree, turns });
   async function close(): Promise<void> {
     if (!(await turns.close())) return;
     await guest[Symbol.asyncDispose]();
@@ -84,8 +82,8 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     async exec(source, options = {}) {
       checkSource(source);
       checkOptions("exec()", EXEC_OPTIONS, options);
-      const { limits = {}, rest = [], name, budget, ...asked } = options;
-      const own = { ...withoutUndefined({ name }), ...ownBudget(budget) };
+      const { limits = {}, rest = [], name, budget, workflow = false, ...asked } = options;
+      const own = { ...withoutUndefined({ name }), ...ownBudget(budget), workflow };
       const request = { kind: "cell", source, limits: withoutUndefined(limits), rest, ...own } as const;
       const begin = (signals: ExecAsked) => beginCell(setup, request, signals);
       return whenFree(() => runExecToEnd(setup, asked, begin));
@@ -98,7 +96,7 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     },
     async dryRun(source, options = {}) {
       checkSource(source);
-      checkOptions("dryRun()", EXEC_OPTIONS, options);
+      checkOptions("dryRun()", DRY_RUN_OPTIONS, options);
       return turns.take(() => dryRun(setup, source, options));
     },
     unfinished() {
@@ -118,6 +116,7 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     stats: () => state().context?.stats ?? null,
     budget: () => leftForCall(setup),
     functions: () => setup.functions,
+    agents: () => Object.keys(setup.options.agents ?? {}),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -167,6 +166,17 @@ interface Access {
   /** An exec of its own. */
   change(input: Json): Promise<Json>;
   read(input: Json): Promise<Json>;
+}
+
+function accessTo(
+  setup: SessionParts,
+  kind: "memory" | "helpers",
+  { whenFree, turns }: { readonly whenFree: Turns["take"]; readonly turns: Turns },
+): Access {
+  return {
+    change: (input) => whenFree(() => runCommand(setup, { kind, input })),
+    read: (input) => turns.take(() => readFromGuest(setup, kind, input)),
+  };
 }
 
 function memoryOf({ change, read }: Access): Session["memory"] {

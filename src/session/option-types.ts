@@ -2,6 +2,7 @@ import type { FunctionFacts } from "../../builtins/index.ts";
 import type { ExecLimits, Json, Sampling, Thinking } from "../../runtime/index.ts";
 import type { Context, Converters } from "../context/index.ts";
 import type { AgentTool, Complete } from "../models/index.ts";
+import type { AgentCommands } from "../platform/agent-commands.ts";
 import type { CheckpointNotice, SessionEvent } from "./events.ts";
 import type { BudgetLimits, CellFile } from "./journal/records.ts";
 
@@ -106,6 +107,23 @@ interface CommonOptions extends RemarkOptions {
   readonly maxDepth?: number | undefined;
   /** Tools that sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy | undefined;
+  /**
+   * Agents that cells of workflows may ask in place of a model, by name: programs that run with the rights of this process. Other
+   * cells, asks and children do not get them.
+   */
+  readonly agents?: AgentCommands | undefined;
+  /**
+   * Folder of the runs of agents (default: `agents` in the store's folder). A session in a server's store needs one that stays. A
+   * session in memory has a temporary one, removed by `close`.
+   */
+  readonly agentsDir?: string | undefined;
+  /**
+   * A call of a workflow that cannot be made until a person acts (a key, a credit, a limit of the account, the budget) suspends the
+   * exec. Default false: it fails in the cell.
+   */
+  readonly waitsForUser?: boolean | undefined;
+  /** Calls of workflows take over the answers that equal calls of another session got. Children do not. */
+  readonly reuse?: ReuseOptions | undefined;
   /** Functions of the program that cells call by name: `await NAME({ … })`. Children do not get them. */
   readonly functions?: { readonly [name: string]: SessionFunction } | undefined;
   /** The treatment of calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */
@@ -117,6 +135,14 @@ interface CommonOptions extends RemarkOptions {
   /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
   readonly onCheckpoint?: ((checkpoint: CheckpointNotice) => void) | undefined;
   readonly onProgress?: ((event: SessionEvent) => void) | undefined;
+}
+
+/** The session whose answers calls take over. */
+export interface ReuseOptions {
+  /** Id of a session in the same store. */
+  readonly session: string;
+  /** The phase whose calls are made. Every other call must find its answer there: the exec ends with `policy_violation` if one does not. */
+  readonly only?: string | undefined;
 }
 
 /** A function that the program lends to cells. Its calls are recorded as sub-calls are. */
@@ -140,6 +166,8 @@ export interface SessionFunction extends Pick<FunctionFacts, "description" | "ef
   readonly approve?:
     | ((args: { readonly [name: string]: Json }, call: { readonly signal: AbortSignal }) => boolean | Promise<boolean>)
     | undefined;
+  /** It is run in dry runs too, since it costs and changes nothing (default false: cells get a placeholder for its result). */
+  readonly runsDry?: boolean | undefined;
   /** Time of one call, ms (default 120,000). */
   readonly timeoutMs?: number | undefined;
 }
@@ -200,6 +228,13 @@ export interface ExecOptions extends WaitOptions {
   readonly history?: Context | undefined;
   /** Cells that the caller will run after this one: recorded, so that another process can. */
   readonly rest?: readonly CellFile[] | undefined;
+  /** The cell is a workflow of the user's: it may ask the session's `agents`. A resume keeps it so. */
+  readonly workflow?: boolean | undefined;
+}
+
+export interface DryRunOptions extends Pick<ExecOptions, "limits" | "signal" | "name" | "history" | "workflow"> {
+  /** Items that lists have in placeholders for answers with a schema, as far as it allows them (default: as few as it allows). */
+  readonly assumed?: number | undefined;
 }
 
 export interface LoadingOptions {

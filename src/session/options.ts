@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError, type Sampling, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
+import { AgentsSchema } from "../platform/agent-commands.ts";
 import { isEncoding } from "../platform/encodings.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
@@ -9,10 +10,12 @@ import type { CollectOptions, Describing } from "./api.ts";
 import type { AskOptions } from "./ask/api.ts";
 import type { BudgetLimits, CellFile } from "./journal/records.ts";
 import type {
+  DryRunOptions,
   ExecOptions,
   HostedOptions,
   LoadingOptions,
   LoadPaths,
+  ReuseOptions,
   SessionFunction,
   SubAgentPolicy,
 } from "./option-types.ts";
@@ -132,6 +135,7 @@ const functions = v.optional(
       run: v.function("a function"),
       effects: v.picklist(["none", "idempotent", "once"], "one of none, idempotent, once"),
       approve: callback,
+      runsDry: flag,
       timeoutMs: count,
     } satisfies SchemaOf<SessionFunction>),
     "an object of functions by name",
@@ -166,6 +170,10 @@ export const SESSION_OPTIONS = options({
   modelChosen: flag,
   sampling: v.optional(options(schemasAt("option", "sampling") satisfies SchemaOf<Sampling>)),
   subAgents,
+  agents: v.optional(AgentsSchema),
+  agentsDir: v.optional(text),
+  waitsForUser: flag,
+  reuse: v.optional(options({ session: text, only: v.optional(text) } satisfies SchemaOf<ReuseOptions>)),
   functions,
   store: v.optional(text),
   session: v.optional(text),
@@ -199,9 +207,22 @@ export const EXEC_OPTIONS = options({
   name: v.optional(v.string("a text")),
   rest: v.optional(v.array(cell, "a list of cells")),
   history,
+  workflow: flag,
   ...running,
   ...waiting,
 } satisfies SchemaOf<ExecOptions>);
+
+/** Items that a list in a placeholder can have. */
+const MOST_ASSUMED = 1_000;
+
+export const DRY_RUN_OPTIONS = options({
+  limits,
+  name: v.optional(v.string("a text")),
+  history,
+  workflow: flag,
+  signal,
+  assumed: whole(0, MOST_ASSUMED),
+} satisfies SchemaOf<DryRunOptions>);
 
 export const QUERY_OPTIONS = options({
   maxSections: count,

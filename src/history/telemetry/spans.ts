@@ -146,6 +146,8 @@ function callSpan(step: WalkedCall, above: SpanPlace | null, texts: boolean): ob
     ...(isChild ? { [NAMES.agent]: "belay" } : modelled(call, provider, model)),
     "belay.cost_usd": fraction(call.cost_usd),
     "belay.call_id": call_id,
+    "belay.label": call.label,
+    "belay.phase": call.phase,
     "belay.queued_ms": isOnce ? Math.max(0, sent_at - asked_at) : null,
     "belay.retries": attempts || null,
     "belay.resent": resent || null,

@@ -34,12 +34,17 @@ const SAMPLES = [
   ...Object.values(FORMATTED),
 ];
 
+/** Schemas that may be looked at for each item that lists are to have. */
+const SCHEMAS_PER_ITEM = 50;
+
 /**
  * A small value that conforms to the schema, as the answer of a dry run: required properties only,
  * lists as short as allowed. `{}` if none is found (contradictory schemas, most patterns).
+ *
+ * @param assumed items that lists have, as far as the schema allows them; lists are then not left out
  */
-export function placeholderFor(schema: Json): Json {
-  const value = pick({ root: schema, left: MAX_SCHEMAS }, schema, 0);
+export function placeholderFor(schema: Json, assumed = 0): Json {
+  const value = pick({ root: schema, left: MAX_SCHEMAS + SCHEMAS_PER_ITEM * assumed, assumed }, schema, 0);
   return value === undefined ? {} : value;
 }
 
@@ -47,6 +52,8 @@ interface Search {
   readonly root: Json;
   /** Schemas that may still be looked at: a recursive one has no end. */
   left: number;
+  /** Items that lists have, as far as they may. */
+  readonly assumed: number;
 }
 
 function pick(search: Search, schema: Json, depth: number, taken: readonly Json[] = []): Json | undefined {
@@ -135,23 +142,42 @@ function limitOf(schema: JsonObject, choose: (...limits: number[]) => number, ..
 }
 
 function* arrays(search: Search, schema: JsonObject, depth: number): Generator<Json> {
+  const least = Math.min(Number(schema.minItems ?? 0), 1000);
+  const assumed = Math.min(search.assumed, Number(schema.maxItems ?? search.assumed));
+  if (assumed > least) {
+    const items = itemsOf(search, schema, { depth, length: assumed });
+    if (items.length > least) yield items;
+  }
+  const items = itemsOf(search, schema, { depth, length: least });
+  if (items.length === least) yield items;
+}
+
+/** Items of a list: fewer than asked for if there are no others. */
+function itemsOf(
+  search: Search,
+  schema: JsonObject,
+  { depth, length }: { readonly depth: number; readonly length: number },
+): Json[] {
   const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
-  const length = Math.min(Number(schema.minItems ?? 0), 1000);
   const items: Json[] = [];
-  for (let index = 0; index < length; index++) {
-    const itemSchema = prefix[index] ?? schema.items ?? true;
+  while (items.length < length) {
+    const itemSchema = prefix[items.length] ?? schema.items ?? true;
     const item = pick(search, itemSchema, depth + 1, schema.uniqueItems === true ? items : []);
-    if (item === undefined) return;
+    if (item === undefined) break;
     items.push(item);
   }
-  yield items;
+  return items;
 }
+
+/** True if the schema asks for a list, and for nothing else. */
+const isOfList = (schema: Json | undefined) => isJsonObject(schema) && typesOf(schema).join() === "array";
 
 function* objects(search: Search, schema: JsonObject, depth: number): Generator<Json> {
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   const count = Math.min(Number(schema.minProperties ?? 0), 1000);
-  const names = new Set(required);
+  const lists = search.assumed > 0 ? Object.keys(properties).filter((name) => isOfList(properties[name])) : [];
+  const names = new Set([...required, ...lists]);
   for (const name of Object.keys(properties)) if (names.size < count) names.add(name);
   for (let number = 1; names.size < count; number++) names.add(`property${number}`);
   const entries: [string, Json][] = [];

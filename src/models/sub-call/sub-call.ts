@@ -382,16 +382,16 @@ export function tokensOfTools(maxTurns: number): number {
 
 /**
  * The answer of a dry run instead of a model: a text, or a value that fits the schema. It is `{}`
- * if looking for one takes too long.
+ * if looking for one takes too long. `assumed`: items that its lists have, as far as they may.
  */
 export async function placeholderAnswer(
-  { schema }: Pick<SubCall, "schema">,
+  { schema, assumed }: Pick<SubCall, "schema"> & { readonly assumed: number },
   thread: TaskThread,
   signal: AbortSignal,
 ): Promise<Json> {
   if (schema === null) return "placeholder answer";
   try {
-    return await thread.run("placeholder", [schema], signal);
+    return await thread.run("placeholder", [schema, assumed], signal);
   } catch (error) {
     if (error instanceof TaskEnded) return {};
     throw error;

@@ -119,6 +119,7 @@ export function startOf(
     ...questionOf(setup, request, exec_id),
     ...("ask" in request && request.ask !== undefined ? {} : takenKey(setup)),
     ...(history === undefined ? {} : { history_hash: history.hash }),
+    ...("workflow" in request && request.workflow ? { workflow: true } : {}),
     limits: request.kind === "cell" ? request.limits : {},
     helpers_hash: state().account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],
@@ -298,6 +299,8 @@ export type CellRequest =
       readonly ask?: string;
       /** Limits of its caller for it alone. */
       readonly budget?: Partial<BudgetLimits>;
+      /** It is a workflow of the user's. */
+      readonly workflow?: boolean;
     }
   /** Belay's own cell, on another machine at the same checkpoint. Only the ledger changes. */
   | {
@@ -317,10 +320,10 @@ export interface CommandRequest {
 export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 
 /** The request of a cell or query, from its first record. */
-export function cellRequestOf({ kind, input, cell, limits, rest, ask }: Start): CellRequest {
+export function cellRequestOf({ kind, input, cell, limits, rest, ask, workflow }: Start): CellRequest {
   const source = cell ?? "";
   if (kind === "query") return { kind, prompt: String(input), source };
-  return { kind: "cell", source, limits, rest, ...(ask === undefined ? {} : { ask }) };
+  return { kind: "cell", source, limits, rest, ...withoutUndefined({ ask, workflow }) };
 }
 
 export interface LoadRequest {

@@ -39,6 +39,8 @@ export interface Start {
   readonly question?: QuestionRecord;
   /** SHA-256 of the conversation that the cell reads as `history`, hex; absent if there is none. */
   readonly history_hash?: string;
+  /** True if it is a workflow of the user's: only its calls may ask agents. Absent: it is not. */
+  readonly workflow?: true;
   /** Cells that are to be run after this one, if it succeeds. */
   readonly rest: readonly CellFile[];
   /** ms since the epoch. */

@@ -129,6 +129,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
     rest: [{ name: "text", source: "text" }],
     "helpers_hash?": "text",
     "history_hash?": "text",
+    "workflow?": "any",
   },
   rlm_resume: {
     "checkpoint_id?": "text",

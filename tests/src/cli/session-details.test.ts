@@ -33,6 +33,8 @@ const CALL: CallDescription = {
   ...{ tokens: 100, cost_usd: 0.001, cached: false, refused: false, attempts: 0, resent: 0, delivery: null },
   ...{
     batch: null,
+    label: null,
+    phase: null,
     sent_at: HOUR,
     ended_at: HOUR + 1500,
     retries: [],

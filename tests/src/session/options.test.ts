@@ -18,6 +18,7 @@ import {
 } from "../../../src/index.ts";
 import {
   ASK_OPTIONS,
+  DRY_RUN_OPTIONS,
   EXEC_OPTIONS,
   LOADING_OPTIONS,
   QUERY_OPTIONS,
@@ -117,7 +118,9 @@ test("options that have no value are those that are left out", async () => {
   await session.load(source, unset(LOADING_OPTIONS));
   const { limits_applied } = await session.exec("1", { ...unset(EXEC_OPTIONS), limits });
   expect(limits_applied).toEqual((await other.exec("1")).limits_applied);
-  expect(await session.dryRun("1", { ...unset(EXEC_OPTIONS), limits })).toMatchObject({ envelope: { success: true } });
+  expect(await session.dryRun("1", { ...unset(DRY_RUN_OPTIONS), limits })).toMatchObject({
+    envelope: { success: true },
+  });
   expect(await session.resume(unset(RESUME_OPTIONS))).toMatchObject({ how: "replayed" });
   expect(await session.query("Why?", unset(QUERY_OPTIONS))).toMatchObject({ success: true });
   expect(await session.ask("Why?", { ...unset(ASK_OPTIONS), protocol: "fence" })).toMatchObject({ answer: "so" });

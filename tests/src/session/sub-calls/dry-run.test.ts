@@ -106,3 +106,46 @@ test("what policy refuses is refused in a dry run, and counts as no call", async
   expect(envelope.warnings).toEqual(["tool_override_denied"]);
   expect(estimate).toMatchObject({ sub_calls: 1, max_requests: 1 });
 });
+
+test("calls with a phase are counted by it, and those without by their place", async () => {
+  const { session } = await openServed();
+  const cell = `const ask = (phase) => llm_query("q", { tools: [], phase });
+await ask("Find"); await ask("Verify"); await ask("Find");
+await llm_query("q", []);`;
+  const { estimate } = await session.dryRun(cell);
+  expect(estimate.sites.map(({ site, sub_calls }) => [site, sub_calls])).toEqual([
+    ["Find", 2],
+    ["Verify", 1],
+    ["<cell 1>:3", 1],
+  ]);
+});
+
+test("lists in placeholders have as many items as are assumed", async () => {
+  const { session } = await openServed();
+  const bug = { type: "object", properties: { file: { type: "string" } }, required: ["file"] };
+  const schema = {
+    type: "object",
+    properties: { bugs: { type: "array", items: bug, maxItems: 3 }, notes: { type: "array", items: { enum: [1, 2] } } },
+    required: ["bugs"],
+  };
+  const cell = `const found = await llm_query("q", { tools: [], schema: ${JSON.stringify(schema)} });
+for (const bug of found.bugs) await llm_query("Is it one? " + bug.file, []);
+[found.bugs.length, found.notes?.length]`;
+  const { envelope, estimate } = await session.dryRun(cell, { assumed: 5 });
+  expect(envelope).toMatchObject({ result_json: [3, 5] });
+  expect(estimate.sub_calls).toBe(4);
+  const { envelope: least } = await session.dryRun(cell);
+  expect(least).toMatchObject({ result_json: [0, null] });
+  await expect(session.dryRun(cell, { assumed: 1001 })).rejects.toThrow(
+    "assumed must be a whole number from 0 to 1000",
+  );
+});
+
+test("a function that costs and changes nothing runs in a dry run", async () => {
+  const parameters = { type: "object" };
+  const lent = { description: "A text.", parameters, effects: "none", run: () => "the text" } as const;
+  await using session = await openSession({ functions: { text: { ...lent, runsDry: true }, other: lent } });
+  const { envelope, estimate } = await session.dryRun("[await text({}), await other({})]");
+  expect(envelope).toMatchObject({ result_json: ["the text", "placeholder"] });
+  expect(estimate).toMatchObject({ functions: 1 });
+});
