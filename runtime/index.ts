@@ -6,8 +6,9 @@ export {
   serveCaller,
   type ThreadCaller,
 } from "./caller.ts";
+export { CellSyntaxError } from "./cells/checks.ts";
 export { OWNED_NAMES } from "./cells/helper-script.ts";
-export { looksTyped } from "./cells/typescript.ts";
+export { isScriptMistake, looksTyped, withoutTypes } from "./cells/typescript.ts";
 export { backgroundClock, type Clock, systemClock } from "./clock.ts";
 export { limitLowered, lostEnd, placeless, SUSPENDED } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, hasCode, isErrorCode, RlmError } from "./errors.ts";

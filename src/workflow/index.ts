@@ -1,0 +1,12 @@
+export { type WorkflowCell, type WorkflowSettings, workflowCell } from "./cell.ts";
+export {
+  type FoundWorkflow,
+  refuseUntrusted,
+  type SavedWorkflow,
+  savedWorkflow,
+  savedWorkflows,
+  trustWorkflow,
+  type WorkflowPlaces,
+  workflowAt,
+} from "./saved.ts";
+export { readWorkflow, type WorkflowMeta, type WorkflowScript } from "./script.ts";

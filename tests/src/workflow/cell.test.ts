@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { readWorkflow, workflowCell } from "../../../src/workflow/index.ts";
+import { refusalOf } from "../../support/refusal.ts";
+import { META, runScript } from "../../support/workflow.ts";
+
+test("a cell begins with what was asked, whatever the settings of now are", () => {
+  const script = readWorkflow(`${META}\nreturn args`, "w.js");
+  const plain = workflowCell(script, { args: { a: 1 }, usual: "claude" });
+  const other = workflowCell(script, { args: { a: 1 }, usual: "claude", agents: ["claude"], tokens: true });
+  expect(other.asked).toBe(plain.asked);
+  expect(other.source).not.toBe(plain.source);
+  expect(other.source.startsWith(plain.asked)).toBe(true);
+  expect(workflowCell(script, { args: { a: 2 }, usual: "claude" }).asked).not.toBe(plain.asked);
+  expect(workflowCell(script, { args: { a: 1 } }).asked).not.toBe(plain.asked);
+  expect(plain.asked).toMatch(/^\/\* workflow w: a trial \*\/ /);
+});
+
+test("a description cannot end the comment that a cell begins with", () => {
+  const script = readWorkflow('export const meta = { name: "w", description: "a */ b\\nc" }', "w.js");
+  expect(workflowCell(script).source).toMatch(/^\/\* workflow w: a \* \/ b c \*\/ /);
+});
+
+test("a script that is too large for a cell with its args is refused", () => {
+  const script = readWorkflow(META, "w.js");
+  const { code, message, suggestion } = refusalOf(() => workflowCell(script, { args: "x".repeat(300_000) }));
+  expect(code).toBe("invalid_argument");
+  expect(message).toMatch(/^the script and its args have 30\d KB \(limit 256 KB\)$/);
+  expect(suggestion).toContain("file that agents read");
+});
+
+test("lines of the script are those of its file, with CRLF and types too", async () => {
+  const plain = await runScript("\nfunction f() { throw new Error('here') }\n\nf()");
+  expect(plain.envelope).toMatchObject({ success: false, error_message: "Error: here", line: 3, column: 26 });
+  const typed = await runScript("\r\nconst f = (a: number): void => { throw new Error('here') }\r\nf(1)");
+  expect(typed.envelope).toMatchObject({ success: false, line: 3 });
+  expect(typed.lines).toContain("the script is TypeScript: its types were left out, and nothing checked them");
+});
+
+test("args come as they were given, or are undefined", async () => {
+  const args = JSON.parse('{"__proto__": 1, "list": ["a", null, {"</script>": "$&"}], "text": "`$` \\u2028"}');
+  const given = await runScript("const { list } = args; return [args, list.length]", () => "", { settings: { args } });
+  expect(given.result).toEqual([args, 3]);
+  expect((await runScript("return typeof args")).result).toBe("undefined");
+});
+
+test("a script may declare names that it has already, and returns nothing as null", async () => {
+  const { result } = await runScript(
+    "const log = (x) => x + 1; let phase = 2; function agent() { return 3 }\nreturn log(phase) + agent()",
+  );
+  expect(result).toBe(6);
+  const nothing = await runScript("log('done')");
+  expect(nothing.envelope).toMatchObject({ success: true, result_json: null });
+  expect(nothing.lines).toEqual(["done"]);
+});
