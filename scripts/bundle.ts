@@ -36,6 +36,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
  */
 const ALONE: readonly (readonly string[])[] = [
   ["src/machine-thread-entry"],
+  ["src/context/find/thread-entry"],
   ["src/context/search/thread-entry"],
   ["src/models/tasks/thread-entry"],
   ["src/store/sqlite/thread-entry"],

@@ -15,7 +15,7 @@ const WRONG: readonly [file: string, specifier: string][] = [
   ["builtins/peek.ts", "quickjs-wasi"],
   ["src/index.ts", "./cli/main.ts"],
   ["src/index.ts", "../runtime/machine.ts"],
-  ["src/context/load/load.ts", "../../../runtime/errors.ts"],
+  ["src/context/load/load.ts", "../../../runtime/limits.ts"],
   ["src/context/load/load.ts", "../../../builtins/index.ts"],
   ["src/context/load/load.ts", "../../session/session.ts"],
   ["src/context/load/load.ts", "node:sqlite"],

@@ -1,4 +1,4 @@
-import { argumentError } from "../../../runtime/index.ts";
+import { argumentError } from "../../../runtime/errors.ts";
 import { BEGIN, type Match, type Position } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
 import type { ReadText } from "./pieces.ts";

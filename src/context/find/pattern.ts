@@ -1,4 +1,4 @@
-import { argumentError, type RlmError } from "../../../runtime/index.ts";
+import { argumentError, type RlmError } from "../../../runtime/errors.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { parse } from "./engine.ts";
 import {

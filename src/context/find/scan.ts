@@ -1,4 +1,4 @@
-import { argumentError } from "../../../runtime/index.ts";
+import { argumentError } from "../../../runtime/errors.ts";
 import { findAll, findFrom } from "./engine.ts";
 import { MOST_LITERAL_BYTES, type NextLiteral, openLiterals, scanLiterals } from "./literals.ts";
 import { type Match, type Part, type Position, WHOLE } from "./match.ts";

@@ -138,8 +138,9 @@ function countAnew(search: Search, piece: Piece): number {
 }
 
 /**
- * The answers of the pieces in their order. The first one is searched by whoever wants it, as it may
- * be enough; while another thread has the one that is wanted, this one searches a later one.
+ * The answers of the pieces in their order. The first one is searched by whoever wants it. Other
+ * threads begin behind it, as it may be enough, or at once if all matches are counted. While one has
+ * the piece that is wanted, this one searches a later one.
  */
 export function* answersOf({ text, pattern, sizes, between }: Search, most: number | null): Generator<Answer> {
   const all = piecesOf(text, sizes);
@@ -148,10 +149,14 @@ export function* answersOf({ text, pattern, sizes, between }: Search, most: numb
   const answers = new Map<number, Answer>();
   const own = (number: number) => answerOf(text, number, pattern, { sizes, most }, between, room);
   let ports: readonly MessagePort[] = [];
+  function askForHelp(): void {
+    if (all > sizes.alone) ports = send({ text: text.data, source: pattern.source, sizes, most, shared });
+  }
   Atomics.store(shared, SHARED.next, 1);
   try {
+    if (most === null) askForHelp();
     yield own(0);
-    if (all > sizes.alone) ports = send({ text: text.data, source: pattern.source, sizes, most, shared });
+    if (most !== null) askForHelp();
     for (let wanted = 1; wanted < all; wanted++) {
       Atomics.store(shared, SHARED.wanted, wanted);
       Atomics.notify(shared, SHARED.wanted);

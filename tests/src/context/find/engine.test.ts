@@ -1,14 +1,18 @@
-import { createRequire } from "node:module";
 import { expect, test, vi } from "vitest";
+import type { Exports } from "../../../../src/context/find/wasm.ts";
 
 vi.mock(import("../../../../src/context/find/wasm.ts"), { spy: true });
 
 // Another file of this worker may have loaded them without the spy.
 vi.resetModules();
-const { findAll, findFrom, parse } = await import("../../../../src/context/find/engine.ts");
+const { findAll, findFrom, instantiate, parse } = await import("../../../../src/context/find/engine.ts");
 const { openEngine } = await import("../../../../src/context/find/wasm.ts");
 
-const rregex = createRequire(import.meta.url)("rregex");
+/** Makes instances with other exports in place of some. */
+const withExports = (others: (real: Exports) => Partial<Exports>) => (own: object) => {
+  const real = instantiate(own);
+  return { ...real, ...others(real) };
+};
 
 test("parts are searched as one text, in bytes", () => {
   const haystack = ["aé", "b漢", "", "\x01\x01"].map((part) => Buffer.from(part));
@@ -29,7 +33,7 @@ test("shared bytes are searched where they begin", () => {
 });
 
 test("text that is not ASCII leaves nothing behind", () => {
-  const engine = openEngine(rregex);
+  const engine = openEngine(instantiate);
   const regex = engine.compile("zzz");
   const haystack = [Buffer.from(`${"a".repeat(100_000)}é${"a".repeat(100_000)}`)];
   engine.findAll(regex, haystack);
@@ -53,22 +57,35 @@ test("an instance that trapped is not used again; one that refused a pattern is"
 });
 
 test("an error that a search answers with is thrown", () => {
-  const real = rregex.__wasm;
-  const failing = () => {
-    const index = real.__externref_table_alloc();
-    real.__wbindgen_export_2.set(index, new Error("no such match"));
-    return [0, index, 1];
-  };
-  const findAt = (regex: number, at: number, bytes: number, start: number) =>
-    start === 1 ? failing() : real.rregex_findAt(regex, at, bytes, start);
-  const engine = openEngine({ ...rregex, __wasm: { ...real, rregex_findAt: findAt } });
+  const engine = openEngine(
+    withExports((real) => ({
+      rregex_findAt(regex, at, bytes, start) {
+        const [index, ...rest] = real.rregex_findAt(regex, at, bytes, start);
+        if (start !== 1) return [index, ...rest];
+        real.__wbindgen_export_2.set(index, new Error("no such match"));
+        return [0, index, 1];
+      },
+    })),
+  );
   expect(() => engine.findFrom(engine.compile("a"), [Buffer.from("aa")], 1)).toThrow("no such match");
 });
 
-test.each([
-  ["without its WebAssembly exports", {}],
-  ["without the search", { ...rregex.__wasm, rregex_findAll: undefined }],
-  ["whose search starts anew", { ...rregex.__wasm, rregex_findAt: rregex.__wasm.rregex_find }],
-])("an rregex %s is refused", (_, __wasm) => {
-  expect(() => openEngine({ ...rregex, __wasm })).toThrow("the installed rregex is not the pinned 1.13.1");
+test("the text of a match is not copied, and that of an error is", () => {
+  const engine = openEngine(instantiate);
+  expect(engine.findAll(engine.compile("a+"), [Buffer.from("aaaaa start")])).toMatchObject([
+    { start: 0, end: 5, value: "" },
+    { start: 8, end: 9, value: "" },
+  ]);
+  expect(() => engine.compile("a{9999999}")).toThrow("size limit");
+});
+
+test.each<[string, (own: object) => Exports]>([
+  ["with other exports", () => instantiate({ __wbindgen_memory: 1 })],
+  ["without the search", withExports(() => ({ rregex_findAll: () => [0, 0, 0] }))],
+  [
+    "whose search starts anew",
+    withExports((real) => ({ rregex_findAt: (...[regex, at, bytes]) => real.rregex_findAt(regex, at, bytes, 0) })),
+  ],
+])("an rregex %s is refused", (_, make) => {
+  expect(() => openEngine(make)).toThrow("the installed rregex is not the pinned 1.13.1");
 });
