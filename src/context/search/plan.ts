@@ -10,10 +10,8 @@ export interface Plan {
   readonly firsts: Uint32Array;
 }
 
-/** UTF-16 units of P in a part: a thread works on one for about 50 ms. */
+/** UTF-16 units of P in a part: a thread works on one for about 50 ms, and takes 30 MB. */
 const PART_UNITS = 2 * 1024 * 1024;
-/** In a large P more places share a word, and fewer parts are asked. */
-const LARGE_PART_UNITS = 4 * 1024 * 1024;
 /** A part with less room than this is full. A part of a large P ends with a line, if one ends there. */
 const LEAST_ROOM = 64 * 1024;
 const LINE_FEED = 10;
@@ -25,7 +23,6 @@ const LINE_FEED = 10;
  * @param between is called for each range, and may throw to end the work
  */
 export function planOf(text: Text, documents: Iterable<Span>, between = () => {}): Plan {
-  const size = text.large ? LARGE_PART_UNITS : PART_UNITS;
   const cut = text.large ? lineEndBefore : chunkEndAfter;
   const starts = openNumbers();
   const ends = openNumbers();
@@ -36,7 +33,7 @@ export function planOf(text: Text, documents: Iterable<Span>, between = () => {}
     for (let at = start; at < end; ) {
       if (room < LEAST_ROOM) {
         firsts.push(starts.count());
-        room = size;
+        room = PART_UNITS;
       }
       const to = at + room < end ? cut(text, { start: at, end }, at + room) : end;
       starts.push(at);

@@ -1,8 +1,8 @@
 /**
- * Part of the name of an index file: any change of its form, or of what `tokensOf`, `stemOf` or
- * `chunksIn` give, must raise it.
+ * Part of the name of an index file: any change of its form, of its parts, or of what `tokensOf`,
+ * `stemOf` or `chunksIn` give, must raise it.
  */
-export const INDEX_FORMAT = 4;
+export const INDEX_FORMAT = 5;
 
 /** More parts than this make a hash or base64, not a name: it is indexed whole only. */
 export const MAX_PARTS = 16;

@@ -89,11 +89,14 @@ export function* readPart(hash: string): Plan<Uint8Array | null> {
     const stored = yield* get(chunkOf(hash, chunk));
     const found = stored?.bytes;
     const expected = Math.min(CHUNK_BYTES, length - at);
-    const bytesOfChunk = found instanceof Uint8Array ? unpack(found, expected) : null;
+    if (!(found instanceof Uint8Array)) return null;
+    const bytesOfChunk = unpack(found, expected);
     if (bytesOfChunk?.byteLength !== expected) return null;
     yield* pause();
     hashed.update(bytesOfChunk);
     bytes.set(bytesOfChunk, at);
+    // A short one may lie in memory that others share.
+    if (expected === CHUNK_BYTES && bytesOfChunk.buffer !== found.buffer) freeBytes(bytesOfChunk);
   }
   return hashed.digest("hex") === hash ? bytes : null;
 }

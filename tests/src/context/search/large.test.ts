@@ -74,8 +74,8 @@ test("an index that is damaged while it is open is removed, and the next search 
   expect(again.search("größe", 1)).toHaveLength(1);
 });
 
-/** Text of 14 MB, which are four parts. Few of the lines differ, which makes it cheap. */
-const FOUR_PARTS = lines(2000).repeat(110);
+/** Text of 7 MB, which are four parts. Few of the lines differ, which makes it cheap. */
+const FOUR_PARTS = lines(2000).repeat(55);
 
 /**
  * Builds an index in a process that ends itself by SIGKILL.
@@ -147,7 +147,7 @@ test("a part that is damaged is made again, and a stop in the middle of joining 
 test("a full disk is told by its code, and nothing is left on it", ({ skip }) => {
   if (!canMount()) skip("this process may not mount");
   const disk = smallDisk(64 * 2 ** 20);
-  fillBut(disk, 5 * 2 ** 20);
+  fillBut(disk, 2 * 2 ** 20);
   const before = readdirSync(disk);
   const source = largeSource(FOUR_PARTS);
   const open = () => openSearchIndex(source, { dir: disk });

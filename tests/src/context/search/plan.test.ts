@@ -75,7 +75,7 @@ test("a text without documents has no parts", () => {
 });
 
 test("a part of a text in files ends with a line", () => {
-  const lines = "a line of words\n".repeat(300_000);
+  const lines = "a line of words\n".repeat(150_000);
   const text = largeText({ parts: [lines] });
   const plan = planOf(text, [{ start: 0, end: lines.length }]);
   expect(partsIn(plan)).toBe(2);
