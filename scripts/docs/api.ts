@@ -39,7 +39,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     "QueryEnvelope",
   ],
   "Answering sub-calls yourself": ["Complete", "CompletionRequest", "CompletionMessage", "Completion"],
-  Events: ["SessionEvent", "CallProgress", "CheckpointNotice"],
+  Events: ["SessionEvent", "CallProgress", "PhaseProgress", "CallNotice", "CheckpointNotice"],
   "Kept sessions": [
     ...["openStore", "SessionStore", "SessionSummary", "SessionDescription", "ExecDescription", "CallDescription"],
     ...["ChildDescription", "AskDescription", "TurnDescription", "ResumeDescription", "CheckpointDescription"],

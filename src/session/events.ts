@@ -10,6 +10,10 @@ export type SessionEvent =
   | { readonly kind: "notice"; readonly text: string }
   /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
   | ({ readonly kind: "calls" } & CallProgress)
+  /** A call of a workflow has been answered. */
+  | ({ readonly kind: "call" } & CallNotice)
+  /** Text that a workflow has printed since the event before. */
+  | { readonly kind: "printed"; readonly stdout: string; readonly stderr: string }
   /** Batches that the running exec waits for; none: their answers are there. */
   | { readonly kind: "waits"; readonly waits: readonly ProviderWait[] }
   /** Calls by batch that wait for tokens or dollars which calls in a batch hold. */
@@ -44,6 +48,36 @@ export interface CallProgress {
   readonly held_cost_usd: number;
   /** Calls of functions that the budget still allows; absent if the program lends none. */
   readonly functions_left?: number;
+  /** Sub-calls of a workflow by their phase, in the order in which the phases began; absent of other cells. */
+  readonly phases?: readonly PhaseProgress[];
+}
+
+/** Sub-calls of one phase of a workflow, those of earlier processes too. */
+export interface PhaseProgress {
+  /** null: calls without a phase. */
+  readonly phase: string | null;
+  readonly made: number;
+  readonly running: number;
+  /** Those with an answer, failed ones too. */
+  readonly done: number;
+  readonly failed: number;
+}
+
+/** A call of a workflow that has been answered, for people who wait. */
+export interface CallNotice {
+  readonly call_id: string;
+  readonly label: string | null;
+  readonly phase: string | null;
+  /** `provider/id`, or `agent:NAME/MODEL`; empty if it asked none. */
+  readonly model: string;
+  /** null: it has an answer. */
+  readonly error_code: string | null;
+  /** Its answer is that of another call, and cost nothing. */
+  readonly cached: boolean;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** Since its first request was sent; null: none was. */
+  readonly ms: number | null;
 }
 
 export interface CheckpointNotice {

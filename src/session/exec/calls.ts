@@ -10,6 +10,7 @@ import type { Budget, SharedBudget } from "../sub-calls/budget.ts";
 import type { ExecTime } from "../sub-calls/call-time.ts";
 import type { Answered, CallContext } from "../sub-calls/port.ts";
 import { FREE } from "../sub-calls/port.ts";
+import { openCallProgress } from "./call-progress.ts";
 import type { Continuation, ExecCalls, OnceCalls } from "./ports.ts";
 import type { Work } from "./work.ts";
 
@@ -28,18 +29,9 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
   const { setup, recorder, budget, time, from, once, history, suspend } = options;
   /** By the records committed so far. */
   const account = () => recorder.state().account;
-  const running = new Set<string>();
   /** Open calls that a child answers. */
   const children = new Set<string>();
-  let done = 0;
-  const tell = () => {
-    const { tokens, cost_usd } = account().ledger;
-    const { tokens: held_tokens, cost_usd: held_cost_usd } = budget.held();
-    const { remaining_sub_calls: left, remaining_functions: functions_left } = budget.left();
-    const spent = { tokens, cost_usd, held_tokens, held_cost_usd };
-    const lent = functions_left === undefined ? {} : { functions_left };
-    setup.env.emit({ kind: "calls", done, running: running.size, left, ...spent, ...lent });
-  };
+  const progress = openCallProgress(options);
   const reusedAnswer = openReusedAnswers(options);
 
   async function answer(call: PendingCall, signal: AbortSignal, hold: CallContext["hold"]): Promise<Answered> {
@@ -52,7 +44,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
     const fails = interrupted && (setup.rules.onRestart === "fail" || !mayRepeat);
     if (fails && !(await setup.answers.isUnderWay?.(call.id))) return once.processRestarted(call);
     return setup.answers.answer(call, {
-      budget: reported(budget.open(call.id), tell),
+      budget: reported(budget.open(call.id), progress.tell),
       thinking,
       sampling,
       isAgain,
@@ -62,10 +54,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       timeOver: time.over,
       history,
       timeLeft: time.left,
-      begun() {
-        running.add(call.id);
-        tell();
-      },
+      begun: () => progress.begun(call.id),
     });
   }
 
@@ -95,17 +84,12 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
     callOffMs: () => (children.size > 0 ? CHILD_OFF_MS : undefined),
     made() {
       budget.follow(account());
-      tell();
+      progress.tell();
     },
     answered({ id }, isDone) {
       budget.close(id, account());
       children.delete(id);
-      // A call that was aborted counts as running to the end: it was given up.
-      if (isDone) {
-        running.delete(id);
-        done++;
-      }
-      tell();
+      progress.answered(id, isDone);
     },
   };
 }

@@ -41,6 +41,7 @@ import type { Beginning, Continuation } from "./ports.ts";
 import { type ExecHistory, openExecJournal, openHistory } from "./recorder.ts";
 import { beginExec, whileLeased } from "./run-exec.ts";
 import { openThreadRelease, type ThreadRelease } from "./thread-release.ts";
+import { openPrinted } from "./told-workflow.ts";
 import type { CellRequest, ExecAsked } from "./work.ts";
 import { completeOf, notKept, notRecorded, unstarted, type Work, warn } from "./work.ts";
 
@@ -260,7 +261,16 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
     suspend,
   });
   const journal = openExecJournal(work, release, calls, time, history);
-  const ports = { machine: release, journal, calls, once, clock: setup.env.clock, suspension: setup.suspension };
+  const { clock, emit } = setup.env;
+  const ports = {
+    machine: release,
+    journal,
+    calls,
+    once,
+    clock,
+    suspension: setup.suspension,
+    ...(isWorkflow(request) ? { printed: openPrinted(state, emit) } : {}),
+  };
   using out = joinSignals(signal, time.out);
   const beginning = beginningOf(run, { state, facts: calls.facts() }, from);
   const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
@@ -278,6 +288,8 @@ async function openExecBudget({ setup, recorder }: Work): Promise<Budget> {
   const unrecorded = (await setup.answers.unrecorded?.(open)) ?? [];
   return openBudget(setup.rules, account, { above: setup.above?.budget, unrecorded });
 }
+
+const isWorkflow = (request: CellRequest) => request.kind === "cell" && request.workflow === true;
 
 function timeSpent(max_time_ms: number): CellEnd {
   return placeless(

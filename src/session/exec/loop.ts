@@ -35,6 +35,7 @@ export async function runLoop(
   const signals = { signal: cancelled.signal, suspend };
   let slice = await begin(machine, beginning, { signals, stop, settle, image: journal.nextImage });
   while (slice.kind === "waiting") {
+    parts.printed?.(slice.state);
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) {
       inFlight.send(slice.calls); // only now
@@ -43,6 +44,7 @@ export async function runLoop(
     const answers = await suspension.idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
   }
+  parts.printed?.(slice.state);
   if (suspend?.aborted) await endSuspended(parts, inFlight, { failed, cancelled: cancelled.signal });
   else await inFlight.callOff(calls.callOffMs() ?? CALL_OFF_MS);
   return broken.signal.aborted ? { ...slice, end: notRecorded(broken.signal.reason) } : slice;

@@ -39,6 +39,8 @@ export interface LoopParts {
   readonly clock: Clock;
   /** Learns what can get further. */
   readonly suspension: Pick<Suspension, "active" | "idle">;
+  /** Tells what the guest has printed by now; absent: people get it when the exec ends. */
+  printed?(state: Pick<ExecState, "output">): void;
 }
 
 /** Keeps the records of an exec that runs, one commit each. Each `keep` resolves when its commit is on disk. */

@@ -87,6 +87,14 @@ export function callIn(records: ExecRecords | null, call_id: string): ToolCall |
   return place < length ? items[place] : undefined;
 }
 
+/** The recorded result of this call, if there is one. Its time does not grow with the calls of the exec. */
+export function resultIn(records: ExecRecords | null, call_id: string): ToolResult | undefined {
+  if (!records) return undefined;
+  const { items, length, places } = listsOf(records).results;
+  const place = places.get(call_id) ?? length;
+  return place < length ? items[place] : undefined;
+}
+
 /** Counts the calls that the exec has made. Its time does not grow with them. */
 export function callCount(records: ExecRecords): number {
   return listsOf(records).calls.length;
