@@ -38,6 +38,7 @@ const ALONE: readonly (readonly string[])[] = [
   ["src/machine-thread-entry"],
   ["src/context/find/thread-entry"],
   ["src/context/search/thread-entry"],
+  ["src/models/agents/keeper-entry"],
   ["src/models/tasks/thread-entry"],
   ["src/store/sqlite/thread-entry"],
   ["src/documents/child-entry", "src/documents/guard-entry"],

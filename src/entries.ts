@@ -8,6 +8,7 @@ export const ENTRIES = [
   "documents/child-entry",
   "documents/guard-entry",
   "machine-thread-entry",
+  "models/agents/keeper-entry",
   "models/pi-ai/copy-entry",
   "models/tasks/thread-entry",
   "runs/child-entry",

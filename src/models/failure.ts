@@ -36,6 +36,7 @@ const FAILURES: Readonly<Record<FailureCode, Pick<SubCallError, "retriable" | "s
     suggestion: "Ask a narrower question, pass a larger max_turns, or name another model.",
   },
   answer_lost: { retriable: false, suggestion: "Ask again, which is paid for once more." },
+  invalid_argument: { retriable: false, suggestion: "Correct the argument." },
 };
 
 export function isFailureCode(code: string): code is FailureCode {

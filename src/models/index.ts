@@ -1,3 +1,5 @@
+import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
+
 export type { AgentTool } from "./agent-tools/index.ts";
 export { cutAnswer, failure, isFailureCode, refusesTools } from "./failure.ts";
 export { fetchedProblem } from "./fetched.ts";
@@ -37,6 +39,20 @@ export type { Asked, RequestParts, Spent, SubCallTurn } from "./sub-call/request
 export type { SubCall } from "./sub-call/sub-call.ts";
 export { TaskEnded, taskThread } from "./tasks/task-thread.ts";
 export { addUsage, estimateTokens, knownModel, knownPrice, NO_USAGE, ratesFor, tokensOf } from "./usage.ts";
+
+type AgentLayer = typeof import("./agents/index.ts");
+
+let loadingAgents: Promise<AgentLayer> | undefined;
+
+/**
+ * Loads what runs programs of the user's in place of a model, with the first of them: it opens
+ * SQLite in this thread.
+ */
+export function loadAgentLayer(): Promise<AgentLayer> {
+  if (!loadingAgents) silenceSqliteWarning();
+  loadingAgents ??= import("./agents/index.ts");
+  return loadingAgents;
+}
 
 type SubCallLayer = typeof import("./sub-call/layer.ts");
 

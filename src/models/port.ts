@@ -156,7 +156,8 @@ export type FailureCode =
   | "reentrancy_error"
   | "budget_exceeded"
   | "no_answer"
-  | "answer_lost";
+  | "answer_lost"
+  | "invalid_argument";
 
 /** Why a sub-call failed (semantics 21). */
 export type SubCallCode = FailureCode | "host_incompatible" | "not_awaited";

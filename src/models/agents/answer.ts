@@ -1,0 +1,120 @@
+import type { AgentOutput } from "../../platform/agent-commands.ts";
+import { fieldOf, isList, isNumber, readJson, type WrittenJson } from "../../platform/written-json.ts";
+
+/** The answer of an agent, read from what it printed. */
+export interface AgentAnswer {
+  /** A text, or the JSON of a value, whose numbers have the digits that were printed. */
+  readonly text: string;
+  readonly isValue: boolean;
+  /** It says that it has failed: `text` says why. */
+  readonly failed: boolean;
+  /** Tokens. null: it does not say. */
+  readonly tokens: TokensUsed | null;
+  /** null: it does not say. */
+  readonly cost_usd: number | null;
+}
+
+export interface TokensUsed {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_read: number;
+  readonly cache_write: number;
+}
+
+/**
+ * Reads what an agent has printed, as its command describes it.
+ *
+ * @param printed its standard output
+ * @returns null if there is no whole answer in it
+ */
+export function readAnswer(rule: AgentOutput | undefined, printed: string): AgentAnswer | null {
+  const nothingSaid = { isValue: false, failed: false, tokens: null, cost_usd: null };
+  if (!rule) return { ...nothingSaid, text: printed.trim() };
+  if (rule.lines)
+    return answerIn(
+      rule,
+      printed.split("\n").flatMap((line) => jsonIn(line) ?? []),
+    );
+  for (const value of wholeValues(printed)) {
+    const answer = answerIn(rule, [value]);
+    if (answer) return answer;
+  }
+  return null;
+}
+
+function answerIn(rule: AgentOutput, values: readonly WrittenJson[]): AgentAnswer | null {
+  // A later value counts: agents print more than once what they took so far.
+  const at = (pointer: string | undefined): WrittenJson | undefined =>
+    pointer === undefined ? undefined : values.map((value) => pointedAt(value, pointer)).findLast(isSaid);
+  const number = (pointer: string | undefined): number | null => {
+    const found = at(pointer);
+    const figure = isNumber(found) ? Number(JSON.stringify(found)) : Number.NaN;
+    return Number.isFinite(figure) && figure >= 0 ? figure : null;
+  };
+  const value = at(rule.value);
+  const text = at(rule.text);
+  const failed = at(rule.failed) === true;
+  if (value === undefined && text === undefined && !failed) return null;
+  const input = number(rule.input);
+  const output = number(rule.output);
+  const tokens = {
+    input: input ?? 0,
+    output: output ?? 0,
+    cache_read: number(rule.cache_read) ?? 0,
+    cache_write: number(rule.cache_write) ?? 0,
+  };
+  const isText = value === undefined || failed;
+  return {
+    text: !isText ? JSON.stringify(value) : typeof text === "string" ? text : JSON.stringify(text ?? ""),
+    isValue: !isText || (text !== undefined && typeof text !== "string"),
+    failed,
+    tokens: input === null && output === null ? null : tokens,
+    cost_usd: number(rule.cost_usd),
+  };
+}
+
+const isSaid = (value: WrittenJson | undefined) => value !== undefined && value !== null;
+
+/** The value at a JSON pointer (RFC 6901). */
+function pointedAt(root: WrittenJson, pointer: string): WrittenJson | undefined {
+  let at: WrittenJson | undefined = root;
+  for (const token of pointer.split("/").slice(1)) {
+    if (at === undefined) return undefined;
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    at = isList(at) ? (/^\d+$/.test(name) ? at[Number(name)] : undefined) : fieldOf(at, name);
+  }
+  return at;
+}
+
+/** Beginnings of a value that are tried, from the last one. */
+const MOST_BEGINNINGS = 20;
+
+/** JSON values of which one is the answer. A program may say something before it. */
+function* wholeValues(printed: string): Generator<WrittenJson> {
+  const text = printed.trim();
+  const whole = jsonIn(text);
+  if (whole !== undefined) return yield whole;
+  const lines = text.split("\n");
+  for (const line of lines.slice(-MOST_BEGINNINGS).reverse()) {
+    const value = jsonIn(line);
+    if (value !== undefined && typeof value === "object") yield value;
+  }
+  // A value of more than one line ends with the output.
+  const begins = lines.flatMap((line, index) => (/^[{[]/.test(line) ? [index] : []));
+  for (const index of begins.slice(0, MOST_BEGINNINGS)) {
+    const value = jsonIn(lines.slice(index).join("\n"));
+    if (value !== undefined) yield value;
+  }
+}
+
+/** The value of a JSON text; undefined if it is none. */
+function jsonIn(text: string): WrittenJson | undefined {
+  // A byte order mark is no part of JSON.
+  const json = text.replace(/^\uFEFF/, "").trim();
+  if (!/^[{["\d\-tfn]/.test(json)) return undefined;
+  try {
+    return readJson(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** The variable that marks the processes of an agent. The processes that they start have it too. */
+export const MARK = "BELAY_AGENT";
+
+/** A process by its id and the time of its start, which no later process with that id has. */
+export interface KnownProcess {
+  readonly pid: number;
+  /** Clock ticks since the computer's start; null: the system does not say. */
+  readonly born: string | null;
+}
+
+/** Sends a signal to a process, or with a negative id to a group, unless it has ended. */
+export function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
+/** True if a group has a process. */
+export function hasGroup(pid: number): boolean {
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function processOf(pid: number): KnownProcess {
+  return { pid, born: statOf(pid)?.born ?? null };
+}
+
+/** True if exactly this process still runs. False without `/proc`, where ids may be another one's. */
+export function isRunning({ pid, born }: KnownProcess): boolean {
+  const stat = statOf(pid);
+  return stat !== null && stat.born === born && !"ZX".includes(stat.state);
+}
+
+/**
+ * The processes with the mark of an agent, also those that have left its group. Empty without
+ * `/proc`, and for those that have cleared their environment.
+ */
+export function markedBy(key: string): number[] {
+  const wanted = `${MARK}=${key}`;
+  const pids = orNone(() => readdirSync("/proc"))
+    .map(Number)
+    .filter(Boolean);
+  return pids.filter((pid) => pid !== process.pid && orNone(() => variablesOf(pid)).includes(wanted));
+}
+
+function variablesOf(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+}
+
+/** The state of a process and the time of its start; null: it has ended, or there is no `/proc`. */
+function statOf(pid: number): { readonly state: string; readonly born: string } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may have spaces and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { state: fields[0] ?? "X", born: fields[19] ?? "" };
+  } catch {
+    return null;
+  }
+}
+
+/** Nothing of another user's process, and nothing of one that has ended. */
+function orNone<T>(read: () => T[]): T[] {
+  try {
+    return read();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,3 @@
+/** Programs of the user's that answer calls in place of a model. */
+export { agentModels } from "./model.ts";
+export { forgetRun, giveUpAgent, isUnderWay } from "./run.ts";

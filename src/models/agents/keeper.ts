@@ -1,0 +1,226 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, statSync, truncateSync } from "node:fs";
+import { setTimeout as later } from "node:timers/promises";
+import { messageOf } from "../../platform/errors.ts";
+import { hasGroup, isRunning, type KnownProcess, MARK, markedBy, processOf, send } from "./group.ts";
+import {
+  type AgentEnd,
+  type AgentJob,
+  type AgentResult,
+  type AgentStart,
+  claimOutbox,
+  fileIn,
+  readFrom,
+  readOutbox,
+  sync,
+  writeDurably,
+  writeWhole,
+} from "./outbox.ts";
+import { makeWorktree, settleWorktree } from "./worktree.ts";
+
+/** Names and values of the variables that an agent gets. */
+export type Environment = Readonly<Record<string, string>>;
+
+/** Time for which another Belay may look at the outbox, ms. */
+const CLAIM_MS = 2000;
+/** The entries that are new on disk: the files, the outbox, the session's folder and the one above. */
+const NEW_LEVELS = 4;
+/** From the request to end until the end by force, ms. */
+const GRACE_MS = 5000;
+/** Looks at what an agent prints: soon while it prints, less often while it does not, ms. */
+const SOON_MS = 25;
+const LATER_MS = 200;
+
+/**
+ * Runs the agent of an outbox, and keeps its end. An agent that has lost its keeper is watched until
+ * it ends. Nothing is done if another keeper has the outbox, or if the agent has ended.
+ *
+ * @throws Error if the outbox cannot be written
+ */
+export async function keep(folder: string, env: Environment): Promise<void> {
+  using claim = claimOutbox(folder, CLAIM_MS);
+  const { job, start, result } = readOutbox(folder);
+  if (!claim || !job || (result && result.tries >= job.tries)) return;
+  if (start && start.tries >= job.tries) return await watchLost(folder, job, start);
+  if (isAsked(folder)) return;
+  const ended = await runAgent(folder, job, env);
+  writeDurably(folder, "result.json", JSON.stringify({ ...ended, tries: job.tries }));
+}
+
+type End = Omit<AgentResult, "tries">;
+
+async function runAgent(folder: string, job: AgentJob, env: Environment): Promise<End> {
+  const tree = job.tree === null ? null : fileIn(folder, job.tree);
+  let cwd = job.cwd;
+  try {
+    if (!existsSync(cwd)) throw new Error(`the folder ${cwd} does not exist`);
+    if (tree !== null) cwd = await makeWorktree(cwd, tree, env);
+  } catch (error) {
+    return notStarted(messageOf(error));
+  }
+  const stdio = [openSync(fileIn(folder, "prompt"), "r"), ...["out", "err"].map((name) => emptied(folder, name))];
+  try {
+    const start: AgentStart = { tries: job.tries, cut: job.cut, at: Date.now() };
+    writeDurably(folder, "started", JSON.stringify(start), NEW_LEVELS);
+    const ended = await untilEnd(folder, job, { cwd, env, stdio });
+    sync(fileIn(folder, "out"));
+    if (tree !== null) await settleWorktree(tree, env);
+    return ended;
+  } finally {
+    for (const descriptor of stdio) closeSync(descriptor);
+  }
+}
+
+const notStarted = (why: string): End => ({ ended: "not_started", code: null, signal: null, why });
+
+/** Files that are appended to can be cut while a process prints to them. */
+function emptied(folder: string, name: string): number {
+  closeSync(openSync(fileIn(folder, name), "w", 0o600));
+  return openSync(fileIn(folder, name), "a", 0o600);
+}
+
+interface Started {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly stdio: number[];
+}
+
+/** Its output goes to files, so that nothing of it is lost with its keeper. */
+async function untilEnd(folder: string, job: AgentJob, { cwd, env, stdio }: Started): Promise<End> {
+  const [program = "", ...words] = job.argv;
+  let agent: ChildProcess;
+  try {
+    agent = spawn(program, words, {
+      cwd,
+      env: { ...env, [MARK]: job.key },
+      detached: true,
+      stdio,
+      windowsHide: true,
+    });
+  } catch (error) {
+    return notStarted(messageOf(error));
+  }
+  const { promise, resolve } = Promise.withResolvers<End>();
+  agent.on("error", (error) => resolve(notStarted(error.message)));
+  agent.on("exit", (code, signal) => resolve({ ended: "exited", code, signal }));
+  const { pid } = agent;
+  if (pid === undefined) return promise;
+  writeWhole(folder, "process", JSON.stringify(processOf(pid)));
+  const why = await watch(
+    folder,
+    job,
+    Date.now(),
+    promise,
+    () => endGroup(pid, job.key, "SIGTERM"),
+    () => endGroup(pid, job.key, "SIGKILL"),
+  );
+  const ended = await promise;
+  await endRest(pid, job.key, why !== null);
+  return { ...ended, ended: why ?? ended.ended };
+}
+
+/** An agent whose keeper was killed: it is ended when its time is over, and its exit code is unknown. */
+async function watchLost(folder: string, job: AgentJob, start: AgentStart): Promise<void> {
+  const main = readFrom<KnownProcess>(folder, "process");
+  const isAlive = () => (main ? isRunning(main) : markedBy(job.key).length > 0);
+  const ended = (async () => {
+    while (isAlive()) await later(LATER_MS);
+  })();
+  const end = (signal: NodeJS.Signals) => {
+    if (main && isRunning(main)) endGroup(main.pid, job.key, signal);
+    else for (const pid of markedBy(job.key)) send(pid, signal);
+  };
+  const why = await watch(
+    folder,
+    job,
+    start.at,
+    ended,
+    () => end("SIGTERM"),
+    () => end("SIGKILL"),
+  );
+  for (const pid of markedBy(job.key)) send(pid, "SIGKILL");
+  const tree = job.tree === null ? null : fileIn(folder, job.tree);
+  if (tree !== null) await settleWorktree(tree, {});
+  const result: AgentResult = { tries: job.tries, ended: why ?? "unknown", code: null, signal: null };
+  writeDurably(folder, "result.json", JSON.stringify(result));
+}
+
+/**
+ * Watches an agent until it ends, and has it ended when it must not go on.
+ *
+ * @param began ms since the epoch
+ * @returns the reason why it was ended; null: it ended by itself
+ */
+async function watch(
+  folder: string,
+  { timeout_ms, max_bytes }: AgentJob,
+  began: number,
+  ended: Promise<unknown>,
+  ask: () => void,
+  force: () => void,
+): Promise<AgentEnd | null> {
+  const isOver = ended.then(() => true);
+  let why: AgentEnd | null = null;
+  let asked = 0;
+  let wait = SOON_MS;
+  let printed = 0;
+  for (;;) {
+    const bytes = sizeOf(folder, "out") + sizeOf(folder, "err");
+    const isFull = sizeOf(folder, "out") > max_bytes || sizeOf(folder, "err") > max_bytes;
+    if (why === null) {
+      if (isFull) why = "too_large";
+      else if (isAsked(folder)) why = "stopped";
+      else if (Date.now() >= began + timeout_ms) why = "timeout";
+      if (why !== null) {
+        asked = performance.now();
+        ask();
+      }
+    }
+    // Output without an end would fill the disk in the meantime.
+    if (why !== null && (isFull || performance.now() > asked + GRACE_MS)) force();
+    if (isFull) for (const name of ["out", "err"]) cut(folder, name, max_bytes);
+    wait = bytes > printed ? SOON_MS : Math.min(LATER_MS, wait * 2);
+    printed = bytes;
+    const timer = new AbortController();
+    const pause = later(wait, false, { signal: timer.signal }).catch(() => false);
+    const over = await Promise.race([isOver, pause]);
+    timer.abort();
+    if (over) break;
+  }
+  for (const name of ["out", "err"]) if (sizeOf(folder, name) > max_bytes) why = cut(folder, name, max_bytes);
+  return why;
+}
+
+function cut(folder: string, name: string, bytes: number): AgentEnd {
+  if (sizeOf(folder, name) > bytes) truncateSync(fileIn(folder, name), bytes);
+  return "too_large";
+}
+
+function sizeOf(folder: string, name: string): number {
+  return statSync(fileIn(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** True if Belay wants the end of the agent. Without its outbox nothing waits for it. */
+function isAsked(folder: string): boolean {
+  return existsSync(fileIn(folder, "stop")) || !existsSync(fileIn(folder, "job.json"));
+}
+
+/** Sends a signal to the group of an agent, and to its processes that have left the group. */
+function endGroup(pid: number, key: string, signal: NodeJS.Signals): void {
+  send(-pid, signal);
+  for (const one of markedBy(key)) send(one, signal);
+}
+
+/**
+ * Ends what an agent has left behind: it must not work on unseen.
+ *
+ * @param isAsked its processes were asked to end, and have their time for it
+ */
+async function endRest(pid: number, key: string, isAsked: boolean): Promise<void> {
+  const until = performance.now() + (isAsked ? GRACE_MS : 0);
+  while (performance.now() < until && (hasGroup(pid) || markedBy(key).length > 0)) await later(SOON_MS);
+  for (let round = 0; round < 3 && (hasGroup(pid) || markedBy(key).length > 0); round++) {
+    endGroup(pid, key, "SIGKILL");
+    await later(SOON_MS);
+  }
+}

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { entryUrl } from "../../entries.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
+import type { Environment } from "./keeper.ts";
+
+/** The work that a keeper was given. */
+export interface Kept {
+  /**
+   * Resolves when the keeper has done what it could: with null, or with the reason why that was
+   * nothing.
+   */
+  readonly over: Promise<string | null>;
+  /** Lets this process end before the keeper. */
+  leave(): void;
+}
+
+/** A process that keeps one agent at a time. */
+interface Keeper {
+  readonly process: ChildProcess;
+  /** Takes the end of its work. */
+  over(failed: string | null): void;
+  said: string;
+  rest?: NodeJS.Timeout;
+}
+
+/** A keeper without an agent ends after this time, ms. */
+const IDLE_MS = 5000;
+const LAST_WORDS = 500;
+/** The failure of a keeper that was killed. */
+export const KEEPER_ENDED = "its keeper ended";
+const FLAGS = ["--no-warnings", "--max-semi-space-size=1"];
+
+const idle = new Set<Keeper>();
+
+/**
+ * Hands an outbox to a keeper: one that has no agent, or a new one.
+ *
+ * @param env variables of the agent, which are never on disk
+ * @param usual those of the keeper
+ */
+export function handToKeeper(folder: string, env: Environment, usual: Environment): Kept {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  let keeper: Keeper;
+  try {
+    [keeper = start(usual)] = idle;
+  } catch (error) {
+    return { over: Promise.resolve(messageOf(error)), leave() {} };
+  }
+  idle.delete(keeper);
+  clearTimeout(keeper.rest);
+  hold(keeper, true);
+  keeper.over = resolve;
+  keeper.process.stdin?.write(`${JSON.stringify({ folder, env })}\n`);
+  return { over: promise, leave: () => hold(keeper, false) };
+}
+
+function start(env: Environment): Keeper {
+  const entry = fileURLToPath(entryUrl("models/agents/keeper-entry"));
+  // In a session of its own: no signal of a terminal or a group reaches it.
+  const started: ChildProcess = spawn(process.execPath, [...FLAGS, entry], {
+    cwd: "/",
+    env,
+    detached: true,
+    stdio: "pipe",
+    windowsHide: true,
+  });
+  const keeper: Keeper = { process: started, over() {}, said: "" };
+  let line = "";
+  started.stdout?.on("data", (text) => {
+    line += text;
+    if (!line.endsWith("\n")) return;
+    const told = parseJson(line);
+    line = "";
+    rest(keeper);
+    keeper.over(isRecord(told) && typeof told.failed === "string" ? told.failed : null);
+  });
+  started.stderr?.on("data", (text) => {
+    keeper.said = `${keeper.said}${text}`.slice(-LAST_WORDS);
+  });
+  // A keeper that has ended takes nothing more: its end is what counts.
+  started.stdin?.on("error", () => {});
+  const gone = (why: string) => {
+    idle.delete(keeper);
+    keeper.over(why);
+  };
+  started.on("error", (error) => gone(error.message));
+  started.on("close", (code, signal) => gone(keeper.said.trim() || `${KEEPER_ENDED} (${signal ?? `code ${code}`})`));
+  return keeper;
+}
+
+/** Keeps a keeper for the next agent. It does not keep this process alive. */
+function rest(keeper: Keeper): void {
+  hold(keeper, false);
+  idle.add(keeper);
+  keeper.rest = setTimeout(() => {
+    idle.delete(keeper);
+    keeper.process.stdin?.end();
+  }, IDLE_MS).unref();
+}
+
+function hold({ process: keeper }: Keeper, isHeld: boolean): void {
+  for (const part of [keeper, keeper.stdin, keeper.stdout, keeper.stderr]) {
+    if (part === keeper || part instanceof Socket) part[isHeld ? "ref" : "unref"]();
+  }
+}

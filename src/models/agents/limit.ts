@@ -1,0 +1,138 @@
+import { compileFind, find, textFromString } from "../../context/index.ts";
+
+/** A limit of an agent's account. */
+export interface AccountLimit {
+  /** When it ends, ms since the epoch; null: the agent does not say. */
+  readonly retry_at: number | null;
+  /** The same in words, in the local time; empty if it is not known. */
+  readonly when: string;
+}
+
+/**
+ * The limit in an agent's last words. null: it is not in them.
+ *
+ * @param pattern of the command, matched in time that grows with the words alone
+ */
+export async function limitIn(pattern: string, said: string, now: Date): Promise<AccountLimit | null> {
+  const { matches } = find(textFromString(said), compileFind(pattern, "i"), 1);
+  if (matches.length === 0) return null;
+  const retry_at = endIn(said, now);
+  return { retry_at, when: retry_at === null ? "" : `, and may be started again at ${localTime(retry_at, now)}` };
+}
+
+/** The latest time that words name as the end of a limit, ms since the epoch; null: they name none. */
+export function endIn(said: string, now: Date): number | null {
+  const found = READERS.flatMap((read) => read(said, now)).filter((at) => isLikely(at, now));
+  return found.length === 0 ? null : Math.max(...found);
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Limits of accounts end within some weeks. Other numbers are no times. */
+function isLikely(at: number, now: Date): boolean {
+  return Number.isFinite(at) && at > now.getTime() - MINUTE && at < now.getTime() + 45 * DAY;
+}
+
+type Reader = (said: string, now: Date) => number[];
+
+/** `|1760000000`, in seconds or ms. */
+const epochs: Reader = (said) =>
+  Array.from(said.matchAll(/(?<!\d)(1[5-9]\d{8}|2\d{9})(\d{3})?(?!\d)/g), ([, seconds, ms = "0"]) => {
+    return Number(seconds) * SECOND + Number(ms);
+  });
+
+/** `2026-03-01T10:00:00Z`; without a zone it is local. */
+const isoTimes: Reader = (said) =>
+  Array.from(
+    said.matchAll(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?/g),
+    ([text]) =>
+      Date.parse(
+        text
+          .replace(" UTC", "Z")
+          .replace(/^(\S{10}) /, "$1T")
+          .replace(" ", ""),
+      ),
+  );
+
+const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
+
+/** `try again in 1 hour 20 minutes`, `retry after 30s`, `retry-after: 120`, `resets in 2d 3h`. */
+const durations: Reader = (said, now) =>
+  Array.from(said.matchAll(AFTER), ([, words = ""]) => {
+    const parts = Array.from(words.matchAll(PART), ([, count, unit = "s"]) => {
+      return Number(count) * (UNITS[unit.charAt(0).toLowerCase()] ?? SECOND);
+    });
+    return now.getTime() + parts.reduce((sum, part) => sum + part, 0);
+  });
+
+const ONE_PART = String.raw`\d{1,6}(?:\.\d{1,6})? ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)?\b(?! ?[ap]\.?m\b|:)`;
+const AFTER = new RegExp(
+  String.raw`(?:(?:again|resets?|available|retry(?:ing)?|wait)(?: (?:again|available))? (?:in|after|for)|retry-after["']?[:=]?|wait) ?((?:${ONE_PART}(?:,? (?:and )?|))+)`,
+  "gi",
+);
+const PART = /(\d{1,6}(?:\.\d{1,6})?) ?([a-z]*)/gi;
+
+/** `resets 3pm`, `resets at 15:30 (Europe/Berlin)`, `resets Oct 9 at 5pm`, `try again at 3:05 PM`. */
+const clockTimes: Reader = (said, now) =>
+  Array.from(said.matchAll(AT), ({ groups = {} }) => {
+    const { month, day, hour = "0", minute = "0", half, zone } = groups;
+    const hours = (Number(hour) % (half ? 12 : 24)) + (half?.toLowerCase().startsWith("p") ? 12 : 0);
+    return timeAt({ month: month ?? null, day: Number(day ?? 0), hours, minutes: Number(minute) }, zone, now);
+  });
+
+const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+const AT = new RegExp(
+  [
+    String.raw`(?:resets?|again|available|until|try)(?: (?:on|at|after))?`,
+    String.raw`(?: (?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} (?<day>\d{1,2})(?:st|nd|rd|th)?,?(?: \d{4},?)?(?: at)?)?`,
+    String.raw` (?<hour>\d{1,2})(?::(?<minute>\d\d))? ?(?:(?<half>[ap])\.?m\b\.?|(?<=:\d\d)(?!\d))`,
+    String.raw`(?: ?\(?(?<zone>[A-Z][A-Za-z_]+/[A-Za-z_/+-]+|UTC|GMT)\)?)?`,
+  ].join(""),
+  "gi",
+);
+
+interface ClockTime {
+  readonly month: string | null;
+  readonly day: number;
+  readonly hours: number;
+  readonly minutes: number;
+}
+
+/** The next moment at which a clock shows this time, in a zone or else in the local one. */
+function timeAt({ month, day, hours, minutes }: ClockTime, zone: string | undefined, now: Date): number {
+  const here = wallTime(now.getTime(), zone);
+  if (here === null) return Number.NaN;
+  const at = new Date(here);
+  at.setUTCHours(hours, minutes, 0, 0);
+  if (month !== null) at.setUTCMonth(MONTHS.indexOf(month.toLowerCase()), day);
+  // One at a past date is of the next year, one at a past hour of the next day.
+  if (at.getTime() <= here && month !== null) at.setUTCFullYear(at.getUTCFullYear() + 1);
+  else if (at.getTime() <= here) at.setUTCDate(at.getUTCDate() + 1);
+  // Twice: the clock may change between the two times.
+  let moment = now.getTime() + (at.getTime() - here);
+  moment += at.getTime() - (wallTime(moment, zone) ?? at.getTime());
+  return moment;
+}
+
+/** The date and the time that a clock shows, as if they were UTC; null: the zone is not known. */
+function wallTime(at: number, timeZone: string | undefined): number | null {
+  try {
+    const options = { timeZone, hourCycle: "h23", dateStyle: "short", timeStyle: "medium" } as const;
+    const text = new Intl.DateTimeFormat("sv-SE", options).format(at);
+    return Date.parse(`${text.replace(" ", "T")}Z`);
+  } catch {
+    return null;
+  }
+}
+
+const READERS: readonly Reader[] = [epochs, isoTimes, durations, clockTimes];
+
+/** A time for people, in the local zone: the date is left out today. */
+export function localTime(at: number, now: Date): string {
+  const day = (time: number | Date) => new Intl.DateTimeFormat("sv-SE").format(time);
+  const clock = new Intl.DateTimeFormat("sv-SE", { hour: "2-digit", minute: "2-digit" }).format(at);
+  return day(at) === day(now) ? clock : `${day(at)} ${clock}`;
+}

@@ -1,0 +1,199 @@
+import { join } from "node:path";
+import { firstly, LIMITS } from "../../../runtime/index.ts";
+import { type AgentCommand, agentModelName, KEEPER_MS } from "../../platform/agent-commands.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { type Cure, failure } from "../failure.ts";
+import type {
+  FailureCode,
+  Model,
+  ModelAnswer,
+  ModelMessage,
+  ModelRequest,
+  Models,
+  ModelTurn,
+  Reserved,
+  Usage,
+} from "../port.ts";
+import { NO_USAGE } from "../usage.ts";
+import { problemOf } from "./command-line.ts";
+import { limitIn } from "./limit.ts";
+import { emptyOutbox } from "./outbox.ts";
+import { type AgentOutcome, type AgentRun, runAgent } from "./run.ts";
+
+/** A call that an agent answers. */
+export interface AgentCall extends Pick<AgentRun, "command" | "model" | "schema" | "cwd" | "worktree" | "mostTries"> {
+  /** The agent's name in the user's configuration. */
+  readonly name: string;
+  /** Ids of the session and of the call: the same whenever the same call is made. */
+  readonly key: readonly [session: string, call: string];
+  /** Folder of the outboxes of the session. */
+  readonly folder: string;
+}
+
+/** Tokens that an agent holds while it runs, unless its command has its own `max_tokens`. */
+const RESERVED_TOKENS = 100_000;
+
+/** Tokens and USD that an agent holds while it runs. */
+function reservesOf({ max_tokens: tokens = RESERVED_TOKENS, max_usd: cost_usd = 0 }: AgentCommand): Reserved {
+  return { tokens, cost_usd };
+}
+
+/** The models of one call: its agent, whatever model is asked for. */
+export function agentModels(call: AgentCall): Models {
+  const id = agentModelName(call.name, call.model);
+  const reserves = reservesOf(call.command);
+  let requests = 0;
+  const agent: Model = {
+    id,
+    price: null,
+    window: null,
+    reserves,
+    async complete(request, signal) {
+      try {
+        return await complete(call, runOf(call, request, requests++), reserves, signal);
+      } catch (error) {
+        return failed(call, NO_USAGE, "no_model_configured", `could not be started: ${messageOf(error)}`, {
+          ends: "job",
+        });
+      }
+    },
+  };
+  return { fallback: id, resolve: () => agent, price: () => null };
+}
+
+async function complete(call: AgentCall, run: AgentRun, reserves: Reserved, signal: AbortSignal): Promise<ModelAnswer> {
+  const problem = problemOf(call.command, run);
+  if (problem !== null) {
+    return { ok: false, usage: NO_USAGE, charged: true, error: failure("invalid_argument", problem) };
+  }
+  const outcome = await runAgent(run, signal);
+  if (!outcome) return failed(call, chargeOf(reserves, 1), "cancelled", "was ended");
+  const answer = await answerOf(call, outcome, usageOf(outcome, reserves));
+  // A failure that the user must act on is no answer: a later process asks again. A doubt stays.
+  if (!answer.ok && answer.ends === "job" && outcome.ended !== "in_doubt") emptyOutbox(run.folder);
+  return answer;
+}
+
+/** The run of a request. An agent that gave no fitting answer is asked anew, with a key of its own. */
+function runOf({ key: [session, own], folder, ...call }: AgentCall, request: ModelRequest, number: number): AgentRun {
+  const { messages, thinking = "off", timeoutMs } = request;
+  const id = number === 0 ? own : `${own}.${number}`;
+  return {
+    command: call.command,
+    model: call.model,
+    schema: call.schema,
+    cwd: call.cwd,
+    worktree: call.worktree,
+    mostTries: call.mostTries,
+    key: `${session}/${id}`,
+    folder: join(folder, id),
+    // The keeper ends the agent, and has the end kept, within the time of the call.
+    timeoutMs: Math.max(1, timeoutMs - KEEPER_MS),
+    effort: thinking === "off" ? null : thinking,
+    prompt: promptOf(messages),
+  };
+}
+
+/** An agent remembers nothing of an earlier request. */
+function promptOf(messages: readonly ModelMessage[]): string {
+  const texts = messages.map((message) => {
+    if (message.role === "assistant") return `Your answer was:\n${message.answer.text}`;
+    return message.text;
+  });
+  return texts.join("\n\n");
+}
+
+/** The charge of so many starts by what an agent holds. */
+function chargeOf({ tokens, cost_usd }: Reserved, starts: number): Usage {
+  return { ...NO_USAGE, output: starts * tokens, cost_usd: starts * cost_usd };
+}
+
+/** The charge of an agent: what it held stands in for what it does not say, and for each start that was cut. */
+function usageOf({ ended, answer, cut }: AgentOutcome, reserves: Reserved): Usage {
+  const before = chargeOf(reserves, cut);
+  if (ended === "not_started") return before;
+  const { tokens = null, cost_usd = null } = answer ?? {};
+  const { input, output, cache_read, cache_write } = tokens ?? { ...NO_USAGE, output: reserves.tokens };
+  return {
+    input,
+    output: before.output + output,
+    cache_read,
+    cache_write,
+    cost_usd: before.cost_usd + (cost_usd ?? reserves.cost_usd),
+  };
+}
+
+type FailedAnswer = Extract<ModelAnswer, { ok: false }>;
+
+function failed(
+  { name }: AgentCall,
+  usage: Usage,
+  code: FailureCode,
+  why: string,
+  { ends, ...cure }: Cure & Pick<FailedAnswer, "ends"> = {},
+): FailedAnswer {
+  const error = failure(code, `the agent ${name} ${why}`, { retriable: false, ...cure });
+  return { ok: false, usage, charged: true, error, ...(ends ? { ends } : {}) };
+}
+
+async function answerOf(call: AgentCall, outcome: AgentOutcome, usage: Usage): Promise<ModelAnswer> {
+  const { command } = call;
+  const { ended, answer, code, signal, said, why = "" } = outcome;
+  const no = (...why: [FailureCode, string, (Cure & Pick<FailedAnswer, "ends">)?]) => failed(call, usage, ...why);
+  switch (ended) {
+    case "in_doubt":
+    case "unknown": {
+      const suggestion = `${firstly("resendDoubtful")}, which may pay for it twice.`;
+      return no("answer_lost", "was started, and it is unknown whether it has ended", { suggestion, ends: "job" });
+    }
+    case "not_started":
+      return no("no_model_configured", `could not be started: ${why}`, { suggestion: cureOf(why), ends: "job" });
+    case "timeout":
+      return no("timeout", "took longer than its time", {
+        suggestion: "Raise timeout_s of its entry, or ask for less.",
+      });
+    case "too_large":
+      return no("truncated_answer", "printed more than it may", { suggestion: "Raise max_bytes of its entry." });
+    case "stopped":
+      return no("cancelled", "was ended");
+    case "exited":
+  }
+  if (code === 0 && answer !== null && !answer.failed && answer.text.trim() !== "")
+    return { ok: true, usage, charged: true, turn: turnOf(answer.text, answer.isValue, outcome.isGarbled) };
+  const limit = command.limit === undefined ? null : await limitIn(command.limit, said, new Date());
+  if (limit) {
+    return no("rate_limited", `has reached a limit${limit.when}: ${lastWords(said)}`, {
+      suggestion: "Resume when its account allows it again: no answer that is recorded is asked for twice.",
+      ends: "job",
+      ...(limit.retry_at === null ? {} : { retry_at: limit.retry_at }),
+    });
+  }
+  if (code === 0 && !answer?.failed && (answer || outcome.said === "")) return no("empty_answer", "printed nothing");
+  const how = code === 0 && !answer?.failed ? "printed no answer as its output describes it" : "failed";
+  const words = lastWords(said);
+  return no("sub_agent_error", `${how} (${signal ?? `code ${code}`})${words === "" ? "" : `: ${words}`}`);
+}
+
+function cureOf(why: string): string {
+  if (/worktree/.test(why)) return "Run it in a git repository that has a commit, or leave out isolation.";
+  return "Correct its entry in `agents` of your configuration.";
+}
+
+const LAST_WORDS = 400;
+
+const lastWords = (said: string) => said.slice(-LAST_WORDS).replaceAll(/\s+/g, " ").trim().toWellFormed();
+
+/** A paid text is not lost for being long: it is cut, and says so. A value is refused by its size. */
+function turnOf(answer: string, isValue: boolean, isGarbled: boolean): ModelTurn {
+  const most = LIMITS.answerUnits - 200;
+  const whole = answer.toWellFormed();
+  const isLong = whole.length > most && !isValue;
+  const text = isLong
+    ? `${whole.slice(0, most).toWellFormed()}\n[cut: the agent answered with ${whole.length} characters]`
+    : whole;
+  const mended = [
+    ...(isLong ? ["an answer that was too long"] : []),
+    ...(isGarbled || whole !== answer ? ["bytes that are not UTF-8"] : []),
+  ];
+  return { text, toolUses: [], stop: "end", raw: null, ...(mended.length > 0 ? { mended } : {}) };
+}

@@ -1,0 +1,182 @@
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { errorCode } from "../../platform/errors.ts";
+import { parseJson } from "../../platform/json.ts";
+
+// The outbox of one agent is a folder. Belay writes `prompt` and `job.json`. The keeper writes
+// `started` before it starts the agent, and `result.json` after the agent's end: both are on disk
+// before the next step. The agent prints to `out` and `err`. Whoever changes the outbox has `lock`.
+
+/** The work of a keeper. */
+export interface AgentJob {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** From the agent's start, ms. */
+  readonly timeout_ms: number;
+  /** The most that each of `out` and `err` may hold. */
+  readonly max_bytes: number;
+  /** Name of the worktree in the outbox that the agent works in; null: it works in `cwd`. */
+  readonly tree: string | null;
+  /** Marks the agent's processes. */
+  readonly key: string;
+  /** Number of the start, from 1. */
+  readonly tries: number;
+  /** Earlier starts that may have cost as much. */
+  readonly cut: number;
+}
+
+/** The start of an agent: on disk before the agent is started. */
+export interface AgentStart extends Pick<AgentJob, "tries" | "cut"> {
+  /** ms since the epoch. */
+  readonly at: number;
+}
+
+/**
+ * The end of an agent. `exited`: by itself. `stopped`: Belay asked for it. `unknown`: its keeper was
+ * killed, and its processes are gone.
+ */
+export type AgentEnd = "exited" | "timeout" | "too_large" | "stopped" | "not_started" | "unknown";
+
+export interface AgentResult {
+  readonly tries: number;
+  readonly ended: AgentEnd;
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The reason why it could not be started. */
+  readonly why?: string;
+}
+
+/** The state of an outbox. */
+export interface OutboxState {
+  readonly job: AgentJob | null;
+  /** null: the agent was never started. */
+  readonly start: AgentStart | null;
+  /** The end of the newest start; null: there is none yet. */
+  readonly result: AgentResult | null;
+}
+
+export function fileIn(folder: string, name: string): string {
+  return join(folder, name);
+}
+
+export function readOutbox(folder: string): OutboxState {
+  const start = readFrom<AgentStart>(folder, "started");
+  const result = readFrom<AgentResult>(folder, "result.json");
+  const isOfStart = result !== null && (start === null || result.tries >= start.tries);
+  return { job: readFrom<AgentJob>(folder, "job.json"), start, result: isOfStart ? result : null };
+}
+
+/** The value of a file; null: the file is missing or not whole. */
+export function readFrom<T>(folder: string, name: string): T | null;
+export function readFrom(folder: string, name: string): unknown {
+  const text = textIn(folder, name);
+  return text === null ? null : (parseJson(text) ?? null);
+}
+
+/** The text of a file; null: there is none. */
+export function textIn(folder: string, name: string): string | null {
+  try {
+    return readFileSync(fileIn(folder, name), "utf8");
+  } catch {
+    return null;
+  }
+}
+
+/** The bytes of a file; none if there is no such file. */
+export function bytesIn(folder: string, name: string): Buffer {
+  try {
+    return readFileSync(fileIn(folder, name));
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+/** The names of the files in a folder; none if there is no such folder. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Takes the outbox for this process. The kernel frees the lock of a process that was killed.
+ *
+ * @param waitMs the time for which to wait for another process
+ * @returns null if another process has it, or if there is no such folder
+ */
+export function claimOutbox(folder: string, waitMs = 0): Disposable | null {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(fileIn(folder, "lock"));
+    database.exec(`PRAGMA busy_timeout = ${waitMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`);
+    const held = database;
+    return { [Symbol.dispose]: () => held.close() };
+  } catch (error) {
+    database?.close();
+    if (isBusy(error) || namesIn(folder).length === 0) return null;
+    throw error;
+  }
+}
+
+/** True if another process has the outbox: its keeper, or for a moment another Belay. */
+export function isKept(folder: string): boolean {
+  if (!namesIn(folder).includes("lock")) return false;
+  const claim = claimOutbox(folder);
+  claim?.[Symbol.dispose]();
+  return claim === null;
+}
+
+/** SQLITE_BUSY and SQLITE_LOCKED, with their extended codes. */
+function isBusy(error: unknown): boolean {
+  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+  return code === 5 || code === 6;
+}
+
+/** Writes a whole file or none. */
+export function writeWhole(folder: string, name: string, text: string): void {
+  const temporary = fileIn(folder, `${name}.new`);
+  writeFileSync(temporary, text, { mode: 0o600 });
+  renameSync(temporary, fileIn(folder, name));
+}
+
+/** The same, and it is on disk when this returns. @param levels of folders whose entries are too */
+export function writeDurably(folder: string, name: string, text: string, levels = 1): void {
+  const temporary = fileIn(folder, `${name}.new`);
+  writeFileSync(temporary, text, { mode: 0o600, flush: true });
+  renameSync(temporary, fileIn(folder, name));
+  // Windows opens no folder for that.
+  if (process.platform === "win32") return;
+  for (let at = folder, level = 0; level < levels; level++, at = dirname(at)) sync(at);
+}
+
+/** Brings a file, or the entries of a folder, to the disk. */
+export function sync(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Asks the keeper of an outbox to end its agent. */
+export function askToStop(folder: string): void {
+  try {
+    writeWhole(folder, "stop", "");
+  } catch (error) {
+    // Without its outbox the agent is ended anyway.
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+/** Names of worktrees, and of the files beside them that say whose they are. */
+export const isOfTree = (name: string) => /^tree(?:\.\d+)?(?:\.git)?$/.test(name);
+
+/** Empties an outbox, and drops it if no worktree is left in it. */
+export function emptyOutbox(folder: string): void {
+  for (const name of namesIn(folder)) if (!isOfTree(name)) rmSync(fileIn(folder, name), { force: true });
+  if (namesIn(folder).length === 0) rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,226 @@
+import { isUtf8 } from "node:buffer";
+import { rmSync } from "node:fs";
+import { setTimeout as later } from "node:timers/promises";
+import { LIMITS } from "../../../runtime/index.ts";
+import type { AgentCommand } from "../../platform/agent-commands.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
+import { aborted } from "../../platform/signals.ts";
+import { type AgentAnswer, readAnswer } from "./answer.ts";
+import { type CallParts, environmentOf, isPromptInWords, wordsOf } from "./command-line.ts";
+import { markedBy, send } from "./group.ts";
+import { handToKeeper, KEEPER_ENDED } from "./keepers.ts";
+import {
+  type AgentJob,
+  type AgentResult,
+  askToStop,
+  bytesIn,
+  claimOutbox,
+  emptyOutbox,
+  fileIn,
+  isKept,
+  isOfTree,
+  namesIn,
+  type OutboxState,
+  readOutbox,
+  textIn,
+  writeWhole,
+} from "./outbox.ts";
+
+/** One request to an agent. */
+export interface AgentRun extends CallParts {
+  readonly command: AgentCommand;
+  /** The same whenever the same call is made: an agent that an earlier process started is adopted. */
+  readonly key: string;
+  /** Its outbox. */
+  readonly folder: string;
+  readonly cwd: string;
+  /** It works in a worktree of its own. */
+  readonly worktree: boolean;
+  readonly timeoutMs: number;
+  /** The most starts of an agent whose end is unknown. */
+  readonly mostTries: number;
+}
+
+/** The end of a request to an agent. */
+export interface AgentOutcome {
+  /** `in_doubt`: it was started, and it is unknown whether it has ended. */
+  readonly ended: AgentResult["ended"] | "in_doubt";
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The reason why it could not be started. */
+  readonly why?: string;
+  /** null: it printed no whole answer. */
+  readonly answer: AgentAnswer | null;
+  /** Its last words, if it gave no answer. */
+  readonly said: string;
+  /** True if its output had bytes that are not UTF-8. */
+  readonly isGarbled: boolean;
+  /** Starts before the last one: they may have cost as much. */
+  readonly cut: number;
+}
+
+const POLL_MS = 100;
+/** Keepers that end before they have started the agent. */
+const MOST_FAILURES = 5;
+
+/**
+ * Runs an agent, or adopts one that an earlier process of the same call has started.
+ *
+ * @returns null if the signal has aborted: the agent is asked to end
+ */
+export async function runAgent(run: AgentRun, signal: AbortSignal): Promise<AgentOutcome | null> {
+  const { folder } = run;
+  let failures = 0;
+  /** Starts that this process has asked for. */
+  let starts = 0;
+  for (;;) {
+    if (signal.aborted) return null;
+    makeFolder(folder);
+    const next = nextStep(run, starts);
+    if (next === "wait") {
+      await stopping(folder, later(POLL_MS), signal);
+      continue;
+    }
+    if (typeof next !== "string") return next;
+    if (next === "start") starts += 1;
+    const kept = handToKeeper(folder, environmentOf(run.command), environmentOf({}));
+    const failed = await stopping(folder, kept.over, signal);
+    if (signal.aborted) kept.leave();
+    else if (failed !== null && isUnbegun(readOutbox(folder))) {
+      failures += 1;
+      if (failures === MOST_FAILURES || !failed.startsWith(KEEPER_ENDED)) return failedToStart(failed);
+      await later(POLL_MS);
+    }
+  }
+}
+
+/** `start`: a keeper starts the agent. `watch`: one watches an agent that has lost its keeper. */
+type Step = AgentOutcome | "wait" | "start" | "watch";
+
+/** Decides under the lock of the outbox. */
+function nextStep(run: AgentRun, starts: number): Step {
+  const { folder } = run;
+  using claim = claimOutbox(folder);
+  const state = readOutbox(folder);
+  const { job, start, result } = state;
+  if (result && isEnd(result, starts)) return outcomeOf(run, state, result);
+  if (!claim) return "wait";
+  if (start && !result && job && job.tries <= start.tries) return "watch";
+  // A power failure may have taken the rest of the outbox.
+  const isLost = result?.ended === "unknown" || (start && !result && !job);
+  if (isLost && isWhole(run)) return outcomeOf(run, state, { ...NO_END, ended: "exited", code: 0 });
+  if (isLost && start) {
+    // The user's word to start it again is for what was in doubt, not for what comes of it.
+    const isAllowed = Number.isFinite(run.mostTries) ? start.cut + 1 < run.mostTries : starts === 0;
+    if (!isAllowed) return outcomeOf(run, state, { ...NO_END, ended: "in_doubt" });
+  }
+  // It was asked to end as it ended.
+  if (result?.ended === "stopped" && result.code === 0 && isWhole(run))
+    return outcomeOf(run, state, { ...result, ended: "exited" });
+  prepare(run, state);
+  return "start";
+}
+
+const isUnbegun = ({ job, start }: OutboxState) => !start || (job !== null && start.tries < job.tries);
+
+/**
+ * True if the result is the end of the call. An agent that could not be started is started by a
+ * later process, whose user may have corrected its command.
+ */
+function isEnd({ ended }: AgentResult, starts: number): boolean {
+  if (ended === "not_started") return starts > 0;
+  return ended !== "stopped" && ended !== "unknown";
+}
+
+type End = Pick<AgentOutcome, "ended" | "code" | "signal" | "why">;
+
+const NO_END = { code: null, signal: null };
+
+const failedToStart = (why: string): AgentOutcome => ({
+  ...NO_END,
+  ended: "not_started",
+  why,
+  answer: null,
+  said: "",
+  isGarbled: false,
+  cut: 0,
+});
+
+/** Waits for work, and asks for the end of the agent if the signal aborts first. */
+async function stopping<T>(folder: string, work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  const done = await Promise.race([work, aborted(signal).then(() => null)]);
+  if (signal.aborted) askToStop(folder);
+  return done;
+}
+
+/** True if what an agent printed is a whole answer. JSON lines are, once one of them has what it took. */
+function isWhole({ command: { output }, folder }: AgentRun): boolean {
+  const answer = output ? readAnswer(output, textIn(folder, "out") ?? "") : null;
+  return answer !== null && (!output?.lines || answer.tokens !== null);
+}
+
+/** Units of an agent's last words that are read for a limit. */
+const SAID_UNITS = 4096;
+
+function outcomeOf(run: AgentRun, { start, job }: OutboxState, { ended, code, signal, why }: End): AgentOutcome {
+  const bytes = bytesIn(run.folder, "out");
+  const printed = bytes.toString("utf8");
+  const answer = ended === "exited" ? readAnswer(run.command.output, printed) : null;
+  const rest = answer?.failed ? answer.text : answer?.isValue ? "" : printed;
+  return {
+    ended,
+    code,
+    signal,
+    ...(why === undefined ? {} : { why }),
+    answer,
+    said: `${textIn(run.folder, "err") ?? ""}\n${rest}`.trim().slice(-SAID_UNITS).toWellFormed(),
+    isGarbled: !isUtf8(bytes),
+    cut: start?.cut ?? job?.cut ?? 0,
+  };
+}
+
+/** Writes the work of the keeper, for the next start. */
+function prepare(run: AgentRun, { job: last, start, result }: OutboxState): void {
+  const { folder, command, key, cwd, worktree, timeoutMs, schema, prompt } = run;
+  for (const name of ["stop", "result.json", "process"]) rmSync(fileIn(folder, name), { force: true });
+  if (schema !== null) writeWhole(folder, "schema.json", schema);
+  const argv = wordsOf(command, run, { prompt: fileIn(folder, "prompt"), schema: fileIn(folder, "schema.json") });
+  // A program that has the prompt as an argument would read it twice.
+  writeWhole(folder, "prompt", isPromptInWords(command) ? "" : prompt);
+  const job: AgentJob = {
+    argv,
+    cwd,
+    timeout_ms: timeoutMs,
+    max_bytes: command.max_bytes ?? LIMITS.agentBytes,
+    tree: worktree ? treeName(folder, start === null ? (last?.tree ?? null) : null) : null,
+    key,
+    tries: Math.max(start?.tries ?? 0, result?.tries ?? 0) + 1,
+    // One that could not be started has cost nothing.
+    cut: start ? start.cut + (result?.ended === "not_started" ? 0 : 1) : 0,
+  };
+  writeWhole(folder, "job.json", JSON.stringify(job));
+}
+
+/** A worktree in which an agent has changed something is not used again. @param unused by an agent */
+function treeName(folder: string, unused: string | null): string {
+  const names = namesIn(folder).filter(isOfTree);
+  let name = unused ?? "tree";
+  for (let number = 2; unused === null && names.includes(name); number++) name = `tree.${number}`;
+  return name;
+}
+
+/** True if an earlier process has begun the run. */
+export function isUnderWay(folder: string): boolean {
+  return readOutbox(folder).start !== null || isKept(folder);
+}
+
+/** Gives up what an earlier process has begun, whatever came of it: its agent is ended. */
+export function giveUpAgent(folder: string, key: string): void {
+  askToStop(folder);
+  if (!isKept(folder)) for (const pid of markedBy(key)) send(pid, "SIGKILL");
+}
+
+/** Drops the outbox of a run whose answer is recorded. A worktree with changes stays. */
+export function forgetRun(folder: string): void {
+  if (!isKept(folder)) emptyOutbox(folder);
+}
