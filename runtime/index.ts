@@ -7,6 +7,7 @@ export {
   type ThreadCaller,
 } from "./caller.ts";
 export { CellSyntaxError } from "./cells/checks.ts";
+export { findImport } from "./cells/declarations.ts";
 export { OWNED_NAMES } from "./cells/helper-script.ts";
 export { isScriptMistake, looksTyped, withoutTypes } from "./cells/typescript.ts";
 export { backgroundClock, type Clock, systemClock } from "./clock.ts";

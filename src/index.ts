@@ -57,3 +57,4 @@ export {
   type WaitOptions,
 } from "./session/index.ts";
 export type { Collected } from "./store/index.ts";
+export { type RunWorkflowOptions, runWorkflow } from "./workflow/index.ts";

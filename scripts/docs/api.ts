@@ -45,6 +45,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     ...["ChildDescription", "AskDescription", "TurnDescription", "ResumeDescription", "CheckpointDescription"],
     ...["SessionCoverage", "Coverage", "CollectOptions", "Collected"],
   ],
+  Workflows: ["runWorkflow", "RunWorkflowOptions"],
   "Tools for an agent": [
     ...["openTools", "ToolsOptions", "SessionTools", "SessionTool", "CallOptions", "ToolParameters"],
     ...["ToolParameter", "ToolAnswer", "ToolJson"],

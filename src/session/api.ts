@@ -97,6 +97,8 @@ interface ResumedExec {
   /** `replayed`: it had ended already, and this is its record. */
   readonly how: "finished" | "replayed";
   readonly kind: Exclude<ExecKind, "ask">;
+  /** The input: the cell, the question, the path. */
+  readonly input: Json;
   /** null for kinds that run no cell. */
   readonly envelope: ExecEnvelope | QueryEnvelope | null;
   /** Cells that were to be run after it; none unless it succeeded. */

@@ -235,12 +235,12 @@ async function finished(setup: SessionParts, asked: ExecAsked, interrupted: Exec
 function resumed(
   { state }: Pick<SessionParts, "state">,
   how: Resumed["how"],
-  { kind, rest }: Start,
+  { kind, input, rest }: Start,
   answer: ExecEnvelope | null,
 ): Resumed {
   if (kind === "ask") throw new Error("an ask is not an exec");
   const goesOn = answer === null || answer.success;
   const skips = state().context?.stats.skipped ?? null;
   const envelope = answer && kind === "query" ? queryEnvelope(answer, skips) : answer;
-  return { how, kind, envelope, rest: goesOn ? rest : [] };
+  return { how, kind, input, envelope, rest: goesOn ? rest : [] };
 }

@@ -81,6 +81,7 @@ const TOLD = [
   "query_words",
   "query_sources_unread",
   "sub_calls_failed",
+  "agents_unanswered",
 ];
 
 /** The code of a warning, and what follows it. */

@@ -1,5 +1,13 @@
 export { type WorkflowCell, type WorkflowSettings, workflowCell } from "./cell.ts";
 export {
+  type AskedWorkflow,
+  lentSource,
+  type RunWorkflowOptions,
+  runWorkflow,
+  WORKFLOW_BUDGET,
+  WORKFLOW_OUTPUT,
+} from "./run.ts";
+export {
   type FoundWorkflow,
   refuseUntrusted,
   type SavedWorkflow,

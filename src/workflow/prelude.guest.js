@@ -18,6 +18,16 @@ async function run_workflow(script, { args: given, usual }) {
   const FAILURES_THROWN = ["js_error", "budget_exceeded", "schema_mismatch", "policy_violation", "no_model_configured"];
   const OF_MODELS = ["delivery", "timeout_ms", "tools", "context", "max_turns", "max_tokens"];
   const MOST_LINES = 100;
+  /** Names that programs have elsewhere, and what a script does in their place. */
+  const ABSENT = [
+    [
+      "setTimeout setInterval setImmediate",
+      "leave the pause out, since agents are awaited and limits of rates waited for",
+    ],
+    ["require fs path Bun Deno exec execSync spawn", "have an agent read, write or run it, or pass the text in args"],
+    ["fetch", "have an agent with the web look there"],
+    ["process __dirname __filename", "pass in args what the script is to know"],
+  ];
   const seen = new Set();
   let current;
   let failures = 0;
@@ -121,6 +131,15 @@ async function run_workflow(script, { args: given, usual }) {
     return typeof value === "object" ? "an object" : `a ${typeof value}`;
   }
 
+  /** The error of a script, with what to do in place of a name that it does not have. */
+  function explained(error) {
+    const text = String(error?.message);
+    const name = /^'?([\w$]+)'? is not defined$/.exec(text)?.[1] ?? (text.startsWith("require(") ? "require" : "");
+    const instead = ABSENT.find(([missing]) => missing.split(" ").includes(name))?.[1];
+    if (instead !== undefined) error.message = `${text}: ${instead}`;
+    return error;
+  }
+
   /** One value for each item; null in place of what throws. */
   async function each(name, list, work) {
     if (!isArray(list)) throw new TypeError(`${name}() takes an array, not ${kindOf(list)}`);
@@ -131,7 +150,7 @@ async function run_workflow(script, { args: given, usual }) {
       try {
         return (await work(item, at)) ?? null;
       } catch (error) {
-        once(`${name}(): item ${at} threw ${named(error)}, and is null`);
+        once(`${name}(): item ${at} threw ${named(explained(error))}, and is null`);
         return null;
       }
     };
@@ -188,6 +207,8 @@ async function run_workflow(script, { args: given, usual }) {
   if (settings.isTypeScript) print("the script is TypeScript: its types were left out, and nothing checked them");
   try {
     return (await script(agent, parallel, pipeline, phase, log, money, workflow, given)) ?? null;
+  } catch (error) {
+    throw explained(error);
   } finally {
     if (unsaid > 0) print(`${unsaid} more lines like these were left out`);
     if (failures > 0)

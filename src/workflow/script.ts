@@ -1,6 +1,13 @@
 import { type Expression, type Node, type Program, parse, type SpreadElement } from "acorn";
 import * as v from "valibot";
-import { CellSyntaxError, isScriptMistake, type Json, RlmError, withoutTypes } from "../../runtime/index.ts";
+import {
+  CellSyntaxError,
+  findImport,
+  isScriptMistake,
+  type Json,
+  RlmError,
+  withoutTypes,
+} from "../../runtime/index.ts";
 
 const text = v.pipe(v.string("must be a text"), v.minLength(1, "must not be empty"));
 const optional = v.exactOptional(v.string("must be a text"));
@@ -58,7 +65,7 @@ export function readWorkflow(source: string, file: string): WorkflowScript {
     const problem = `${place(file, declared)}: ${path} ${issue.received === "undefined" ? "is missing" : issue.message}`;
     throw refused(problem, "meta needs a name and a description; phases is a list of { title }.");
   }
-  const module = rest.find(({ type }) => type === "ImportDeclaration" || type.startsWith("Export"));
+  const module = rest.find(({ type }) => type.startsWith("Export")) ?? findImport(program);
   if (module) throw moduleRefused(place(file, module));
   const body =
     code.slice(0, first.start) + blank(code.slice(first.start, declaration.start)) + code.slice(declaration.start);

@@ -24,7 +24,7 @@ export async function runScript(
 ) {
   const opened = await openScripted(answer, { concurrency: 16, ...options });
   const script = readWorkflow(`${META}\n${rest}`, "w.js");
-  const envelope = await opened.session.exec(workflowCell(script, settings).source);
+  const envelope = await opened.session.exec(workflowCell(script, settings).source, { workflow: true });
   const records = await opened.journal();
   /** Options of each call, as the session has them. */
   const calls = records.flatMap((record): Json[] =>

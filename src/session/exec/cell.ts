@@ -363,6 +363,8 @@ async function warnOfCalls(
     const failed = request.kind === "cell" && end.kind === "ok" && last ? failedInBatches(last) : null;
     if (failed !== null) warn(state, failed);
   }
+  const unanswered = request.kind === "cell" && request.workflow && last ? unansweredAgents(last) : null;
+  if (unanswered !== null) warn(state, unanswered);
   const unused = last && (await toolsUnused(last));
   if (unused) warn(state, unused);
   warnOfLimits(work, state, isOut);
@@ -390,4 +392,11 @@ function failedInBatches({ calls, results }: ExecRecords): string | null {
   if (!first) return null;
   const message = isRecord(first.value) ? `: ${first.value.message}` : "";
   return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
+}
+
+/** The warning for agents of a workflow that gave no answer. `null` if each gave one. */
+function unansweredAgents({ results }: ExecRecords): string | null {
+  const answers = results.filter(({ name }) => name === "llm_query");
+  const failed = answers.filter(({ success }) => !success).length;
+  return failed === 0 ? null : `agents_unanswered: ${failed} of ${amount(answers.length, "agent")} gave no answer`;
 }
