@@ -23,9 +23,17 @@ export const COLUMNS = [
   ...["delivery", "calls"],
   // UTF-16 units of its prompt and its answer.
   ...["plen", "alen"],
+  // Indexes of the head's `phases` and `labels`, and bits by the places of `MARKS`.
+  ...["phase", "label", "marks"],
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 export type Row = Readonly<Record<Column, number | null>>;
+
+/**
+ * Marks of a call: it took over the answer of an earlier run, a person gave its answer, and its
+ * agent has a worktree of its own.
+ */
+export const MARKS = ["reused", "by hand", "worktree"] as const;
 
 /**
  * Stands for null: in `queue` of a call that was not sent, in `run` of one without an answer, in
@@ -66,6 +74,9 @@ export interface Head {
   readonly models: readonly string[];
   readonly errors: readonly string[];
   readonly kinds: readonly Kind[];
+  /** Labels of calls, and the phases that these belong to. The first is empty. */
+  readonly labels: readonly string[];
+  readonly phases: readonly string[];
   readonly calls: number;
   /**
    * The first text of each chunk, and how many it has. Texts of calls come first, then
@@ -86,6 +97,8 @@ export interface Head {
 /** The session, or the run. It has no name if texts are left out. */
 export interface TracedSession extends Pick<SessionDescription, "id" | "name" | "context" | "forked_from"> {
   readonly status: string;
+  /** A sentence about the wait of its unfinished exec: for what, and until when. Empty if no record says that. */
+  readonly waiting: string;
   /** Dollars that it may spend; null: no limit is recorded. */
   readonly budget_usd: number | null;
   /** Lines that name what cannot be read; without texts one that counts them. */
@@ -114,6 +127,8 @@ export interface TracedExec extends Described {
   readonly turn: number | null;
   /** Only of an ask. */
   readonly ask: TracedAsk | null;
+  /** Only of a workflow. */
+  readonly workflow: TracedWorkflow | null;
   readonly warnings: readonly string[];
   /** Its calls: from the first, and before this one. */
   readonly from: number;
@@ -159,6 +174,18 @@ export interface TracedAsk {
    */
   readonly notes: readonly string[];
   readonly load_notes: readonly string[];
+}
+
+/** A workflow beside its texts: its head, and what it was started with. */
+export interface TracedWorkflow {
+  readonly name: string;
+  readonly description: string;
+  /** JSON; empty if it has none. */
+  readonly args: string;
+  /** The agent of calls that name none; null: the session's model. */
+  readonly agent: string | null;
+  /** Indexes of the head's `phases` that its script names before it runs, in its order. */
+  readonly phases: readonly number[];
 }
 
 export interface TracedCitation {

@@ -77,6 +77,9 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
       resent: job.lapses,
       plen: job.id.length,
       alen: texts[1]?.length ?? 0,
+      phase: 0,
+      label: 0,
+      marks: 0,
     };
   });
   const isOver = jobs.every((job) => FINAL.includes(job.state)) && more === 0;
@@ -91,7 +94,7 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
     of: null,
     session: null,
     label: words.line(name),
-    ...({ file: null, status, error_code: run.why, turn: null, ask: null, warnings: [] } as const),
+    ...({ file: null, status, error_code: run.why, turn: null, ask: null, workflow: null, warnings: [] } as const),
     began: created_at,
     ended,
     ms: null,
@@ -105,6 +108,7 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
     id,
     name: tracing.texts ? name : null,
     status: state,
+    waiting: "",
     budget_usd,
     context: null,
     forked_from: null,
@@ -112,7 +116,8 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
     left_out: more > 0 ? [`${more} jobs behind these`] : [],
   };
   const told = { subject: "run" as const, session, execs: [exec], checkpoints: [], kinds: STATES, coverage: null };
-  return traceFile({ ...told, models: models.all(), errors: errors.all() }, rows, [kept], words);
+  const lists = { models: models.all(), errors: errors.all(), labels: [""], phases: [""] };
+  return traceFile({ ...told, ...lists }, rows, [kept], words);
 }
 
 const FINAL: readonly JobRow["state"][] = ["done", "failed", "cancelled"];

@@ -34,7 +34,8 @@ export interface Tracing {
   readonly label?: string;
 }
 
-type Told = Pick<Head, "subject" | "session" | "execs" | "checkpoints" | "models" | "errors" | "kinds" | "coverage">;
+type Told = Pick<Head, "subject" | "session" | "execs" | "checkpoints" | "kinds" | "coverage"> &
+  Pick<Head, "models" | "errors" | "labels" | "phases">;
 
 /** Packs rows, and the texts of calls and execs. */
 export function traceFile(told: Told, rows: readonly Row[], texts: readonly Kept[][], words: Words): Trace {
@@ -81,6 +82,8 @@ export interface Words {
   line(text: string): string;
   /** The names of a list; without texts those that a cell made up are numbered. */
   models(names: Names): string[];
+  /** Names of a list as lines; without texts they are numbered, as `phase 1`. */
+  listed(names: Names, noun: string): string[];
   /** An error code. Another user's store may have another text in its place. */
   code(code: string): string;
   /** Lines without keys; without texts one line that counts them. */
@@ -114,6 +117,11 @@ export function openWords(tracing: Tracing): Words {
         if (isUsers(name)) return name;
         return tracing.texts ? redacted(name) : `a model that a cell named (${at})`;
       }),
+    listed: ({ all }, noun) =>
+      all().map((name, at) => {
+        if (name === "") return "";
+        return tracing.texts ? redactedStart(name, LABEL) : `${noun} ${at}`;
+      }),
     code(code) {
       if (code === "" || isErrorCode(code)) return code;
       return tracing.texts ? redactedStart(code, LABEL) : "unknown";
@@ -128,7 +136,7 @@ export function openWords(tracing: Tracing): Words {
 const stubsIn = (text: string) => text.split("[redacted: ").length - 1;
 
 /** Names by their numbers; the empty one is 0. */
-interface Names {
+export interface Names {
   all(): string[];
   /** True if nobody but a user, or the program, has given the name. */
   isUsers(name: string): boolean;

@@ -10,6 +10,8 @@ import {
   type WholeDescription,
   walk,
 } from "../history/index.ts";
+import { agentModelName } from "../platform/agent-commands.ts";
+import { amount } from "../platform/figures.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Citation } from "../session/index.ts";
 import {
@@ -33,6 +35,7 @@ import type {
 import { EXEC_TEXTS, GRADES, KINDS } from "./format.ts";
 import type { Kept } from "./trace-file.ts";
 import { openNames, openWords, type Trace, type Tracing, traceFile, type Words } from "./trace-file.ts";
+import { marksOf, openLabels, tracedWorkflow } from "./workflow-trace.ts";
 
 /** Facts that a session's description does not have. */
 export interface Beside {
@@ -62,13 +65,14 @@ interface Surroundings {
  */
 export function traceOf(session: SessionDescription, tracing: Tracing & Beside): Trace {
   const words = openWords(tracing);
-  const names = { models: openNames(), errors: openNames() };
+  const names = { models: openNames(), errors: openNames(), labels: openNames(), phases: openNames() };
   const execs: TracedExec[] = [];
   const rows: Row[] = [];
   const ofCalls: Kept[] = [];
   const ofExecs: Kept[] = [];
   const left_out: string[] = [];
   const citation = openCitations(words, tracing);
+  const labelOf = openLabels(names.labels);
 
   /** The rows of calls. */
   const places = new Map<CallDescription, number>();
@@ -81,18 +85,23 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
       const { exec, in: walked } = step;
       const { depth, call: answered } = walked;
       const from = rows.length;
+      const workflow = tracedWorkflow(exec, words, names.phases);
       for (const call of exec.calls) {
         const texts = callTexts(exec, call).map(words.whole);
         const isMadeUp = isNamed(walked) || namesModel(exec, call);
-        const model = names.models.numberOf(call.effects ? call.name : call.model, isMadeUp);
+        const model = names.models.numberOf(call.effects ? call.name : modelOf(call), isMadeUp);
         const error = names.errors.numberOf(words.code(call.error_code ?? ""));
         places.set(call, rows.length);
-        rows.push({ ...rowOf(exec, call, execs.length, texts), model, error });
+        const label = labelOf(call, workflow !== null);
+        const phase = names.phases.numberOf(call.phase);
+        const marks = marksOf(call);
+        rows.push({ ...rowOf(exec, call, execs.length, texts), model, error, label, phase, marks });
         ofCalls.push({ texts, error: call.status === "failed" ? 1 : null });
       }
       const of = answered && (places.get(answered.call) ?? null);
       const at = { depth, of, from, to: rows.length, session: depth === 0 ? null : walked.session.id };
-      execs.push({ ...tracedExec(exec, words, (one, number) => citation(one, number, depth === 0)), ...at });
+      const traced = tracedExec(exec, words, (one, number) => citation(one, number, depth === 0));
+      execs.push({ ...traced, ...at, workflow });
       ofExecs.push({ texts: execTexts(exec).map(words.whole), error: EXEC_TEXTS.indexOf("error") });
     } else if (step.is === "call") {
       const { child } = step.call;
@@ -107,15 +116,23 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
     checkpoints: session.checkpoints.map(({ id, exec_id, kind, at }) => [id, exec_id, kind, at] as const),
     models: words.models(names.models),
     errors: names.errors.all(),
+    labels: words.listed(names.labels, "call"),
+    phases: words.listed(names.phases, "phase"),
     kinds: KINDS,
     coverage: tracing.covered && coverageIn(tracing.covered, session.skipped ?? null, words),
   };
   return traceFile(told, rows, [ofCalls, ofExecs], words);
 }
 
-/** True if the cell of an exec names the model of its call. */
-function namesModel({ turn }: ExecDescription, { args: [, options] }: CallDescription): boolean {
-  return turn === null && isRecord(options) && "model" in options;
+/** True if the cell of an exec names the model of its call, or an agent that nobody has lent. */
+function namesModel({ turn }: ExecDescription, { args: [, options], refused }: CallDescription): boolean {
+  return turn === null && isRecord(options) && ("model" in options || (refused && "agent" in options));
+}
+
+/** The model of a call. The agent of one that has no answer yet is known by its options. */
+function modelOf({ model, args: [, options] }: CallDescription): string {
+  if (model !== "" || !isRecord(options) || typeof options.agent !== "string") return model;
+  return agentModelName(options.agent, typeof options.model === "string" ? options.model : null);
 }
 
 function rowOf(
@@ -123,7 +140,7 @@ function rowOf(
   call: CallDescription,
   index: number,
   texts: Texts,
-): Omit<Row, "model" | "error"> {
+): Omit<Row, "model" | "error" | "label" | "phase" | "marks"> {
   const { asked_at, sent_at, ended_at, delivery } = call;
   const own = ownUsage(call);
   const nanos = Math.round(own.cost_usd * 1e9);
@@ -303,12 +320,22 @@ function tracedSession(session: SessionDescription, words: Words, left_out: read
     id,
     name: texts ? named : null,
     status,
+    waiting: waitingIn(session),
     budget_usd: budgetIn(session.settings),
     forked_from,
     left_out,
     context: context && { ...context, sources: texts ? context.sources.map(words.line) : [] },
     damaged: words.counted(damagedIn(session), "damaged part"),
   };
+}
+
+/** `12 calls wait for anthropic, until 2026-03-04 10:00 UTC`; empty: no record says what is waited for. */
+function waitingIn({ waits = [] }: SessionDescription): string {
+  const told = waits.map(({ provider, calls, until }) => {
+    const end = `, until ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+    return `${amount(calls, "call waits", "calls wait")} for ${provider}${end}`;
+  });
+  return told.join("; ");
 }
 
 /**

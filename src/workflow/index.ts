@@ -18,3 +18,4 @@ export {
   workflowAt,
 } from "./saved.ts";
 export { readWorkflow, type WorkflowMeta, type WorkflowScript } from "./script.ts";
+export { type ToldWorkflow, workflowInCell } from "./told.ts";

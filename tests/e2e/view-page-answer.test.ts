@@ -31,6 +31,7 @@ function answered(answer: string, more: Partial<NonNullable<ExecDescription["ask
   return traced({ ...session, execs, skipped }, { around, covered });
 }
 
+const ARTICLE = "article[aria-label=Answer]";
 const NUMBERS = '[...document.querySelectorAll(".sources > li")].map(({ value }) => value)';
 const OPENED = '[...document.querySelectorAll("article details.cite")].map(({ open }) => open)';
 
@@ -52,7 +53,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of an answer in Chromium", () 
       });
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
       expect(await page.title()).toBe("What is it? · Belay");
-      const article = page.locator("article");
+      const article = page.locator(ARTICLE);
       expect(await article.locator("h1").textContent()).toBe("How long is <b>it</b>?");
       expect(await article.locator("h2").allTextContents()).toEqual(
         expect.arrayContaining(["Sources", "What was not read", "What it took", "How it was found"]),
@@ -93,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of an answer in Chromium", () 
     const { execs, ...session } = asked();
     const cells = execs.filter(({ ask, turn }) => !ask && !turn).map((exec) => ({ ...exec, parent: null }));
     const page = await open(browser, await written(traced({ ...session, execs: cells })));
-    expect(await page.locator("article").isHidden()).toBe(true);
+    expect(await page.locator(ARTICLE).isHidden()).toBe(true);
     const other = await open(browser, await written(answered("It is long [1].")), { place: "#call=1" });
     await vi.waitFor(async () => expect(await other.evaluate("scrollY")).toBeGreaterThan(100));
   });
@@ -101,11 +102,11 @@ describe.skipIf(CHROMIUM === undefined)("the page of an answer in Chromium", () 
   test("an answer that met limits says so, as do a question without an answer and a page without texts", async () => {
     const limits = { limits_met: ["sub_calls"], warnings: ["turns_spent: 3 turns in a row did the same"] };
     const page = await open(browser, await written(answered("It is long.", limits)));
-    expect(await page.locator("article").textContent()).toContain("limits metsub-calls");
+    expect(await page.locator(ARTICLE).textContent()).toContain("limits metsub-calls");
     expect(await page.locator("article .warned").first().textContent()).toContain("3 turns in a row did the same");
     const failing = await open(browser, await written(traced(asked("cancelled"))));
-    expect(await failing.locator("article").textContent()).toContain("There is no answer");
+    expect(await failing.locator(ARTICLE).textContent()).toContain("There is no answer");
     const bare = await open(browser, await written(traced(asked(), { texts: false })));
-    expect(await bare.locator("article").textContent()).toContain("Texts are left out");
+    expect(await bare.locator(ARTICLE).textContent()).toContain("Texts are left out");
   });
 });

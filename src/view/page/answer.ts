@@ -1,11 +1,11 @@
 import { messageOf } from "../../platform/errors.ts";
-import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
+import { amount, compact, thousands } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
 import { EXEC_TEXTS, type Head, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
 import { citationParts, placeOf } from "./details.ts";
 import { button, type Child, facts, fill, h, lasting, type Pair } from "./dom.ts";
 import { lastOf } from "./list.ts";
-import { type Model, sumsOf } from "./model.ts";
+import { type Model, sumsOf, tokensIn } from "./model.ts";
 import type { View } from "./view.ts";
 
 /** Names of documents and files that are listed before the rest is opened. */
@@ -208,14 +208,12 @@ function costs(model: Model, exec: TracedExec): readonly Pair[] {
   const calls = last.to - exec.from - turns.reduce((sum, { from, to }) => sum + to - from, 0);
   const { context } = head.session;
   const made = [amount(turns.length, "turn"), amount(own.length - turns.length - 1, "cell"), amount(calls, "sub-call")];
-  const tokens = sums.input + sums.output + sums.cached_in + sums.cache_write;
-  const price = sums.nanos > 0 ? dollars(sums.nanos / 1e9) : "no price is known";
   return [
     ["asked", `${new Date(exec.began).toISOString().slice(0, 16).replace("T", " ")} UTC`],
     ["of", context ? `${compact(context.chars)} characters${fromSources(context.sources)}` : null],
     ["models", [...models].filter((name) => name !== "").join(", ")],
     ["made", made.join(" · ")],
-    ["cost", `${compact(tokens)} tokens · ${price}`],
+    ["cost", tokensIn(sums)],
     ["time", exec.ms === null ? "not over" : lasting(exec.ms)],
     ["limits met", exec.ask?.limits_met.join(", ") ?? null],
   ];

@@ -27,7 +27,17 @@ import {
 } from "./model.ts";
 
 import { skyline } from "./overview.ts";
-import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, unreadWords, type View } from "./view.ts";
+import {
+  type Chosen,
+  foldKey,
+  GRADE_WORDS,
+  LOOKS,
+  markWords,
+  nounOf,
+  openAround,
+  unreadWords,
+  type View,
+} from "./view.ts";
 
 /** Shows what has been chosen, in full. */
 export async function showDetails(aside: HTMLElement, view: View): Promise<void> {
@@ -76,7 +86,10 @@ function callParts(view: View, call: number, [asked, answer]: Texts): Child[] {
       ["cost", [`${glyph} ${words}`, costOf(nanos(call))].filter(Boolean).join(": ")],
       ["", counted(of("resent", call), RESENT)],
       ["error", head.errors[of("error", call)] ?? null],
+      ["label", head.labels[of("label", call)] ?? null],
+      ["phase", head.phases[of("phase", call)] ?? null],
       ["model", head.models[of("model", call)] ?? null],
+      ["", markWords(of("marks", call)).join(", ")],
       ["tokens", tokens(sumsOf(model, { from: call, to: call + 1 }))],
       ["asked", `${clockTime(model.asked(call))} UTC, by exec ${exec?.number}`],
       ["waited", Number.isNaN(waited) ? "that it was sent is not recorded" : lasting(waited)],
@@ -85,8 +98,8 @@ function callParts(view: View, call: number, [asked, answer]: Texts): Child[] {
       ["sent again", counted(of("tries", call), `${amount(of("tries", call), "time")} after a failure`)],
     ),
     head.texts === "none" ? note(`Texts are left out: ${lengths}.`) : null,
-    ...section(exec?.turn ? "what the turn added" : "prompt", asked, query),
-    ...section(kind === "lost" || kind === "refused" ? "error" : "answer", answer, query),
+    ...textSection(exec?.turn ? "what the turn added" : "prompt", asked, query),
+    ...textSection(kind === "lost" || kind === "refused" ? "error" : "answer", answer, query),
     ...goOn(head, exec, model.asked(call), of("number", call)),
   ];
 }
@@ -123,7 +136,7 @@ function jobParts(view: View, job: number, [id, error]: Texts): Child[] {
       ["ran", isOver(view.model, job) ? `${lasting(ranFor(view.model, job))}, from its first try` : null],
     ),
     isBegun && head.revision ? button("Open its session", () => view.openJob(number)) : null,
-    ...section("error", error, view.query),
+    ...textSection("error", error, view.query),
     ...(id === undefined ? [] : lines(id)),
   ];
 }
@@ -135,7 +148,7 @@ function tokens({ input, cached_in, cache_write, output }: Sums): string {
 }
 
 /** A text whole, in which what was searched for is marked. */
-function section(name: string, text: string | undefined, query: string): Child[] {
+export function textSection(name: string, text: string | undefined, query: string): Child[] {
   if (!text) return [];
   const pre = h("pre", { tabindex: 0 }, ...marked(visible(text), query));
   return [heading(`${name} · ${amount(text.length, "character")}`), pre];
@@ -204,7 +217,7 @@ function execParts(view: View, index: number, texts: Texts): Child[] {
   const isRun = head.subject === "run";
   const { kind, number, turn, ask } = exec;
   const text = (name: (typeof EXEC_TEXTS)[number], heading: string = name) =>
-    section(heading, texts[EXEC_TEXTS.indexOf(name)], query);
+    textSection(heading, texts[EXEC_TEXTS.indexOf(name)], query);
   const resumes = exec.resumes.map(({ gap_ms, replayed, resent, failed }) => {
     const given = `${amount(replayed, "answer")} given again, ${amount(resent, "call")} sent again`;
     return `after ${lasting(gap_ms)} without a process: ${given}${failed > 0 ? `, ${amount(failed, "call")} let fail` : ""}`;

@@ -5,7 +5,7 @@ import { inLine, visible } from "../../platform/visible.ts";
 // and nothing else.
 
 type Named = "class" | "id" | "role" | "title" | "tabindex" | "type" | "placeholder" | "hidden" | "download";
-type Attribute = Named | "min" | "max" | "value" | `aria-${string}`;
+type Attribute = Named | "min" | "max" | "value" | "colspan" | `aria-${string}`;
 type Attributes = { readonly [name in Attribute]?: string | number | boolean | null };
 export type Child = Node | string | null;
 interface Props extends Attributes {

@@ -13,6 +13,7 @@ import { type OpenedRows, openRows } from "./rows.ts";
 import { type OpenedSearch, openSearch } from "./search.ts";
 import { openFile, openServer, openTexts, type Source } from "./source.ts";
 import { type Chosen, foldKey, moved, nounOf, openAround, type View } from "./view.ts";
+import { openWorkflow, workflowNamed } from "./workflow.ts";
 
 /** ms between two questions to the server whether there is more. */
 const POLL = 1000;
@@ -118,48 +119,71 @@ function openPage(source: Source, model: Model): Opened {
     },
     openJob: (number) => location.assign(`/job/${number}/`),
   };
-  const banner = h("div", { class: "banner", role: "alert" });
-  const figures = h("dl");
-  const title = h("h1");
-  const notes = h("span", { class: "note" });
-  let problem: string | null = null;
   const rows = openRows(view);
   const execs = openExecs(view);
   const overview = openOverview(view, rows);
   const search = openSearch(view, source);
-  const json = button("JSON", () => save(view.model), { "aria-label": "Save the numbers as JSON" });
-  const keys = button("?", () => view.choose({ kind: "help", index: 0 }), { "aria-label": "Keys and colours" });
   const compared = openCompared((call) => reach({ kind: "call", index: call }, view, parts));
-  const tools = h("span", { class: "tools" }, search.told, search.box, json, keys);
-  const header = h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner, compared.element);
-  const answer = openAnswer(view);
-  const work = h("div", { class: "work" }, header, overview.element, execs.element, rows.element, aside);
-  fill(PAGE, answer.element, work);
+  const header = openHeader(view, search, compared.element);
+  const readers = [openWorkflow(view), openAnswer(view)];
+  const work = h("div", { class: "work" }, header.element, overview.element, execs.element, rows.element, aside);
+  fill(PAGE, ...readers.map(({ element }) => element), work);
 
   /** Draws all parts, each in a turn of the event loop. */
   async function refresh(): Promise<void> {
-    const { session } = view.model.head;
-    document.title = inLine(`${questionIn(view.model.head) ?? session.name ?? session.id} · Belay`);
-    fill(title, session.name ?? session.id, " ", h("small", {}, session.status));
-    fill(figures, ...figuresOf(view.model));
-    fill(notes, noteOf(view.model.head));
-    tell(problem);
+    document.title = inLine(`${titleOf(view.model.head)} · Belay`);
+    header.refresh();
     compared.refresh(view.model.head);
-    for (const draw of [answer.draw, overview.draw, execs.refresh, view.list, () => showDetails(aside, view)]) {
+    const draws = [...readers.map(({ draw }) => draw), overview.draw, execs.refresh, view.list];
+    for (const draw of [...draws, () => showDetails(aside, view)]) {
       await rest();
       await draw();
     }
   }
+
+  const parts: Parts = { rows, search, overview, execs, work };
+  listen(view, parts);
+  const page = {
+    refresh,
+    tell: header.tell,
+    search: search.search,
+    goTo: (place: URLSearchParams) => goTo(place, view, parts),
+  };
+  return { page, view };
+}
+
+/** The name and the figures of the session, the search, and what went wrong. */
+function openHeader(view: View, search: OpenedSearch, compared: HTMLElement) {
+  const banner = h("div", { class: "banner", role: "alert" });
+  const figures = h("dl");
+  const title = h("h1");
+  const notes = h("span", { class: "note" });
+  const json = button("JSON", () => save(view.model), { "aria-label": "Save the numbers as JSON" });
+  const keys = button("?", () => view.choose({ kind: "help", index: 0 }), { "aria-label": "Keys and colours" });
+  const tools = h("span", { class: "tools" }, search.told, search.box, json, keys);
+  let problem: string | null = null;
 
   function tell(said: string | null): void {
     problem = said;
     showTold(banner, said, view.model.head.session.damaged);
   }
 
-  const parts: Parts = { rows, search, overview, execs, work };
-  listen(view, parts);
-  const page = { refresh, tell, search: search.search, goTo: (place: URLSearchParams) => goTo(place, view, parts) };
-  return { page, view };
+  return {
+    element: h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner, compared),
+    tell,
+    refresh(): void {
+      const { session } = view.model.head;
+      fill(title, session.name ?? session.id, " ", h("small", {}, session.status));
+      fill(figures, ...figuresOf(view.model));
+      fill(notes, noteOf(view.model.head));
+      tell(problem);
+    },
+  };
+}
+
+/** The title of the page: a workflow or a question, else the name of the session. */
+function titleOf(head: Head): string {
+  return workflowNamed(head) ?? questionIn(head) ?? head.session.name ?? head.session.id;
 }
 
 /** Shows what went wrong, and which parts of the session are damaged. */

@@ -1,4 +1,5 @@
 import { binarySearch } from "../../platform/binary-search.ts";
+import { compact, dollars } from "../../platform/figures.ts";
 import { COLUMNS, type Column, type Head, type Kind, NONE, PAGE_CALLS, type TracedExec } from "../format.ts";
 
 /** A trace with what follows from its numbers. Instants are ms since the epoch. */
@@ -191,7 +192,17 @@ export interface Sums extends Readonly<Record<(typeof SUMMED)[number], number>> 
   readonly isOver: boolean;
 }
 
-export function sumsOf(model: Pick<Model, "head" | "columns" | "ended">, { from, to }: Stretch): Sums {
+type Summed = Pick<Model, "head" | "columns" | "ended">;
+
+export function sumsOf(model: Summed, { from, to }: Stretch): Sums {
+  return sumsOver(model, callsFrom(from, to));
+}
+
+function* callsFrom(from: number, to: number): Generator<number> {
+  for (let call = from; call < to; call++) yield call;
+}
+
+export function sumsOver(model: Summed, calls: Iterable<number>): Sums {
   const kinds = model.head.kinds.map(() => ({ calls: 0, nanos: 0 }));
   const sums = { input: 0, output: 0, cached_in: 0, cache_write: 0, tries: 0, calls: 0 };
   let nanos = 0;
@@ -200,7 +211,7 @@ export function sumsOf(model: Pick<Model, "head" | "columns" | "ended">, { from,
   let ended = 0;
   let open = 0;
   const { of } = model.columns;
-  for (let call = from; call < to; call++) {
+  for (const call of calls) {
     const kind = kinds[of("kind", call)];
     const cost = model.columns.nanos(call);
     if (kind) Object.assign(kind, { calls: kind.calls + 1, nanos: kind.nanos + cost });
@@ -212,6 +223,12 @@ export function sumsOf(model: Pick<Model, "head" | "columns" | "ended">, { from,
     else open++;
   }
   return { kinds, nanos, ...sums, failed, resent, ended, isOver: open === 0 };
+}
+
+/** `48k tokens · $0.021` */
+export function tokensIn({ input, output, cached_in, cache_write, nanos }: Sums): string {
+  const tokens = input + output + cached_in + cache_write;
+  return `${compact(tokens)} tokens · ${nanos > 0 ? dollars(nanos / 1e9) : "no price is known"}`;
 }
 
 const known = new WeakMap<Fold, Sums>();

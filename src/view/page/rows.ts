@@ -230,10 +230,19 @@ function callLabel(view: View, call: number, share: string): string {
   const { model } = view;
   const exec = execOf(model, call);
   if (exec?.turn) return `turn ${exec.turn}${exec.label ? `: ${exec.label}` : ""}`;
-  if (model.head.texts === "none") return amount(model.columns.of("plen", call), "character");
+  const named = namedBy(model, call);
+  if (model.head.texts === "none") return `${named}${amount(model.columns.of("plen", call), "character")}`;
   const prompt = promptOf(view, call);
-  if (share !== "" && prompt.startsWith(share)) return `… ${prompt.slice(share.length)}`;
-  return prompt === "" && !needsText(view, call) ? "(empty)" : prompt;
+  if (share !== "" && prompt.startsWith(share)) return `${named}… ${prompt.slice(share.length)}`;
+  return `${named}${prompt === "" && !needsText(view, call) ? "(empty)" : prompt}`;
+}
+
+/** `Verify: a.ts · ` of a call with a phase and a label. */
+function namedBy({ columns, head }: View["model"], call: number): string {
+  const phase = head.phases[columns.of("phase", call)] ?? "";
+  const label = head.labels[columns.of("label", call)] ?? "";
+  const named = [phase, label].filter((name) => name !== "").join(": ");
+  return named === "" ? "" : `${named} · `;
 }
 
 /** A job's id, or its number, and how it stands. */

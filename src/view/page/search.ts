@@ -30,7 +30,7 @@ export function openSearch(view: View, source: Source): OpenedSearch {
     view.query = box.value.toLowerCase();
     const { head } = view.model;
     const noun = nounOf(view.model) === "job" ? "job" : "call";
-    const found = new Set<number>();
+    const found = new Set(callsNamed(view.query));
     view.found = view.query === "" ? null : found;
     let reported = performance.now();
     let unread = 0;
@@ -51,6 +51,17 @@ export function openSearch(view: View, source: Source): OpenedSearch {
       reported = performance.now();
     }
     tell(unread > 0 ? `; ${thousands(unread)} parts cannot be read` : "");
+  }
+
+  /** The calls whose label or phase has what is searched for. */
+  function* callsNamed(query: string): Generator<number> {
+    const { columns, head } = view.model;
+    const named = (names: readonly string[]) => names.map((name) => name.toLowerCase().includes(query));
+    const labels = named(head.labels);
+    const phases = named(head.phases);
+    for (let call = 0; query !== "" && call < head.calls; call++) {
+      if (labels[columns.of("label", call)] || phases[columns.of("phase", call)]) yield call;
+    }
   }
 
   /** The numbers of the texts in a chunk that have what is searched for. */

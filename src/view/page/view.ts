@@ -1,5 +1,5 @@
 import { amount } from "../../platform/figures.ts";
-import type { Grade, Kind, Texts } from "../format.ts";
+import { type Grade, type Kind, MARKS, type Texts } from "../format.ts";
 import { around, execOf, type Fold, type Model } from "./model.ts";
 
 /**
@@ -74,6 +74,9 @@ export const GRADE_WORDS: Readonly<Record<Grade, string>> = {
   touched: "touched by code alone",
   never: "never opened",
 };
+
+/** The marks of a call, in words. */
+export const markWords = (marks: number) => MARKS.filter((_, bit) => (marks & (1 << bit)) !== 0);
 
 /** `2 files could not be read` */
 export const unreadWords = (count: number) => `${amount(count, "file")} could not be read`;

@@ -1,0 +1,57 @@
+import { amount, thousands } from "../../platform/figures.ts";
+import type { TracedExec, TracedWorkflow } from "../format.ts";
+import { isOver, kindOf, type Model } from "./model.ts";
+
+/** A run of a workflow in the trace. */
+export type WorkflowExec = TracedExec & { readonly workflow: TracedWorkflow };
+
+/** The calls of each phase: those that the script names first, then others as they came. */
+export function phasesOf(model: Model, { workflow, from, to }: WorkflowExec): Map<number, number[]> {
+  const phases = new Map<number, number[]>(workflow.phases.map((phase) => [phase, []]));
+  for (let call = from; call < to; call++) {
+    const phase = model.columns.of("phase", call);
+    const calls = phases.get(phase) ?? [];
+    calls.push(call);
+    phases.set(phase, calls);
+  }
+  return phases;
+}
+
+/** `claude · opus` of an agent, and the name of a model. */
+export function answeredBy(model: string): string {
+  const [, agent, own] = /^agent:([^/]+)\/(.*)$/s.exec(model) ?? [];
+  if (agent === undefined) return model;
+  return own === "default" ? agent : `${agent} · ${own}`;
+}
+
+/** The state of an agent, in words. */
+export function stateOf(model: Model, call: number): string {
+  const { columns, head } = model;
+  const code = head.errors[columns.of("error", call)] ?? "";
+  switch (kindOf(model, call)) {
+    case "cached":
+      return (columns.of("marks", call) & 1) === 0 ? "done, from the cache" : "done";
+    case "lost":
+      return `✗ failed${code === "" ? "" : `: ${code}`}`;
+    case "refused":
+      return `✗ not made${code === "" ? "" : `: ${code}`}`;
+    case "pending":
+      return head.session.status === "running" ? "… works or waits for its turn" : "… waits";
+    default:
+      return "done";
+  }
+}
+
+/** `12 agents: 10 done, 1 failed, 1 not over` */
+export function countsLine(model: Model, calls: readonly number[]): string {
+  if (calls.length === 0) return "no agents";
+  const failed = calls.filter((call) => model.columns.of("error", call) > 0).length;
+  const open = calls.filter((call) => !isOver(model, call)).length;
+  const told = [
+    [calls.length - failed - open, "done"],
+    [failed, "failed"],
+    [open, "not over"],
+  ] as const;
+  const parts = told.flatMap(([count, word]) => (count > 0 ? [`${thousands(count)} ${word}`] : []));
+  return `${amount(calls.length, "agent")}: ${parts.join(", ")}`;
+}
