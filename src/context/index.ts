@@ -19,6 +19,7 @@ export { compileFind, escapePattern, type FindPattern } from "./find/pattern.ts"
 export { Unsearched } from "./find/stream-search.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { largeNote } from "./large-note.ts";
+export { namedBy } from "./large-writing.ts";
 export { type SearchedText, type SearchReading, textsAt, textsOfStream } from "./load/each-text.ts";
 export { documentsOfFile, readListed, rulesOf, separatorOf, tableOf } from "./load/file-content.ts";
 export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";

@@ -75,7 +75,9 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
       const told = tally.told();
       const { rows, replaced } = await added.all();
       const table = written(texts, () => writeRows(texts, told, rows));
-      const data = { files: files.map(({ path, bytes }) => ({ path, bytes })), table: table.path, length: told.units };
+      const context = namedBy([...(previous?.stats.sources ?? []), name]);
+      const listed = files.map(({ path, bytes }) => ({ path, bytes }));
+      const data = { files: listed, table: table.path, length: told.units, context };
       const opened = openText(data);
       const { routed } = added;
       const { routes, skipped: cut } = await newRoutes(routed, opened, previous?.routes ?? [], pause);
@@ -103,6 +105,11 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
     },
     drop: text.drop,
   };
+}
+
+/** The name of a context in messages: its first source. */
+export function namedBy([first = "", ...others]: readonly string[]): string {
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 
 const NEWLINE = 0x0a;

@@ -244,9 +244,10 @@ function hold(key: string, page: Buffer): void {
  *
  * @throws RlmError `context_lost` if it is missing, has another length than it was written with, or
  * a damaged end
+ * @param context for people, the context that has it
  */
-export function openChecked(path: string): CheckedFile {
-  const file = opened(path);
+export function openChecked(path: string, context?: string): CheckedFile {
+  const file = opened(path, context);
   // Whoever can still read or close the file has this object.
   const state = { isOpen: true };
   function close(): void {
@@ -255,7 +256,12 @@ export function openChecked(path: string): CheckedFile {
     abandoned.unregister(state);
   }
 
-  const { length, sums } = lengthAndSums(file, path, close);
+  function damaged(page: number): RlmError {
+    noteDamage(path);
+    return lostContext(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`, context);
+  }
+
+  const { length, sums } = lengthAndSums(file, { path, context }, close);
   const number = opens++;
 
   /** Reads the whole pages `first..to`. */
@@ -263,12 +269,12 @@ export function openChecked(path: string): CheckedFile {
     const bytes = room.subarray(0, Math.min(to * PAGE_BYTES, length) - first * PAGE_BYTES);
     for (let at = 0; at < bytes.length; ) {
       const more = readSync(file, bytes, at, bytes.length - at, first * PAGE_BYTES + at);
-      if (more === 0) throw damaged(path, first + Math.floor(at / PAGE_BYTES));
+      if (more === 0) throw damaged(first + Math.floor(at / PAGE_BYTES));
       at += more;
     }
     for (let page = first; page < to; page++) {
       const at = (page - first) * PAGE_BYTES;
-      if (crc32(bytes.subarray(at, at + PAGE_BYTES)) !== sums.readUInt32LE(page * SUM_BYTES)) throw damaged(path, page);
+      if (crc32(bytes.subarray(at, at + PAGE_BYTES)) !== sums.readUInt32LE(page * SUM_BYTES)) throw damaged(page);
     }
     return bytes;
   }
@@ -287,7 +293,7 @@ export function openChecked(path: string): CheckedFile {
       if (!state.isOpen) throw new Error(`${path} is read after it was closed`);
       if (to <= from) return Buffer.alloc(0);
       // A table that another user made may name such a place.
-      if (!(from >= 0 && to <= length)) throw lostContext(`${path} has no bytes ${from} to ${to}`);
+      if (!(from >= 0 && to <= length)) throw lostContext(`${path} has no bytes ${from} to ${to}`, context);
       const first = Math.floor(from / PAGE_BYTES);
       const last = Math.ceil(to / PAGE_BYTES);
       const at = from - first * PAGE_BYTES;
@@ -304,13 +310,19 @@ export function openChecked(path: string): CheckedFile {
 /** Closes files that nobody can read any more and nobody has closed, as that of a context that was only looked at. */
 const abandoned = new FinalizationRegistry<number>(closeSync);
 
-function opened(path: string): number {
+function opened(path: string, context?: string): number {
   try {
     return openSync(path, "r");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") throw lostContext(`${path} is missing`);
+    if (errorCode(error) === "ENOENT") throw lostContext(`${path} is missing`, context);
     throw error;
   }
+}
+
+/** A file that is opened. */
+interface Named {
+  readonly path: string;
+  readonly context: string | undefined;
 }
 
 interface LengthAndSums {
@@ -319,15 +331,15 @@ interface LengthAndSums {
   readonly sums: Buffer;
 }
 
-function lengthAndSums(file: number, path: string, close: () => void): LengthAndSums {
+function lengthAndSums(file: number, named: Named, close: () => void): LengthAndSums {
   try {
     const { size } = fstatSync(file);
-    const length = tail(file, path, size, END_BYTES).readDoubleLE(0);
+    const length = tail(file, named, size, END_BYTES).readDoubleLE(0);
     const pages = Math.ceil(length / PAGE_BYTES);
     // Written so that NaN is refused, too.
-    if (!(length >= 0 && length + pages * SUM_BYTES + END_BYTES === size)) throw wrongLength(path);
-    const sums = tail(file, path, size, pages * SUM_BYTES + END_BYTES);
-    if (crc32(sums.subarray(0, -SUM_BYTES)) !== sums.readUInt32LE(sums.length - SUM_BYTES)) throw wrongLength(path);
+    if (!(length >= 0 && length + pages * SUM_BYTES + END_BYTES === size)) throw wrongLength(named);
+    const sums = tail(file, named, size, pages * SUM_BYTES + END_BYTES);
+    if (crc32(sums.subarray(0, -SUM_BYTES)) !== sums.readUInt32LE(sums.length - SUM_BYTES)) throw wrongLength(named);
     return { length, sums };
   } catch (error) {
     close();
@@ -336,18 +348,13 @@ function lengthAndSums(file: number, path: string, close: () => void): LengthAnd
 }
 
 /** The last bytes of a file. */
-function tail(file: number, path: string, size: number, bytes: number): Buffer {
+function tail(file: number, named: Named, size: number, bytes: number): Buffer {
   const room = Buffer.alloc(bytes);
-  if (size < bytes || readSync(file, room, 0, bytes, size - bytes) !== bytes) throw wrongLength(path);
+  if (size < bytes || readSync(file, room, 0, bytes, size - bytes) !== bytes) throw wrongLength(named);
   return room;
 }
 
-const wrongLength = (path: string) => lostContext(`${path} was cut, or its end is damaged`);
-
-function damaged(path: string, page: number): RlmError {
-  noteDamage(path);
-  return lostContext(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`);
-}
+const wrongLength = ({ path, context }: Named) => lostContext(`${path} was cut, or its end is damaged`, context);
 
 const damageMark = (path: string) => `${path}.damaged`;
 
@@ -366,7 +373,12 @@ function noteDamage(path: string): void {
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** The failure of a text that was there. */
-export function lostContext(problem: string): RlmError {
-  return new RlmError("context_lost", problem, { suggestion: "Load the context again." });
+/** The failure of a text that was there. @param context for people, the context that has it */
+export function lostContext(problem: string, context?: string): RlmError {
+  const message = context === undefined ? problem : `the context ${context} is damaged: ${problem}`;
+  return new RlmError("context_lost", message, { suggestion: context === undefined ? LOAD_AGAIN : READ_AGAIN });
 }
+
+const LOAD_AGAIN = "Load the context again.";
+const READ_AGAIN =
+  "Other parts of P can be read. To mend it, open the session again, which reads unchanged sources again, or load the context again.";

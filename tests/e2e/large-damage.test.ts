@@ -41,8 +41,8 @@ const lost = (words: string) =>
   expect.objectContaining({
     success: false,
     error_code: "context_lost",
-    error_message: expect.stringContaining(words),
-    suggestion: "Load the context again.",
+    error_message: expect.stringMatching(`the context .*/files is damaged: .*${words}`),
+    suggestion: expect.stringContaining("open the session again, which reads unchanged sources again"),
   });
 
 /** The files of a folder of the store that have names of hashes, the largest first. */

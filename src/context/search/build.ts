@@ -94,7 +94,7 @@ function missingIn(parts: Parts, count: number): number {
 }
 
 /** True if there is no room for a file. What was made of it is then of no use. */
-const isDiskFull = (error: unknown) => ["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? "");
+const isDiskFull = (error: unknown) => ["ENOSPC", "EDQUOT", "EFBIG"].includes(errorCode(error) ?? "");
 
 function startThreads(parts: Parts, missing: number): void {
   if (missing < PARTS_TO_SHARE) return;

@@ -20,7 +20,7 @@ const NEWLINE = 0x0a;
 /** Opens a text that lies in files. Nothing is read before it is asked for. */
 export function openFileText(data: FileText): Text<FileText> {
   const { length } = data;
-  const files = openFiles(data.files);
+  const files = openFiles(data);
   const table = whenNeeded(() => tableOf(data, files.bytes));
   const pages = pagesOf(length, files, () => table.get().tallied);
   const units = openUnits(pages, data.table);
@@ -46,17 +46,17 @@ export function openFileText(data: FileText): Text<FileText> {
   };
 }
 
-function tableOf({ table: path, length }: FileText, size: number): Table {
-  const table = openTable(path);
+function tableOf({ table: path, length, context }: FileText, size: number): Table {
+  const table = openTable(path, context);
   const { bytes, units, before } = table.tallied;
   const isOfText = bytes === size && units === length && before.length === PAGE_NUMBERS * Math.ceil(size / PAGE_BYTES);
   if (isOfText) return table;
   table[Symbol.dispose]();
-  throw otherText(path);
+  throw otherText(path, context);
 }
 
 /** The failure of a table that is whole, and has other figures than the text. */
-const otherText = (table: string) => lostContext(`${table} is the table of another text`);
+const otherText = (table: string, context?: string) => lostContext(`${table} is the table of another text`, context);
 
 /** Something that is opened when it is first asked for. */
 interface WhenNeeded<T> extends Disposable {
@@ -91,12 +91,12 @@ interface JoinedFile {
   readonly file: WhenNeeded<CheckedFile>;
 }
 
-function openFiles(listed: readonly TextFile[]): JoinedFiles {
+function openFiles({ files: listed, context }: FileText): JoinedFiles {
   let size = 0;
   const files = listed.map(({ path, bytes }): JoinedFile => {
     const from = size;
     size += bytes;
-    return { from, to: size, file: whenNeeded(() => openPart(path, bytes)) };
+    return { from, to: size, file: whenNeeded(() => openPart({ path, bytes }, context)) };
   });
   /** Files that are open, the one that was read last at the end. */
   const open = new Set<JoinedFile>();
@@ -135,11 +135,11 @@ function openFiles(listed: readonly TextFile[]): JoinedFiles {
   };
 }
 
-function openPart(path: string, bytes: number): CheckedFile {
-  const file = openChecked(path);
+function openPart({ path, bytes }: TextFile, context?: string): CheckedFile {
+  const file = openChecked(path, context);
   if (file.length === bytes) return file;
   file[Symbol.dispose]();
-  throw lostContext(`${path} has ${file.length} bytes instead of ${bytes}`);
+  throw lostContext(`${path} has ${file.length} bytes instead of ${bytes}`, context);
 }
 
 /** The text by its pages of 64 KB, and what the table has of each. */

@@ -27,6 +27,8 @@ export interface FileText {
   readonly files: readonly TextFile[];
   /** Absolute path of the table. */
   readonly table: string;
+  /** The sources of the context, for people. */
+  readonly context?: string;
   /** UTF-16 units. */
   readonly length: number;
 }

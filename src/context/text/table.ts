@@ -102,9 +102,9 @@ export function spansOf(documents: Documents | TableDocuments): Iterable<Documen
 /** Records of documents that are read at once. */
 const SPANS_AT_ONCE = 8192;
 
-/** Opens a table. @throws RlmError `context_lost` */
-export function openTable(path: string): Table {
-  const file = openChecked(path);
+/** Opens a table. @param context for people, the context that has it. @throws RlmError `context_lost` */
+export function openTable(path: string, context?: string): Table {
+  const file = openChecked(path, context);
   if (file.length < HEAD_NUMBERS * NUMBER_BYTES) throw noTable(file, path);
   const [form, bytes = 0, units = 0, newlines = 0, pages = 0, length = 0] = numbersIn(file, 0, HEAD_NUMBERS);
   const places = placesOf(pages, length);

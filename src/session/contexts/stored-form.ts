@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
 import { RlmError } from "../../../runtime/index.ts";
-import { type Context, openText, type SmallContext, textFromParts } from "../../context/index.ts";
+import { type Context, namedBy, openText, type SmallContext, textFromParts } from "../../context/index.ts";
 import { checkedBytes } from "../../platform/checked-file.ts";
 import { isRecord, jsonOf } from "../../platform/json.ts";
 import type { PartInFile, StoredContext } from "../../store/index.ts";
@@ -65,6 +65,7 @@ function openedLarge(
     files: files.map(({ path, bytes }) => ({ path, bytes })),
     table: table.file,
     length: stats.length_chars,
+    context: namedBy(stats.sources),
   });
   // A damaged table is found now, while the sources can still be read again.
   text.large?.tallied();
