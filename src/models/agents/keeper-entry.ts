@@ -19,7 +19,11 @@ for (;;) {
   if (end >= 0) {
     const { folder, env } = JSON.parse(received.toString("utf8", 0, end));
     received = received.subarray(end + 1);
-    report(await keep(folder, env).then(() => null, messageOf));
+    let isBegun = false;
+    const failed = await keep(folder, env, () => {
+      isBegun = true;
+    }).then(() => null, messageOf);
+    report(failed, isBegun);
     continue;
   }
   const { bytesRead } = await promisify(read)(0, chunk, 0, chunk.length, null).catch(() => ({ bytesRead: 0 }));
@@ -27,9 +31,10 @@ for (;;) {
   received = Buffer.concat([received, chunk.subarray(0, bytesRead)]);
 }
 
-function report(failed: string | null): void {
+/** @param isBegun true: it has started the agent */
+function report(failed: string | null, isBegun: boolean): void {
   try {
-    writeSync(1, `${JSON.stringify({ failed })}\n`);
+    writeSync(1, `${JSON.stringify({ failed, isBegun })}\n`);
   } catch {
     // Belay is gone: the outbox has the end.
   }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, statSync, truncateSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync } from "node:fs";
 import { setTimeout as later } from "node:timers/promises";
 import { messageOf } from "../../platform/errors.ts";
 import { hasGroup, isRunning, type KnownProcess, MARK, markedBy, processOf, send } from "./group.ts";
@@ -10,9 +10,9 @@ import {
   type AgentStart,
   claimOutbox,
   fileIn,
+  openIn,
   readFrom,
   readOutbox,
-  sync,
   writeDurably,
   writeWhole,
 } from "./outbox.ts";
@@ -35,21 +35,22 @@ const LATER_MS = 200;
  * Runs the agent of an outbox, and keeps its end. An agent that has lost its keeper is watched until
  * it ends. Nothing is done if another keeper has the outbox, or if the agent has ended.
  *
+ * @param begun is called before the agent is started
  * @throws Error if the outbox cannot be written
  */
-export async function keep(folder: string, env: Environment): Promise<void> {
+export async function keep(folder: string, env: Environment, begun: () => void): Promise<void> {
   using claim = claimOutbox(folder, CLAIM_MS);
   const { job, start, result } = readOutbox(folder);
   if (!claim || !job || (result && result.tries >= job.tries)) return;
   if (start && start.tries >= job.tries) return await watchLost(folder, job, start);
   if (isAsked(folder)) return;
-  const ended = await runAgent(folder, job, env);
+  const ended = await runAgent(folder, job, env, begun);
   writeDurably(folder, "result.json", JSON.stringify({ ...ended, tries: job.tries }));
 }
 
 type End = Omit<AgentResult, "tries">;
 
-async function runAgent(folder: string, job: AgentJob, env: Environment): Promise<End> {
+async function runAgent(folder: string, job: AgentJob, env: Environment, begun: () => void): Promise<End> {
   const tree = job.tree === null ? null : fileIn(folder, job.tree);
   let cwd = job.cwd;
   try {
@@ -58,35 +59,40 @@ async function runAgent(folder: string, job: AgentJob, env: Environment): Promis
   } catch (error) {
     return notStarted(messageOf(error));
   }
-  const stdio = [openSync(fileIn(folder, "prompt"), "r"), ...["out", "err"].map((name) => emptied(folder, name))];
+  const prompt = openSync(fileIn(folder, "prompt"), "r");
+  const out = emptied(folder, "out");
+  const err = emptied(folder, "err");
   try {
     const start: AgentStart = { tries: job.tries, cut: job.cut, at: Date.now() };
     writeDurably(folder, "started", JSON.stringify(start), NEW_LEVELS);
-    const ended = await untilEnd(folder, job, { cwd, env, stdio });
-    sync(fileIn(folder, "out"));
+    begun();
+    const ended = await untilEnd(folder, job, { cwd, env, prompt, printed: [out, err] });
+    fsyncSync(out);
     if (tree !== null) await settleWorktree(tree, env);
     return ended;
   } finally {
-    for (const descriptor of stdio) closeSync(descriptor);
+    for (const descriptor of [prompt, out, err]) closeSync(descriptor);
   }
 }
 
 const notStarted = (why: string): End => ({ ended: "not_started", code: null, signal: null, why });
 
-/** Files that are appended to can be cut while a process prints to them. */
+/** Opens a new file. One that is appended to can be cut while a process prints to it. */
 function emptied(folder: string, name: string): number {
-  closeSync(openSync(fileIn(folder, name), "w", 0o600));
-  return openSync(fileIn(folder, name), "a", 0o600);
+  rmSync(fileIn(folder, name), { recursive: true, force: true });
+  return openSync(fileIn(folder, name), "ax", 0o600);
 }
 
 interface Started {
   readonly cwd: string;
   readonly env: Environment;
-  readonly stdio: number[];
+  /** Descriptors of what it reads, and of what it prints to. */
+  readonly prompt: number;
+  readonly printed: readonly number[];
 }
 
 /** Its output goes to files, so that nothing of it is lost with its keeper. */
-async function untilEnd(folder: string, job: AgentJob, { cwd, env, stdio }: Started): Promise<End> {
+async function untilEnd(folder: string, job: AgentJob, { cwd, env, prompt, printed }: Started): Promise<End> {
   const [program = "", ...words] = job.argv;
   let agent: ChildProcess;
   try {
@@ -94,7 +100,7 @@ async function untilEnd(folder: string, job: AgentJob, { cwd, env, stdio }: Star
       cwd,
       env: { ...env, [MARK]: job.key },
       detached: true,
-      stdio,
+      stdio: [prompt, ...printed],
       windowsHide: true,
     });
   } catch (error) {
@@ -109,6 +115,7 @@ async function untilEnd(folder: string, job: AgentJob, { cwd, env, stdio }: Star
   const why = await watch(
     folder,
     job,
+    printed,
     Date.now(),
     promise,
     () => endGroup(pid, job.key, "SIGTERM"),
@@ -130,14 +137,17 @@ async function watchLost(folder: string, job: AgentJob, start: AgentStart): Prom
     if (main && isRunning(main)) endGroup(main.pid, job.key, signal);
     else for (const pid of markedBy(job.key)) send(pid, signal);
   };
+  const printed = ["out", "err"].flatMap((name) => openIn(folder, name, constants.O_RDWR) ?? []);
   const why = await watch(
     folder,
     job,
+    printed,
     start.at,
     ended,
     () => end("SIGTERM"),
     () => end("SIGKILL"),
   );
+  for (const descriptor of printed) closeSync(descriptor);
   for (const pid of markedBy(job.key)) send(pid, "SIGKILL");
   const tree = job.tree === null ? null : fileIn(folder, job.tree);
   if (tree !== null) await settleWorktree(tree, {});
@@ -148,12 +158,14 @@ async function watchLost(folder: string, job: AgentJob, start: AgentStart): Prom
 /**
  * Watches an agent until it ends, and has it ended when it must not go on.
  *
+ * @param files descriptors of what it prints to
  * @param began ms since the epoch
  * @returns the reason why it was ended; null: it ended by itself
  */
 async function watch(
   folder: string,
   { timeout_ms, max_bytes }: AgentJob,
+  files: readonly number[],
   began: number,
   ended: Promise<unknown>,
   ask: () => void,
@@ -165,8 +177,9 @@ async function watch(
   let wait = SOON_MS;
   let printed = 0;
   for (;;) {
-    const bytes = sizeOf(folder, "out") + sizeOf(folder, "err");
-    const isFull = sizeOf(folder, "out") > max_bytes || sizeOf(folder, "err") > max_bytes;
+    const sizes = files.map(sizeOf);
+    const bytes = sizes.reduce((sum, one) => sum + one, 0);
+    const isFull = sizes.some((one) => one > max_bytes);
     if (why === null) {
       if (isFull) why = "too_large";
       else if (isAsked(folder)) why = "stopped";
@@ -178,7 +191,7 @@ async function watch(
     }
     // Output without an end would fill the disk in the meantime.
     if (why !== null && (isFull || performance.now() > asked + GRACE_MS)) force();
-    if (isFull) for (const name of ["out", "err"]) cut(folder, name, max_bytes);
+    for (const one of files) cut(one, max_bytes);
     wait = bytes > printed ? SOON_MS : Math.min(LATER_MS, wait * 2);
     printed = bytes;
     const timer = new AbortController();
@@ -187,18 +200,18 @@ async function watch(
     timer.abort();
     if (over) break;
   }
-  for (const name of ["out", "err"]) if (sizeOf(folder, name) > max_bytes) why = cut(folder, name, max_bytes);
-  return why;
+  const isCut = files.map((one) => cut(one, max_bytes)).includes(true);
+  return isCut ? "too_large" : why;
 }
 
-function cut(folder: string, name: string, bytes: number): AgentEnd {
-  if (sizeOf(folder, name) > bytes) truncateSync(fileIn(folder, name), bytes);
-  return "too_large";
+/** True if a file had more bytes. */
+function cut(file: number, bytes: number): boolean {
+  if (sizeOf(file) <= bytes) return false;
+  ftruncateSync(file, bytes);
+  return true;
 }
 
-function sizeOf(folder: string, name: string): number {
-  return statSync(fileIn(folder, name), { throwIfNoEntry: false })?.size ?? 0;
-}
+const sizeOf = (file: number) => fstatSync(file).size;
 
 /** True if Belay wants the end of the agent. Without its outbox nothing waits for it. */
 function isAsked(folder: string): boolean {

@@ -8,20 +8,25 @@ import type { Environment } from "./keeper.ts";
 
 /** The work that a keeper was given. */
 export interface Kept {
-  /**
-   * Resolves when the keeper has done what it could: with null, or with the reason why that was
-   * nothing.
-   */
-  readonly over: Promise<string | null>;
+  /** Resolves when the keeper has done what it could. */
+  readonly over: Promise<KeeperEnd>;
   /** Lets this process end before the keeper. */
   leave(): void;
+}
+
+/** The end of a keeper's work. */
+export interface KeeperEnd {
+  /** The reason why the end of the agent was not kept; null: it was. */
+  readonly failed: string | null;
+  /** The keeper has started the agent. False too if it does not say. */
+  readonly isBegun: boolean;
 }
 
 /** A process that keeps one agent at a time. */
 interface Keeper {
   readonly process: ChildProcess;
   /** Takes the end of its work. */
-  over(failed: string | null): void;
+  over(end: KeeperEnd): void;
   said: string;
   rest?: NodeJS.Timeout;
 }
@@ -42,12 +47,12 @@ const idle = new Set<Keeper>();
  * @param usual those of the keeper
  */
 export function handToKeeper(folder: string, env: Environment, usual: Environment): Kept {
-  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const { promise, resolve } = Promise.withResolvers<KeeperEnd>();
   let keeper: Keeper;
   try {
     [keeper = start(usual)] = idle;
   } catch (error) {
-    return { over: Promise.resolve(messageOf(error)), leave() {} };
+    return { over: Promise.resolve({ failed: messageOf(error), isBegun: false }), leave() {} };
   }
   idle.delete(keeper);
   clearTimeout(keeper.rest);
@@ -75,7 +80,8 @@ function start(env: Environment): Keeper {
     const told = parseJson(line);
     line = "";
     rest(keeper);
-    keeper.over(isRecord(told) && typeof told.failed === "string" ? told.failed : null);
+    const said: Readonly<Record<string, unknown>> = isRecord(told) ? told : {};
+    keeper.over({ failed: typeof said.failed === "string" ? said.failed : null, isBegun: said.isBegun === true });
   });
   started.stderr?.on("data", (text) => {
     keeper.said = `${keeper.said}${text}`.slice(-LAST_WORDS);
@@ -84,7 +90,7 @@ function start(env: Environment): Keeper {
   started.stdin?.on("error", () => {});
   const gone = (why: string) => {
     idle.delete(keeper);
-    keeper.over(why);
+    keeper.over({ failed: why, isBegun: false });
   };
   started.on("error", (error) => gone(error.message));
   started.on("close", (code, signal) => gone(keeper.said.trim() || `${KEEPER_ENDED} (${signal ?? `code ${code}`})`));

@@ -144,7 +144,8 @@ async function answerOf(call: AgentCall, outcome: AgentOutcome, usage: Usage): P
     case "in_doubt":
     case "unknown": {
       const suggestion = `${firstly("resendDoubtful")}, which may pay for it twice.`;
-      return no("answer_lost", "was started, and it is unknown whether it has ended", { suggestion, ends: "job" });
+      const lost = `was started, and it is unknown whether it has ended${why === "" ? "" : `: ${why}`}`;
+      return no("answer_lost", lost, { suggestion, ends: "job" });
     }
     case "not_started":
       return no("no_model_configured", `could not be started: ${why}`, { suggestion: cureOf(why), ends: "job" });

@@ -1,12 +1,25 @@
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { readAtMost } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { parseJson } from "../../platform/json.ts";
 
 // The outbox of one agent is a folder. Belay writes `prompt` and `job.json`. The keeper writes
 // `started` before it starts the agent, and `result.json` after the agent's end: both are on disk
 // before the next step. The agent prints to `out` and `err`. Whoever changes the outbox has `lock`.
+// The agent can put anything in place of a file: nothing here follows links, or waits for a pipe.
 
 /** The work of a keeper. */
 export interface AgentJob {
@@ -74,22 +87,42 @@ export function readFrom(folder: string, name: string): unknown {
   return text === null ? null : (parseJson(text) ?? null);
 }
 
-/** The text of a file; null: there is none. */
-export function textIn(folder: string, name: string): string | null {
+/** The most that a file may hold that Belay or a keeper writes: a job has the words of a command. */
+const OWN_BYTES = 4 * 2 ** 20;
+
+/** The text of a regular file; null: there is none. */
+export function textIn(folder: string, name: string, most = OWN_BYTES): string | null {
+  return readIn(folder, name, most)?.toString("utf8") ?? null;
+}
+
+/** The bytes of a regular file, at most so many; none if there is no such file. */
+export function bytesIn(folder: string, name: string, most: number): Buffer {
+  return readIn(folder, name, most) ?? Buffer.alloc(0);
+}
+
+function readIn(folder: string, name: string, most: number): Buffer | null {
+  const descriptor = openIn(folder, name, constants.O_RDONLY);
+  if (descriptor === null) return null;
   try {
-    return readFileSync(fileIn(folder, name), "utf8");
+    return readAtMost(descriptor, Math.min(most, fstatSync(descriptor).size));
   } catch {
     return null;
+  } finally {
+    closeSync(descriptor);
   }
 }
 
-/** The bytes of a file; none if there is no such file. */
-export function bytesIn(folder: string, name: string): Buffer {
+/** Opens a regular file of an outbox. @returns null if it is missing, or is something else */
+export function openIn(folder: string, name: string, flags: number): number | null {
   try {
-    return readFileSync(fileIn(folder, name));
+    const path = fileIn(folder, name);
+    const descriptor = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if (fstatSync(descriptor).isFile()) return descriptor;
+    closeSync(descriptor);
   } catch {
-    return Buffer.alloc(0);
+    // It is missing, or a link.
   }
+  return null;
 }
 
 /** The names of the files in a folder; none if there is no such folder. */
@@ -110,7 +143,9 @@ export function namesIn(folder: string): string[] {
 export function claimOutbox(folder: string, waitMs = 0): Disposable | null {
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(fileIn(folder, "lock"));
+    const lock = fileIn(folder, "lock");
+    if (lstatSync(lock, { throwIfNoEntry: false })?.isFile() === false) rmSync(lock, { recursive: true, force: true });
+    database = new DatabaseSync(lock);
     database.exec(`PRAGMA busy_timeout = ${waitMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`);
     const held = database;
     return { [Symbol.dispose]: () => held.close() };
@@ -136,24 +171,31 @@ function isBusy(error: unknown): boolean {
 }
 
 /** Writes a whole file or none. */
-export function writeWhole(folder: string, name: string, text: string): void {
-  const temporary = fileIn(folder, `${name}.new`);
-  writeFileSync(temporary, text, { mode: 0o600 });
-  renameSync(temporary, fileIn(folder, name));
+export function writeWhole(folder: string, name: string, text: string, flush = false): void {
+  const path = fileIn(folder, name);
+  const temporary = `${path}.new`;
+  rmSync(temporary, { recursive: true, force: true });
+  writeFileSync(temporary, text, { mode: 0o600, flag: "wx", flush });
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") throw error;
+    // A folder is in its place.
+    rmSync(path, { recursive: true, force: true });
+    renameSync(temporary, path);
+  }
 }
 
 /** The same, and it is on disk when this returns. @param levels of folders whose entries are too */
 export function writeDurably(folder: string, name: string, text: string, levels = 1): void {
-  const temporary = fileIn(folder, `${name}.new`);
-  writeFileSync(temporary, text, { mode: 0o600, flush: true });
-  renameSync(temporary, fileIn(folder, name));
+  writeWhole(folder, name, text, true);
   // Windows opens no folder for that.
   if (process.platform === "win32") return;
   for (let at = folder, level = 0; level < levels; level++, at = dirname(at)) sync(at);
 }
 
-/** Brings a file, or the entries of a folder, to the disk. */
-export function sync(path: string): void {
+/** Brings the entries of a folder to the disk. */
+function sync(path: string): void {
   const descriptor = openSync(path, "r");
   try {
     fsyncSync(descriptor);
@@ -177,6 +219,7 @@ export const isOfTree = (name: string) => /^tree(?:\.\d+)?(?:\.git)?$/.test(name
 
 /** Empties an outbox, and drops it if no worktree is left in it. */
 export function emptyOutbox(folder: string): void {
-  for (const name of namesIn(folder)) if (!isOfTree(name)) rmSync(fileIn(folder, name), { force: true });
+  for (const name of namesIn(folder))
+    if (!isOfTree(name)) rmSync(fileIn(folder, name), { recursive: true, force: true });
   if (namesIn(folder).length === 0) rmSync(folder, { recursive: true, force: true });
 }

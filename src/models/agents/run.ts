@@ -23,6 +23,7 @@ import {
   type OutboxState,
   readOutbox,
   textIn,
+  writeDurably,
   writeWhole,
 } from "./outbox.ts";
 
@@ -60,7 +61,7 @@ export interface AgentOutcome {
 }
 
 const POLL_MS = 100;
-/** Keepers that end before they have started the agent. */
+/** Keepers that end and have kept nothing. */
 const MOST_FAILURES = 5;
 
 /**
@@ -84,14 +85,33 @@ export async function runAgent(run: AgentRun, signal: AbortSignal): Promise<Agen
     if (typeof next !== "string") return next;
     if (next === "start") starts += 1;
     const kept = handToKeeper(folder, environmentOf(run.command), environmentOf({}));
-    const failed = await stopping(folder, kept.over, signal);
-    if (signal.aborted) kept.leave();
-    else if (failed !== null && isUnbegun(readOutbox(folder))) {
-      failures += 1;
-      if (failures === MOST_FAILURES || !failed.startsWith(KEEPER_ENDED)) return failedToStart(failed);
-      await later(POLL_MS);
+    const end = await stopping(folder, kept.over, signal);
+    if (signal.aborted || end === null) {
+      kept.leave();
+      continue;
     }
+    const state = readOutbox(folder);
+    if (end.failed === null && state.result) continue;
+    failures += 1;
+    const isFinal = end.failed !== null && !end.failed.startsWith(KEEPER_ENDED);
+    if (isFinal || failures === MOST_FAILURES) {
+      const why = end.failed ?? "its outbox was damaged";
+      return end.isBegun || !isUnbegun(state) ? notKept(folder, state, why) : failedToStart(why);
+    }
+    await later(POLL_MS);
   }
+}
+
+/** An agent whose end nobody could keep. A later process looks again, and must not take it for one that was never started. */
+function notKept(folder: string, { job, start }: OutboxState, why: string): AgentOutcome {
+  const begun = start ?? { tries: job?.tries ?? 1, cut: job?.cut ?? 0, at: Date.now() };
+  try {
+    makeFolder(folder);
+    if (!start) writeDurably(folder, "started", JSON.stringify(begun));
+  } catch {
+    // The reason is told already.
+  }
+  return { ...NO_END, ended: "in_doubt", why, answer: null, said: "", isGarbled: false, cut: begun.cut };
 }
 
 /** `start`: a keeper starts the agent. `watch`: one watches an agent that has lost its keeper. */
@@ -154,16 +174,20 @@ async function stopping<T>(folder: string, work: Promise<T>, signal: AbortSignal
 }
 
 /** True if what an agent printed is a whole answer. JSON lines are, once one of them has what it took. */
-function isWhole({ command: { output }, folder }: AgentRun): boolean {
-  const answer = output ? readAnswer(output, textIn(folder, "out") ?? "") : null;
+function isWhole({ command, folder }: AgentRun): boolean {
+  const { output } = command;
+  const answer = output ? readAnswer(output, textIn(folder, "out", printedMost(command)) ?? "") : null;
   return answer !== null && (!output?.lines || answer.tokens !== null);
 }
+
+const printedMost = ({ max_bytes = LIMITS.agentBytes }: AgentCommand) => max_bytes;
 
 /** Units of an agent's last words that are read for a limit. */
 const SAID_UNITS = 4096;
 
 function outcomeOf(run: AgentRun, { start, job }: OutboxState, { ended, code, signal, why }: End): AgentOutcome {
-  const bytes = bytesIn(run.folder, "out");
+  const most = printedMost(run.command);
+  const bytes = bytesIn(run.folder, "out", most);
   const printed = bytes.toString("utf8");
   const answer = ended === "exited" ? readAnswer(run.command.output, printed) : null;
   const rest = answer?.failed ? answer.text : answer?.isValue ? "" : printed;
@@ -173,7 +197,7 @@ function outcomeOf(run: AgentRun, { start, job }: OutboxState, { ended, code, si
     signal,
     ...(why === undefined ? {} : { why }),
     answer,
-    said: `${textIn(run.folder, "err") ?? ""}\n${rest}`.trim().slice(-SAID_UNITS).toWellFormed(),
+    said: `${textIn(run.folder, "err", most) ?? ""}\n${rest}`.trim().slice(-SAID_UNITS).toWellFormed(),
     isGarbled: !isUtf8(bytes),
     cut: start?.cut ?? job?.cut ?? 0,
   };
@@ -191,7 +215,7 @@ function prepare(run: AgentRun, { job: last, start, result }: OutboxState): void
     argv,
     cwd,
     timeout_ms: timeoutMs,
-    max_bytes: command.max_bytes ?? LIMITS.agentBytes,
+    max_bytes: printedMost(command),
     tree: worktree ? treeName(folder, start === null ? (last?.tree ?? null) : null) : null,
     key,
     tries: Math.max(start?.tries ?? 0, result?.tries ?? 0) + 1,
