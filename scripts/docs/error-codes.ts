@@ -158,7 +158,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   exec_unfinished: {
     meaning: "The session has an exec that was interrupted.",
-    cure: "Finish it with `belay resume SESSION`, or give it up with `--discard`.",
+    cure: "Finish it with `belay resume SESSION`, or give it up with `--discard` on the next `belay exec -s SESSION`.",
   },
   session_not_found: {
     meaning: "No session has this name or id.",

@@ -23,18 +23,21 @@ import { errnoOf } from "./load/roots.ts";
 import type { Pause } from "./pauses.ts";
 import { isRouteFile } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
+import { openSameText } from "./same-text.ts";
 import type { SkippedFile } from "./skipped.ts";
 import { type DocumentRows, openDocumentRows } from "./text/document-rows.ts";
 import { openLookup } from "./text/lookup.ts";
 import { writeRows } from "./text/table.ts";
 import { openTally, type Tally } from "./text/tally.ts";
-import { openText } from "./text/text.ts";
+import { openText, type Text } from "./text/text.ts";
 
 /** The source of the files of a large context. */
 export interface LargeSource extends Pick<LoadedSource, "name" | "folder" | "base"> {
   /** Absolute folder of the texts. It is made if it is not there. */
   readonly texts: string;
   readonly pause: Pause;
+  /** The text that the context should have. Writing ends with `context_changed` at the first difference. */
+  readonly expected?: Text | undefined;
 }
 
 /** A large context that is being written. */
@@ -51,13 +54,18 @@ const STEP_BYTES = 2 ** 20;
 
 /** Begins a large context that follows `previous`, whose text is not read again if it is in files. */
 export async function beginLarge(previous: Context | undefined, source: LargeSource): Promise<LargeWriting> {
-  const { texts, pause, name } = source;
+  const { texts, pause, name, expected } = source;
+  const same = expected && openSameText(expected, name);
   const tally = openTally(previous?.text.large?.tallied());
   const before = await filesOf(previous, tally, source);
   const text = begun(texts);
   const added = openAdded(previous, source);
 
+  const begin = previous?.text.bytes ?? 0;
+  const filled = () => begin + text.length();
+
   async function put(bytes: Uint8Array): Promise<void> {
+    same?.has(filled(), bytes);
     written(texts, () => text.put(bytes));
     tally.add(bytes);
     await pause(bytes.length);
@@ -65,6 +73,7 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
 
   return {
     async add({ bytes, separator, ...file }) {
+      same?.reaches(filled() + separator.length + bytes.length);
       await put(separator);
       const start = tally.units();
       for (const piece of "pieces" in bytes ? bytes.pieces() : slicesOf(bytes)) await put(piece);

@@ -1,4 +1,7 @@
+import { hasCode } from "../../../runtime/index.ts";
 import {
+  type Context,
+  type ContextSize,
   type Known,
   type KnownLoad,
   knownLoad,
@@ -8,10 +11,12 @@ import {
   openKnownLoads,
   type SkippedStats,
 } from "../../context/index.ts";
-import { RlmError } from "../../index.ts";
+import { describeWhole } from "../../history/index.ts";
+import { LIMITS, RlmError, type Session } from "../../index.ts";
+import { nullIf } from "../../platform/errors.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { coveredContext } from "../../session/index.ts";
+import { coveredContext, storedContext } from "../../session/index.ts";
 import { openStore, type Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { CliSession } from "../session/session.ts";
@@ -45,7 +50,9 @@ export async function contextsToBring(
     const { includeSecrets: secrets, ...how } = loading;
     const documents = { ...documentOptions(), ...how, secrets };
     progress.begin(contexts.join(", "));
+    const expected = await largeContextOf(session, kept?.store);
     const optionsFor = (path: string) => ({
+      ...(expected ? { expected: expected.text } : {}),
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),
       documents,
@@ -54,9 +61,14 @@ export async function contextsToBring(
       // Where its text lies until its hash is known is nobody's concern.
       onProgress: ({ texts: _texts, ...read }: LoadProgress) => progress.report({ kind: "load", ...read }),
     });
-    const { hash, skipped } = await contextNow(sources, optionsFor, kept?.store ?? null).finally(() => progress.end());
-    if (hash === has) {
-      const isSame = JSON.stringify(skipped) === JSON.stringify(session.stats()?.skipped);
+    const now = await contextNow(sources, optionsFor, kept?.store ?? null)
+      .catch(differenceIn(sizeOf(session, expected), most))
+      .finally(() => {
+        progress.end();
+        expected?.text[Symbol.dispose]();
+      });
+    if ("hash" in now && now.hash === has) {
+      const isSame = JSON.stringify(now.skipped) === JSON.stringify(session.stats()?.skipped);
       const canAppend = !session.unfinished() && sources.every(({ source }) => typeof source === "string");
       if (isSame || !canAppend) return nothing;
       // The text is the same, and other files than before could not be read.
@@ -66,12 +78,47 @@ export async function contextsToBring(
     }
     // If nothing but loads was done, a run may have ended between two of them, and nothing can be
     // lost.
-    if (holdsMore) throw changed(has, hash, session.unfinished() ? resumeCommand() : null);
+    if (holdsMore) throw changed(has, now, session.unfinished() ? resumeCommand() : null);
   }
   return async () => {
     for (const [index, { path, source }] of sources.entries()) {
       await bring(source, path, index === 0 && change !== "append" ? "load" : "append", signal);
     }
+  };
+}
+
+/** The large context of a session; undefined: it has none. */
+async function largeContextOf(session: Session, store: Store | undefined): Promise<Context | undefined> {
+  if (!store || !session.stats()?.large) return undefined;
+  const { key } = await describeWhole(store, session.id);
+  return (key === null ? null : await nullIf("context_lost", storedContext(store, key))) ?? undefined;
+}
+
+/** Bytes of UTF-8 of a unit of UTF-16, at most. */
+const MOST_UNIT_BYTES = 3;
+
+/** The most that the context of a session can have. */
+function sizeOf(session: Session, large: Context | undefined): ContextSize {
+  const { document_count: files = 0, length_chars = 0 } = session.stats() ?? {};
+  return { files, bytes: large?.text.bytes ?? Math.min(length_chars * MOST_UNIT_BYTES, LIMITS.contextBytes) };
+}
+
+/** A difference of the sources from a context that was found before all of them were read. */
+interface Difference {
+  /** A clause about it. */
+  readonly problem: string;
+  /** The cure for sources that are too large now. */
+  readonly cure: string | null;
+}
+
+/** Takes the failure to read sources again for a difference, if it is one. @param size of the context that they gave */
+function differenceIn(size: ContextSize, most: Readonly<ContextSize>): (error: unknown) => Difference {
+  const wasWithin = size.files <= most.files && size.bytes <= most.bytes;
+  return (error) => {
+    if (hasCode(error, "context_changed")) return { problem: error.message, cure: null };
+    // A source that was within the limits has changed if it is not any more.
+    if (wasWithin && hasCode(error, "context_too_large")) return { problem: error.message, cure: error.suggestion };
+    throw error;
   };
 }
 
@@ -153,12 +200,18 @@ async function loadKnown(
   return last;
 }
 
-function changed(kept: string | null, now: string, resume: string | null): RlmError {
-  const [has, is] = [kept, now].map((hash) => hash?.slice(0, DIGITS));
-  const problem = `the session has ${has ? `the context ${has}` : "no context"}, and -c is ${is}`;
+function changed(kept: string | null, now: ContextNow | Difference, resume: string | null): RlmError {
+  const has = kept === null ? "no context" : `the context ${kept.slice(0, DIGITS)}`;
+  const is = "hash" in now ? `is ${now.hash.slice(0, DIGITS)}` : `differs: ${now.problem}`;
+  const problem = `the session has ${has}, and -c ${is}`;
+  if ("cure" in now && now.cure !== null && !resume) {
+    return new RlmError("context_changed", problem, {
+      suggestion: `Without -c the session goes on as it is. To load it with --reload: ${now.cure}`,
+    });
+  }
   return new RlmError("context_changed", problem, {
     suggestion: resume
-      ? `\`${resume}\` finishes what was interrupted with the context that the session has; --discard --reload gives it up and loads the other one.`
+      ? `\`${resume}\` finishes what was interrupted with the context that the session has; the same line with \`--discard --reload\` gives it up and loads the other one.`
       : "--reload loads it, which resets variables, helpers, memory and budget; --append adds what is new or changed, and marks the older texts replaced_by in list_docs(); without -c the session goes on as it is.",
   });
 }

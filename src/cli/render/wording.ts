@@ -6,7 +6,7 @@ const COMMAND: Wording = {
   raiseMemory: "raise `--memory-mb`",
   raiseTime: "raise `--max-execution-ms`",
   resume: "finish it with `belay resume SESSION`",
-  discard: "give it up with `--discard`",
+  discard: "give it up with `--discard` on the next `belay exec -s SESSION`",
   listSessions: "`belay sessions` lists those there are",
   listCheckpoints: "`belay show *` lists them",
   keepSteps: "those within an exec are kept with `--keep-steps`",

@@ -132,7 +132,7 @@ function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening[
   }
   if (!asked) return "none";
   throw new RlmError("exec_unfinished", `${displayName(session)} has an unfinished ${kind}: ${brief(input)}`, {
-    suggestion: `\`${resumeCommand()}\` finishes it; --discard gives it up and ${kind === "ask" ? AFTER_ASK : "goes on from before it"}.`,
+    suggestion: `\`${resumeCommand()}\` finishes it; the same line with \`--discard\` gives it up and ${kind === "ask" ? AFTER_ASK : "goes on from before it"}.`,
   });
 }
 

@@ -257,7 +257,7 @@ export function gatheringOf(reading: Reading, isPart = false): Gathering {
   const { name, base, folder, previous, size, pause, options, ownsBytes } = reading;
   const source = folder === null ? { name, base, folder } : { name, base };
   const onLarge = (texts: string) => options.onProgress?.({ ...size, texts, isPart });
-  return gather(previous, { ...source, texts: options.texts, onLarge, pause, ownsBytes });
+  return gather(previous, { ...source, texts: options.texts, expected: options.expected, onLarge, pause, ownsBytes });
 }
 
 /** The context of what was gathered; the one before it if that changes nothing. */

@@ -7,6 +7,7 @@ import { amount, megabytes } from "../../platform/figures.ts";
 import type { Context } from "../context.ts";
 import { type Pause, pauses } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
+import type { Text } from "../text/text.ts";
 import type { KnownLoads } from "./known-loads.ts";
 import { CHANGED, errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";
@@ -45,6 +46,11 @@ export interface LoadOptions {
    * Without it no context holds more than 10,000 files and 100 MB.
    */
   texts?: () => Promise<string>;
+  /**
+   * The text that a load should give. One that gives another large text ends with
+   * `context_changed` as soon as that is known.
+   */
+  expected?: Text;
   /** Contexts of earlier loads: files that have not changed since are not read again. */
   known?: Known;
   documents?: DocumentOptions;

@@ -28,7 +28,7 @@ test("an ask that its provider failed is open: the same question goes on, and an
   expect(other).toMatchObject({ code: 1, stdout: "" });
   expect(other.stderr).toContain("work has an unfinished ask: Which code? (exec_unfinished)");
   expect(other.stderr).toContain(
-    "`belay resume work` finishes it; --discard gives it up and keeps the variables of its",
+    "`belay resume work` finishes it; the same line with `--discard` gives it up and keeps the variables of its",
   );
   expect(server.requests).toHaveLength(2);
   const stdout = "It is 4711.\n";

@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { everyRun, openStore } from "../../../src/store/index.ts";
@@ -48,8 +56,28 @@ test("a log of 101 MB is refused with the flag that allows it, and explored with
 
   appendFileSync(join(cwd, "big.log"), "one more\n");
   const changed = json(await exec("1", ...load));
-  expect(changed).toMatchObject({ error_code: "context_changed" });
+  expect(changed).toMatchObject({
+    error_code: "context_changed",
+    error_message: expect.stringMatching(
+      /^the session has the context [0-9a-f]{12}, and -c differs: .* more text than/,
+    ),
+  });
   expect(texts()).toEqual(kept);
+  writeFileSync(join(cwd, "big.log"), `${LINE}another\n`, { flag: "r+" });
+  truncateSync(join(cwd, "big.log"), BYTES);
+  expect(json(await exec("1", ...load))).toMatchObject({
+    error_code: "context_changed",
+    error_message: expect.stringContaining("has other text within the 1,048,576 bytes from 0 of P on"),
+  });
+  truncateSync(join(cwd, "big.log"), 201 * 2 ** 20);
+  expect(json(await exec("1", ...load))).toMatchObject({
+    error_code: "context_changed",
+    error_message: expect.stringContaining("-c differs: big.log makes the context too large: 201.0 MB > 200 MB"),
+    suggestion: expect.stringMatching(/^Without -c the session .* with --reload: Allow it with `--max-context-mb 300`/),
+  });
+  expect(texts()).toEqual(kept);
+  truncateSync(join(cwd, "big.log"), BYTES);
+  appendFileSync(join(cwd, "big.log"), "one more\n");
   expect(json(await exec("P.slice(-9)", ...load, "--reload"))).toMatchObject({ result_json: "one more\n" });
 });
 

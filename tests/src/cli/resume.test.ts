@@ -57,7 +57,7 @@ test("the same command over files that have changed since a kill names the line 
   expect(json(refused)).toMatchObject({
     error_code: "context_changed",
     suggestion: expect.stringMatching(
-      /^`belay resume work` finishes what was interrupted .*; --discard --reload gives it up/,
+      /^`belay resume work` finishes what was interrupted .*; the same line with `--discard --reload` gives it up/,
     ),
   });
   for (const change of ["--reload", "--append"]) {
@@ -83,7 +83,7 @@ test("the same command resumes what it began, another is refused, --discard give
   expect(json(other)).toMatchObject({
     error_code: "exec_unfinished",
     error_message: expect.stringMatching(/^work has an unfinished cell: print\("begun"\); const one = .*…$/),
-    suggestion: expect.stringContaining("`belay resume work` finishes it; --discard gives it up"),
+    suggestion: expect.stringContaining("`belay resume work` finishes it; the same line with `--discard` gives it up"),
   });
   pace.isFast = true;
   const same = await run("-e", CELL, "-e", "two");
