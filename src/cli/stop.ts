@@ -1,3 +1,5 @@
+import { WORK_ON } from "../platform/signals.ts";
+
 /** Exit codes by signal: 128 + its number. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -55,8 +57,10 @@ function openStop(): Stop {
       return;
     }
     exitCode = code;
-    why.abort();
-    any.abort();
+    // A terminal that closes says nothing against the work.
+    const reason = code === SIGNALS.SIGHUP ? WORK_ON : undefined;
+    why.abort(reason);
+    any.abort(reason);
   };
   const signals = onSignals((code) => ask(code, suspend));
   return {

@@ -18,6 +18,12 @@ export function joinSignals(...sources: readonly (AbortSignal | undefined)[]) {
   };
 }
 
+/**
+ * The reason of an abort after which agents of the user's work on: a later process takes their
+ * answers. After any other abort they are ended.
+ */
+export const WORK_ON = "work on";
+
 /** Those who wait for a signal, which has one listener for all of them. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 

@@ -1,3 +1,3 @@
 /** Programs of the user's that answer calls in place of a model. */
 export { agentModels } from "./model.ts";
-export { forgetRun, giveUpAgent, isUnderWay } from "./run.ts";
+export { dropRuns, forgetRun, giveUpAgent, isUnderWay } from "./run.ts";

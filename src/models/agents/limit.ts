@@ -57,23 +57,37 @@ const isoTimes: Reader = (said) =>
       ),
   );
 
-const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
+const UNITS: readonly (readonly [words: RegExp, ms: number])[] = [
+  [/^(?:s|secs?|seconds?|)$/, SECOND],
+  [/^(?:m|mins?|minutes?)$/, MINUTE],
+  [/^(?:h|hrs?|hours?)$/, HOUR],
+  [/^(?:d|days?)$/, DAY],
+  [/^(?:w|weeks?)$/, 7 * DAY],
+];
 
-/** `try again in 1 hour 20 minutes`, `retry after 30s`, `retry-after: 120`, `resets in 2d 3h`. */
+/** `try again in 1 hour 20 minutes`, `retry after 30s`, `retry-after: 120`, `resets in 2d3h`. */
 const durations: Reader = (said, now) =>
-  Array.from(said.matchAll(AFTER), ([, words = ""]) => {
-    const parts = Array.from(words.matchAll(PART), ([, count, unit = "s"]) => {
-      return Number(count) * (UNITS[unit.charAt(0).toLowerCase()] ?? SECOND);
-    });
-    return now.getTime() + parts.reduce((sum, part) => sum + part, 0);
+  Array.from(said.matchAll(AFTER)).flatMap(({ index, 0: words }) => {
+    const ms = durationIn(said.slice(index + words.length, index + words.length + 80));
+    return ms === null ? [] : [now.getTime() + ms];
   });
 
-const ONE_PART = String.raw`\d{1,6}(?:\.\d{1,6})? ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)?\b(?! ?[ap]\.?m\b|:)`;
-const AFTER = new RegExp(
-  String.raw`(?:(?:again|resets?|available|retry(?:ing)?|wait)(?: (?:again|available))? (?:in|after|for)|retry-after["']?[:=]?|wait) ?((?:${ONE_PART}(?:,? (?:and )?|))+)`,
-  "gi",
-);
-const PART = /(\d{1,6}(?:\.\d{1,6})?) ?([a-z]*)/gi;
+const AFTER =
+  /\b(?:again|resets?|available|retry(?:ing)?|wait) (?:in|after|for) |\bretry[-_]after["']?[:=]? ?|\bwait (?=\d)/gi;
+
+/** The duration that a text begins with, ms; null: it begins with none. */
+function durationIn(text: string): number | null {
+  const part = /(?:, |,| and | )?(\d{1,6}(?:\.\d{1,6})?)(?![\d:]) ?([a-z]*)/iy;
+  let sum: number | null = null;
+  for (let found = part.exec(text); found; found = part.exec(text)) {
+    const [, count, word = ""] = found;
+    const unit = UNITS.find(([words]) => words.test(word.toLowerCase()));
+    // A figure without a unit is a number of seconds only by itself.
+    if (!unit || (word === "" && sum !== null)) break;
+    sum = (sum ?? 0) + Number(count) * unit[1];
+  }
+  return sum;
+}
 
 /** `resets 3pm`, `resets at 15:30 (Europe/Berlin)`, `resets Oct 9 at 5pm`, `try again at 3:05 PM`. */
 const clockTimes: Reader = (said, now) =>
@@ -86,7 +100,7 @@ const clockTimes: Reader = (said, now) =>
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
 const AT = new RegExp(
   [
-    String.raw`(?:resets?|again|available|until|try)(?: (?:on|at|after))?`,
+    "(?:resets?|again|available|until|try)(?: (?:on|at|after))?",
     String.raw`(?: (?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} (?<day>\d{1,2})(?:st|nd|rd|th)?,?(?: \d{4},?)?(?: at)?)?`,
     String.raw` (?<hour>\d{1,2})(?::(?<minute>\d\d))? ?(?:(?<half>[ap])\.?m\b\.?|(?<=:\d\d)(?!\d))`,
     String.raw`(?: ?\(?(?<zone>[A-Z][A-Za-z_]+/[A-Za-z_/+-]+|UTC|GMT)\)?)?`,

@@ -4,7 +4,7 @@ import { setTimeout as later } from "node:timers/promises";
 import { LIMITS } from "../../../runtime/index.ts";
 import type { AgentCommand } from "../../platform/agent-commands.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
-import { aborted } from "../../platform/signals.ts";
+import { onceAborted, WORK_ON } from "../../platform/signals.ts";
 import { type AgentAnswer, readAnswer } from "./answer.ts";
 import { type CallParts, environmentOf, isPromptInWords, wordsOf } from "./command-line.ts";
 import { markedBy, send } from "./group.ts";
@@ -26,6 +26,7 @@ import {
   writeDurably,
   writeWhole,
 } from "./outbox.ts";
+import { dropWorktree } from "./worktree.ts";
 
 /** One request to an agent. */
 export interface AgentRun extends CallParts {
@@ -123,8 +124,8 @@ function nextStep(run: AgentRun, starts: number): Step {
   using claim = claimOutbox(folder);
   const state = readOutbox(folder);
   const { job, start, result } = state;
-  if (result && isEnd(result, starts)) return outcomeOf(run, state, result);
   if (!claim) return "wait";
+  if (result && isEnd(result, starts)) return outcomeOf(run, state, result);
   if (start && !result && job && job.tries <= start.tries) return "watch";
   // A power failure may have taken the rest of the outbox.
   const isLost = result?.ended === "unknown" || (start && !result && !job);
@@ -168,8 +169,11 @@ const failedToStart = (why: string): AgentOutcome => ({
 
 /** Waits for work, and asks for the end of the agent if the signal aborts first. */
 async function stopping<T>(folder: string, work: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  const done = await Promise.race([work, aborted(signal).then(() => null)]);
-  if (signal.aborted) askToStop(folder);
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const callOff = onceAborted(signal, () => resolve(null));
+  const done = await Promise.race([work, promise]);
+  callOff();
+  if (signal.aborted && signal.reason !== WORK_ON) askToStop(folder);
   return done;
 }
 
@@ -242,6 +246,21 @@ export function isUnderWay(folder: string): boolean {
 export function giveUpAgent(folder: string, key: string): void {
   askToStop(folder);
   if (!isKept(folder)) for (const pid of markedBy(key)) send(pid, "SIGKILL");
+}
+
+/**
+ * Ends the agents of a session that is dropped, and drops their outboxes and worktrees.
+ *
+ * @param folder of the session's outboxes
+ */
+export async function dropRuns(folder: string, session: string): Promise<void> {
+  for (const name of namesIn(folder)) {
+    const outbox = fileIn(folder, name);
+    giveUpAgent(outbox, `${session}/${name}`);
+    const trees = namesIn(outbox).filter((one) => isOfTree(one) && !one.endsWith(".git"));
+    for (const tree of trees) await dropWorktree(fileIn(outbox, tree), environmentOf({}));
+  }
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Drops the outbox of a run whose answer is recorded. A worktree with changes stays. */
