@@ -30,7 +30,6 @@ async function run_workflow(script, { args: given, usual }) {
   ];
   const seen = new Set();
   let current;
-  let failures = 0;
   let unsaid = 0;
 
   const named = (value) => String(value).replace(/\s+/g, " ").trim().slice(0, 200).toWellFormed();
@@ -112,8 +111,7 @@ async function run_workflow(script, { args: given, usual }) {
       return await ask(prompt, request);
     } catch (error) {
       if (FAILURES_THROWN.includes(error.code)) throw asAgents(error);
-      failures++;
-      print(`agent ${request.label ?? named(prompt)} gave no answer: ${named(error.message)}`);
+      print(`agent ${request.label ?? named(prompt)} gave no answer, and is null: ${named(error.message)}`);
       return null;
     }
   }
@@ -211,7 +209,5 @@ async function run_workflow(script, { args: given, usual }) {
     throw explained(error);
   } finally {
     if (unsaid > 0) print(`${unsaid} more lines like these were left out`);
-    if (failures > 0)
-      print(`${failures} ${failures === 1 ? "agent" : "agents"} gave no answer, and null stands for it`);
   }
 }

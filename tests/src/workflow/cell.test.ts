@@ -52,3 +52,23 @@ test("a script may declare names that it has already, and returns nothing as nul
   expect(nothing.envelope).toMatchObject({ success: true, result_json: null });
   expect(nothing.lines).toEqual(["done"]);
 });
+
+test("of lines that are told once, 100 are printed, and the rest is counted", async () => {
+  const { lines, result } = await runScript(
+    "return (await parallel(Array.from({ length: 130 }, (_, n) => () => { throw new Error('no ' + n) }))).length",
+  );
+  expect(result).toBe(130);
+  expect(lines).toHaveLength(101);
+  expect(lines.slice(99)).toEqual([
+    "parallel(): item 99 threw Error: no 99, and is null",
+    "30 more lines like these were left out",
+  ]);
+});
+
+test("a script that replaces builtins does not change what its functions do", async () => {
+  const { result } = await runScript(
+    "console.error = () => {}; Promise.all = () => 'none'; Array.isArray = () => false;\n" +
+      "return await parallel([() => agent('x')])",
+  );
+  expect(result).toEqual(["yes"]);
+});

@@ -79,7 +79,7 @@ const LINES: Readonly<Record<string, () => Promise<void>>> = {
       echo,
     );
     expect(result).toEqual([null, "x"]);
-    expect(lines).toEqual(["agent first gave no answer: down", "1 agent gave no answer, and null stands for it"]);
+    expect(lines).toEqual(["agent first gave no answer, and is null: down"]);
     expect(warnings).toContain("agents_unanswered: 1 of 2 agents gave no answer");
   },
   async "`label`"() {
@@ -149,8 +149,7 @@ const LINES: Readonly<Record<string, () => Promise<void>>> = {
     expect(seen.peak).toBe(3);
     expect(lines).toEqual([
       "parallel(): item 1 threw Error: no, and is null",
-      "agent bad gave no answer: down",
-      "1 agent gave no answer, and null stands for it",
+      "agent bad gave no answer, and is null: down",
     ]);
     expect((await runScript(`return ${message("await parallel(agent('a'))")}`, echo)).result).toBe(
       "parallel() takes an array, not a promise: await it",
@@ -315,7 +314,7 @@ const LINES: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "agents that are not awaited"() {
     const { lines, warnings } = await runScript("agent('a', { label: 'stray' }); return 1", echo);
-    expect(lines).toEqual([expect.stringContaining("agent stray gave no answer: the cell ended before")]);
+    expect(lines).toEqual([expect.stringContaining("agent stray gave no answer, and is null: the cell ended before")]);
     expect(warnings).toContain("unawaited_sub_calls: 1");
   },
 };
