@@ -104,6 +104,7 @@ export function openLineFinder(pattern: FindPattern, { before, after }: Around, 
   }
 
   function* linesIn({ bytes, matches }: SearchedBlock): Generator<FoundLine> {
+    if (bytes.length === 0) return;
     const block = openBlock(bytes, place, sizes.heldLine);
     let shown = 0;
     let last: MatchedLine | undefined;

@@ -87,52 +87,75 @@ const MOST_LITERALS = 4;
 const MOST_CASES = 4;
 /** That of three characters if one of them is in several cases. */
 const LEAST_RARITY = 0.5;
+/** The most choices of which the text decides which one is rare. */
+const MOST_CHOICES = 3;
 
-/** The rarest ones; undefined if there are none, or many. */
-export function requiredIn(expression: Expression): Required | undefined {
-  const required = literalsIn(expression);
-  return rarity(required) < LEAST_RARITY ? undefined : required;
+/**
+ * Literals that each match has, by choices of which each is enough, the likely rarest first. There are
+ * none if they are common, or too many.
+ */
+export function requiredIn(expression: Expression): readonly Required[] {
+  const rare = literalsIn(expression).filter((required) => rarity(required) >= LEAST_RARITY);
+  const sorted = rare.toSorted((one, other) => rarity(other) - rarity(one));
+  const [first] = sorted;
+  if (!first?.literals.every(isPlain)) return sorted.slice(0, 1);
+  return sorted.filter(({ literals }) => literals.every(isPlain)).slice(0, MOST_CHOICES);
 }
 
-function literalsIn(expression: Expression): Required | undefined {
+function literalsIn(expression: Expression): readonly Required[] {
   switch (expression.kind) {
     case "literal":
-      return { literals: [Array.from(expression.text)], before: 0 };
+      return [{ literals: [Array.from(expression.text)], before: 0 }];
     case "class": {
-      if (expression.ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0) > MOST_CASES) return undefined;
+      if (expression.ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0) > MOST_CASES) return [];
       const cases = expression.ranges.flatMap(([first, last]) =>
         Array.from({ length: last - first + 1 }, (_, n) => first + n),
       );
-      return { literals: [[String.fromCodePoint(...cases)]], before: 0 };
+      return [{ literals: [[String.fromCodePoint(...cases)]], before: 0 }];
     }
     case "repeat":
-      return expression.min > 0 ? literalsIn(expression.sub) : undefined;
+      return expression.min > 0 ? literalsIn(expression.sub) : [];
     case "concat": {
       let before = 0;
-      let best: Required | undefined;
+      const all: Required[] = [];
       /** A literal with which the next part may be one. */
       let open: Required | undefined;
       for (const part of expression.parts) {
-        const own = literalsIn(part);
-        const found = own && { ...own, before: before + own.before };
-        const isFixed = part.kind === "literal" || part.kind === "class";
-        open = found && open && isFixed ? { ...open, literals: [[...open.literals, ...found.literals].flat()] } : found;
-        for (const one of [found, open]) if (rarity(one) > rarity(best)) best = one;
-        if (!isFixed) open = undefined;
+        const start = before;
+        const own = literalsIn(part).map((one) => ({ ...one, before: start + one.before }));
+        all.push(...own);
+        const [fixed] = part.kind === "literal" || part.kind === "class" ? own : [];
+        if (fixed && open) {
+          open = { ...open, literals: [[...open.literals, ...fixed.literals].flat()] };
+          all.push(open);
+        } else open = fixed;
         before += longestMatch(part);
       }
-      return best;
+      return all;
     }
     case "either": {
-      const all = expression.parts.map(literalsIn);
+      const all = expression.parts.map((part) => rarestOf(literalsIn(part)));
       const known = all.filter((found) => found !== undefined);
-      const literals = known.flatMap((found) => found.literals);
-      if (known.length < all.length || literals.length > MOST_LITERALS) return undefined;
-      return { literals, before: Math.max(...known.map(({ before }) => before)) };
+      const literals = fewOf(known.flatMap((found) => found.literals));
+      if (known.length < all.length || literals === undefined) return [];
+      return [{ literals, before: Math.max(...known.map(({ before }) => before)) }];
     }
     default:
-      return undefined;
+      return [];
   }
+}
+
+function rarestOf(all: readonly Required[]): Required | undefined {
+  return all.reduce<Required | undefined>((best, one) => (rarity(one) > rarity(best) ? one : best), undefined);
+}
+
+/** The literals or, if they are many, beginnings that they share. */
+function fewOf(literals: readonly Literal[]): readonly Literal[] | undefined {
+  for (let length = Math.max(...literals.map((literal) => literal.length)); length > 0; length--) {
+    const begins = new Map(literals.map((literal) => [literal.slice(0, length).join("\n"), literal.slice(0, length)]));
+    if (begins.size <= MOST_LITERALS) return [...begins.values()];
+  }
+  return undefined;
 }
 
 /** The literals that the whole expression is a choice of, in its order; undefined if it is more than that. */
@@ -144,7 +167,7 @@ export function onlyLiterals(expression: Expression): readonly Literal[] | undef
   }
   const parts = expression.kind === "concat" ? expression.parts : [expression];
   const isFixed = parts.every(({ kind }) => kind === "literal" || kind === "class");
-  const places = parts.map((part) => (isFixed ? literalsIn(part)?.literals[0] : undefined));
+  const places = parts.map((part) => (isFixed ? literalsIn(part)[0]?.literals[0] : undefined));
   const known = places.filter((place) => place !== undefined).flat();
   return places.includes(undefined) || known.length === 0 || known.includes("") ? undefined : [known];
 }

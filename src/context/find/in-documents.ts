@@ -1,7 +1,7 @@
 import { openText, type Text, type TextData } from "../text/text.ts";
-import { matchesIn, matchesOfPart } from "./find.ts";
-import type { Match } from "./match.ts";
-import { compileFind, type FindPattern } from "./pattern.ts";
+import { matchesOfPart } from "./find.ts";
+import { compileFind } from "./pattern.ts";
+import { SIZES } from "./sizes.ts";
 
 /** Documents of one text. Plain data, which can be sent between threads. */
 interface SearchedText {
@@ -28,15 +28,12 @@ interface DocumentHit {
 }
 
 export const HITS_COUNTED = 10_000;
-/** A longer document of a text in files is not read whole. */
-const READ_BYTES = 64 * 2 ** 20;
 
 /**
  * Finds a pattern in each document by itself: no match goes beyond one. The result has the first
  * hits in order, the number of matches, counted up to 10,000, and the number of documents with a
  * match.
  *
- * @param readBytes a longer document of a text in files is searched by pieces and windows
  * @throws RlmError as `compileFind` does
  */
 export function findInDocuments(
@@ -44,7 +41,7 @@ export function findInDocuments(
   pattern: string,
   flags: string,
   limit: number,
-  readBytes = READ_BYTES,
+  sizes = SIZES,
 ): DocumentHits {
   const compiled = compileFind(pattern, flags);
   const hits: DocumentHit[] = [];
@@ -54,17 +51,13 @@ export function findInDocuments(
     using opened = openText(data);
     for (const [range, [first, last]] of rangesOf(opened, ranges)) {
       const before = total;
-      for (const [start, end] of matchesWithin(
-        opened,
-        opened.byteAt(first),
-        opened.byteAt(last),
-        compiled,
-        readBytes,
-      )) {
-        if (hits.length < limit)
-          hits.push({ text, range, start: opened.unitAt(start) - first, end: opened.unitAt(end) - first });
-        total += 1;
-        if (total === HITS_COUNTED) return { hits, total, documents: documents + 1 };
+      for (const some of matchesOfPart(opened, opened.byteAt(first), opened.byteAt(last), compiled, sizes)) {
+        for (const [start, end] of some) {
+          if (hits.length < limit)
+            hits.push({ text, range, start: opened.unitAt(start) - first, end: opened.unitAt(end) - first });
+          total += 1;
+          if (total === HITS_COUNTED) return { hits, total, documents: documents + 1 };
+        }
       }
       if (total > before) documents += 1;
     }
@@ -80,17 +73,4 @@ function* rangesOf({ large }: Text, ranges: SearchedText["ranges"]): Generator<r
     const document = documents?.at(number);
     if (document) yield [number, [document.start, document.end]];
   }
-}
-
-/** Matches of a document, bytes of the text. */
-function* matchesWithin(
-  text: Text,
-  from: number,
-  to: number,
-  pattern: FindPattern,
-  readBytes: number,
-): Generator<Match> {
-  const isLong = text.large !== undefined && to - from > readBytes;
-  const all = isLong ? matchesOfPart(text, from, to, pattern) : matchesIn(text.read(from, to), pattern);
-  for (const some of all) for (const [start, end] of some) yield [from + start, from + end];
 }

@@ -2,10 +2,10 @@ import { isUtf8 } from "node:buffer";
 import type { PlainText } from "../text/plain-text.ts";
 import { type Around, type FoundLine, openLineFinder } from "./found-lines.ts";
 import { type FindPattern, searchError } from "./pattern.ts";
-import { hasShortLines, type Piece, pieceOf } from "./pieces.ts";
+import { hasShortLines, matchesOfLines, roomFor } from "./pieces.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
-import { matchesInLines, type SearchedBlock, type Unsearched } from "./stream-search.ts";
-import { type Answer, answersOf, pairs, roomFor } from "./threads.ts";
+import type { SearchedBlock, Unsearched } from "./stream-search.ts";
+import { type Answer, answersOf, pairs } from "./threads.ts";
 import { LINE_FEED } from "./window.ts";
 
 /** A large file that is searched where it lies. */
@@ -48,18 +48,17 @@ export function* linesInPlace(
   let known = 0;
   try {
     for (const answer of answersOf({ text, pattern, sizes, between: () => {} }, sizes.held)) {
-      const piece = pieceOf(text, answer.number, sizes);
-      file.onSearched(piece.end - piece.start);
-      if (answer.count === 0 && isAlone) {
+      file.onSearched(answer.end - answer.start);
+      if (answer.count === 0 && (isAlone || answer.start === answer.end)) {
         yield [];
         continue;
       }
-      for (let to = known; known < piece.start; known = to) {
-        to = Math.min(known + sizes.piece, piece.start);
+      for (let to = known; known < answer.start; known = to) {
+        to = Math.min(known + sizes.piece, answer.start);
         finder.pass(to - known, linesIn(text.read(known, to, room)));
       }
-      known = piece.end;
-      const { block, failure } = blockOf(file, piece, answer, pattern, sizes, room);
+      known = answer.end;
+      const { block, failure } = blockOf(file, answer, pattern, sizes, room);
       yield finder.block(block);
       if (failure) throw failure;
     }
@@ -75,18 +74,20 @@ interface PieceBlock extends Pick<MendedText, "failure"> {
 
 function blockOf(
   { text, mend }: FileInPlace,
-  piece: Piece,
-  { count, matches }: Answer,
+  { start, end, count, matches }: Answer,
   pattern: FindPattern,
   sizes: Sizes,
   room: Buffer,
 ): PieceBlock {
-  const bytes = text.read(piece.start, piece.end, room);
+  const bytes = text.read(start, end, room);
   if (count !== null) return { block: { bytes, matches: [pairs(matches, 0)] }, failure: null };
-  const mended = isUtf8(bytes) ? { bytes, failure: null } : mend(bytes, piece.start);
-  const isLast = piece.end === text.bytes && mended.failure === null;
+  const mended = isUtf8(bytes) ? { bytes, failure: null } : mend(bytes, start);
+  const isLast = end === text.bytes && mended.failure === null;
   const all = Buffer.from(mended.bytes.buffer, mended.bytes.byteOffset, mended.bytes.length);
-  return { block: { bytes: all, matches: matchesInLines(all, pattern, sizes, isLast) }, failure: mended.failure };
+  return {
+    block: { bytes: all, matches: matchesOfLines(all, pattern, sizes, isLast, () => {}) },
+    failure: mended.failure,
+  };
 }
 
 function linesIn(bytes: Buffer): number {

@@ -25,7 +25,7 @@ const SAMPLE_BYTES = 2048;
 /** Matches that are given at once. */
 const SOME = 1000;
 
-/** @param between is called now and then, and may throw to end the search */
+/** Opens the search for literals. @param between is called now and then, and may throw to end it */
 export function openLiterals(haystack: Buffer, required: Required | undefined, between: () => void): NextLiteral {
   const next = openFinder(haystack, required?.literals ?? [], between);
   let last = { from: -1, at: -1 };
@@ -33,6 +33,31 @@ export function openLiterals(haystack: Buffer, required: Required | undefined, b
     if (from < last.from || from > last.at) last = { from, at: next(from)?.at ?? haystack.length };
     return last.at;
   };
+}
+
+/** The choice whose literals are the fewest in the beginning of a text; of equal ones the first. */
+export function rarestIn(haystack: Buffer, [first, ...others]: readonly Required[]): Required | undefined {
+  if (others.length === 0) return first;
+  const sample = haystack.subarray(0, Math.min(haystack.length / 8, WINDOW_BYTES));
+  let rarest = first;
+  let fewest = first ? countLiterals(sample, first.literals) : 0;
+  for (const required of others) {
+    const count = countLiterals(sample, required.literals);
+    if (count < fewest) rarest = required;
+    fewest = Math.min(count, fewest);
+  }
+  return rarest;
+}
+
+/** The number of all matches of a pattern that is nothing but literals. */
+export function countLiterals(haystack: Buffer, literals: readonly Literal[], between = () => {}): number {
+  const next = openFinder(haystack, literals, between);
+  let matches = 0;
+  for (let found = next(0); found; found = next(found.at + found.bytes)) {
+    matches += 1;
+    if (matches % SOME === 0) between();
+  }
+  return matches;
 }
 
 /** True if literals are found whole. */

@@ -25,3 +25,12 @@ export interface Part {
 export const BEGIN: Position = { from: 0, lastEnd: -1 };
 /** A haystack that is all of its text. */
 export const WHOLE: Part = { begin: BEGIN, isOpen: false };
+
+/** Matches so many bytes later, or earlier. */
+export function moved(matches: Iterable<Match>, by: number): Iterable<Match> {
+  return by === 0 ? matches : movedBy(matches, by);
+}
+
+function* movedBy(matches: Iterable<Match>, by: number): Generator<Match> {
+  for (const [start, end] of matches) yield [start + by, end + by];
+}

@@ -32,7 +32,8 @@ export interface FindPattern {
   readonly asksForStart: boolean;
   /** Longest possible match, bytes of UTF-8; may be Infinity. */
   readonly maxBytes: number;
-  readonly required: Required | undefined;
+  /** Literals that each match has, by choices of which each is enough. */
+  readonly required: readonly Required[];
   /** The literals that its matches are; undefined if they are more than that. */
   readonly literals: readonly Literal[] | undefined;
   readonly native: NativePattern | undefined;
@@ -100,13 +101,14 @@ function analyse(source: string): FindPattern {
   const cut = recent(1, (stop) => printCut(expression, stop));
   const openAtEnd = recent(1, (stop) => `(?:${cut(stop)})${stop}*\\z`);
   const afterContext = recent(2, (body) => `\\A(?s:.)|${body}`);
+  const lineLocal = !spansLines(expression) && !looks.some((look) => TEXT_LOOKS.includes(look));
   return {
     source,
-    lineLocal: !spansLines(expression) && !looks.some((look) => TEXT_LOOKS.includes(look)),
+    lineLocal,
     looks: looks.length > 0,
     asksForStart: looks.includes("Start"),
     maxBytes: longestMatch(expression),
-    required: requiredIn(expression),
+    required: requiredIn(expression).filter(({ before }) => lineLocal || Number.isFinite(before)),
     literals: literals && areFoundWhole(literals) ? literals : undefined,
     native: nativePattern(whole("")),
     finish: longestFinish(expression),

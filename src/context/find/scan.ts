@@ -1,12 +1,14 @@
 import { argumentError } from "../../../runtime/errors.ts";
 import { findAll, findFrom } from "./engine.ts";
-import { MOST_LITERAL_BYTES, type NextLiteral, openLiterals, scanLiterals } from "./literals.ts";
+import type { Required } from "./hir.ts";
+import { MOST_LITERAL_BYTES, type NextLiteral, openLiterals, rarestIn, scanLiterals } from "./literals.ts";
 import { type Match, type Part, type Position, WHOLE } from "./match.ts";
 import { openNative } from "./native.ts";
+import { openNear } from "./near-literals.ts";
 import type { FindPattern } from "./pattern.ts";
 import type { Windows } from "./sizes.ts";
 import type { Haystack } from "./wasm.ts";
-import { afterLineFeed, before, boundary, LINE_FEED, next, windowEnd } from "./window.ts";
+import { afterLineFeed, before, boundary, next, windowEnd } from "./window.ts";
 
 /**
  * The result of one window: matches that no later text can change, and the place to continue
@@ -54,16 +56,17 @@ export function* scan(
   const { literals, maxBytes } = pattern;
   if (literals) return yield* scanLiterals(haystack, literals, maxBytes, between, part);
   const search: Search = { haystack, isOpen, pattern, farReaching: false };
-  const spend = effortLimit(bytes.length, windows.effort);
-  const next = openLiterals(haystack, pattern.required, between);
-  const skip = openSkip(haystack, pattern, next);
-  const searchLines = openLines(haystack, pattern, next, windows.largest, isOpen);
+  const effort = effortLimit(bytes.length, windows.effort);
+  const required = rarestIn(haystack, pattern.required);
+  const next = openLiterals(haystack, required, between);
+  const skip = openSkip(haystack, required, next);
+  const searchNear = isOpen ? () => undefined : openNear(haystack, pattern, required, next, windows.largest);
   const searchNatively = openNative(haystack, pattern.native, windows.largest, isOpen);
   const [smallest, largest] = pattern.native ? [BETWEEN, windows.smallest] : [windows.smallest, windows.largest];
   let size = smallest;
   let position: Position | undefined = begin;
   /**
-   * The place from which native RegExp cannot continue. There, lines and skips are tried even if
+   * The place from which native RegExp cannot continue. There, literals and skips are tried even if
    * they do not pay elsewhere.
    */
   let declined = -1;
@@ -71,16 +74,16 @@ export function* scan(
     between();
     if (isOpen && position.from >= haystack.length) return position;
     const isDeclined = position.from === declined;
-    const lines = searchLines(position.from, isDeclined ? size : undefined);
-    if (lines !== undefined) {
-      yield lines.matches;
+    const near = searchNear(position.from, isDeclined ? size : undefined);
+    if (near !== undefined) {
+      yield near.matches;
       if (isDeclined) size = Math.min(size * GROWTH, largest);
-      if (lines.end === haystack.length) return undefined;
-      position = after(lines.matches.at(-1)?.[1] ?? position.lastEnd, lines.end);
+      if (near.end === haystack.length) return undefined;
+      position = after(near.matches.at(-1)?.[1] ?? position.lastEnd, near.end);
       continue;
     }
     const from = skip(position.from, isDeclined);
-    if (from === undefined) return isOpen ? beforeNextLiteral(search, position) : undefined;
+    if (from === undefined) return isOpen ? beforeNextLiteral(haystack, required, position) : undefined;
     // A match behind a long skip is likely to be alone.
     if (from - position.from > size) size = Math.min(size, ALONE);
     const native = searchNatively(from);
@@ -103,7 +106,7 @@ export function* scan(
       // not worth their memory.
       if (wider * GROWTH > bytes.length - position.from) wider = bytes.length;
       between();
-      spend(Math.min(wider, bytes.length - position.from));
+      effort.spend(Math.min(wider, bytes.length - position.from));
       settled = searchFirst(search, position, wider);
       if (isOpen && wider === bytes.length && isSame(settled.position, position)) return position;
     }
@@ -114,8 +117,8 @@ export function* scan(
 }
 
 /** The first place of a match whose literal may begin so late that it is not in the haystack. */
-function beforeNextLiteral({ haystack, pattern }: Search, { from, lastEnd }: Position): Position {
-  const first = haystack.length - MOST_LITERAL_BYTES - (pattern.required?.before ?? 0);
+function beforeNextLiteral(haystack: Buffer, required: Required | undefined, { from, lastEnd }: Position): Position {
+  const first = haystack.length - MOST_LITERAL_BYTES - (required?.before ?? 0);
   return after(lastEnd, Math.max(from, boundary(haystack, Math.max(first, 0))));
 }
 
@@ -245,22 +248,36 @@ function withRun(piece: Buffer, stop: string | undefined, pattern: FindPattern):
   return stop === undefined ? [piece] : [piece, Buffer.from(stop.repeat(pattern.finish))];
 }
 
+/** Ends a search that reads the text again and again. */
+interface EffortLimit {
+  /** Allows to read more of the text, and all that follows from it. */
+  allow(textBytes: number): void;
+  spend(bytes: number): void;
+}
+
 /**
  * A pattern such as `a(?:[\s\S]*z)?` reads the rest of the text for each match, which no engine
  * makes linear: after reading sixteen times the text in enlarged windows, `find` gives up.
  */
-export function effortLimit(textBytes: number, effort: number): (bytes: number) => void {
-  let remaining = 16 * textBytes + effort;
-  return (bytes) => {
-    remaining -= bytes;
-    if (remaining >= 0) return;
-    throw argumentError(
-      "RangeError",
-      "find: this pattern reads the rest of the text again for every match",
-      "Bound its repetitions across lines, for example [\\s\\S]{0,2000}? instead of [\\s\\S]*.",
-    );
+export function effortLimit(textBytes: number, effort: number): EffortLimit {
+  let remaining = EFFORT * textBytes + effort;
+  return {
+    allow(more) {
+      remaining += EFFORT * more;
+    },
+    spend(bytes) {
+      remaining -= bytes;
+      if (remaining >= 0) return;
+      throw argumentError(
+        "RangeError",
+        "find: this pattern reads the rest of the text again for every match",
+        "Bound its repetitions across lines, for example [\\s\\S]{0,2000}? instead of [\\s\\S]*.",
+      );
+    },
   };
 }
+
+const EFFORT = 16;
 
 /** After this many skips, they continue only if the average one was as long as this. */
 const TRIALS = 32;
@@ -271,7 +288,7 @@ const WORTH_BYTES = 16 * 1024;
  * it. The result is the place, at or after a byte, before which no further match begins; undefined:
  * there is none.
  */
-function openSkip(haystack: Buffer, { required }: FindPattern, next: NextLiteral) {
+function openSkip(haystack: Buffer, required: Required | undefined, next: NextLiteral) {
   if (!required || !Number.isFinite(required.before)) return (from: number) => from;
   let trials = 0;
   let skipped = 0;
@@ -284,70 +301,4 @@ function openSkip(haystack: Buffer, { required }: FindPattern, next: NextLiteral
     skipped += to - from;
     return to;
   };
-}
-
-/** Bytes that the engine reads in the time in which a line is looked for. */
-const LINE_COST = 60;
-/** Native RegExp reads as many bytes while the engine reads one. */
-const NATIVE_SPEED = 5;
-
-/**
- * Searches the lines with a literal, many at once and as if there were no others: neither a match
- * nor an assertion in one line depends on another line. The result is undefined where that is not
- * so, or does not pay; else a line begins at `end`. Lines `within` so many bytes are searched even
- * if it does not pay.
- *
- * @param most bytes given to the engine at once
- */
-function openLines(
-  haystack: Buffer,
-  { source, required, lineLocal, native }: FindPattern,
-  next: NextLiteral,
-  most: number,
-  isOpen: boolean,
-) {
-  const isPossible = required && lineLocal && !isOpen;
-  const [speed, size] = native ? [NATIVE_SPEED, most / 8] : [1, most];
-  let paused = 0;
-  let pause = most;
-  return (from: number, within?: number) => {
-    const isPaused = within === undefined && from < paused;
-    if (!isPossible || isPaused || (from > 0 && haystack[from - 1] !== LINE_FEED)) return undefined;
-    const to = within === undefined ? haystack.length : (afterLineFeed(haystack, from, from + within) ?? from);
-    const { runs, cost, end } = gather(haystack.subarray(0, to), next, from, size);
-    if (end === from) return undefined;
-    // Where it does not pay, windows are tried for a while, and longer each time.
-    if (within === undefined) {
-      pause = cost * speed > end - from ? 2 * pause : most;
-      if (pause > most) paused = end + pause;
-    }
-    const parts = runs.map((run) => haystack.subarray(run.start, run.end));
-    const matches = findAll(source, parts).map((match): [start: number, end: number] => {
-      for (let run = runs[0]; run && match.start + run.shift >= run.end; run = runs[0]) runs.shift();
-      const shift = runs[0]?.shift ?? 0;
-      return [match.start + shift, match.end + shift];
-    });
-    return { matches, end };
-  };
-}
-
-/**
- * Lines as runs of adjacent ones; `shift` leads from a byte of all runs in one to its place in the
- * haystack.
- */
-function gather(haystack: Buffer, next: NextLiteral, from: number, most: number) {
-  const runs: { start: number; end: number; shift: number }[] = [];
-  let bytes = 0;
-  let cost = 0;
-  for (let end = from; ; cost += LINE_COST) {
-    const at = next(end);
-    if (at >= haystack.length) return { runs, cost: cost + bytes, end: haystack.length };
-    const start = haystack.lastIndexOf(LINE_FEED, at) + 1;
-    end = haystack.indexOf(LINE_FEED, at) + 1 || haystack.length;
-    if (bytes + end - start > most) return { runs, cost: cost + bytes, end: start };
-    const last = runs.at(-1);
-    if (last?.end === start) last.end = end;
-    else runs.push({ start, end, shift: start - bytes });
-    bytes += end - start;
-  }
 }

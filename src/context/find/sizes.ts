@@ -19,8 +19,7 @@ export interface Sizes {
   readonly line: number;
   /** A longer line of a stream is not held whole. */
   readonly heldLine: number;
-  /** The first window of a text in files, and the largest. */
-  readonly window: number;
+  /** More bytes are not held to be certain of a match. */
   readonly largestWindow: number;
   /** Pieces of which a text has more if other threads help to search it. */
   readonly alone: number;
@@ -39,8 +38,8 @@ export const SIZES: Sizes = {
   piece: 4 * MB,
   line: 32 * MB,
   heldLine: 64 * MB,
-  window: 8 * MB,
-  largestWindow: 256 * MB,
+  // A match in a context in memory, of at most 100 MB, is found when it is in files, too.
+  largestWindow: 128 * MB,
   // A thread starts in the time of about so many.
   alone: 8,
   // 2 MB.

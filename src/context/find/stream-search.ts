@@ -1,9 +1,9 @@
-import { BEGIN, type Match, type Position } from "./match.ts";
+import { BEGIN, type Match, moved, type Position } from "./match.ts";
 import { type FindPattern, searchError } from "./pattern.ts";
 import { matchesOfLines } from "./pieces.ts";
-import { scan } from "./scan.ts";
+import { effortLimit, scan } from "./scan.ts";
 import type { Sizes } from "./sizes.ts";
-import { boundary, LINE_FEED } from "./window.ts";
+import { boundary, CHARACTER_BYTES, LINE_FEED } from "./window.ts";
 
 /** Some of a text: whole lines or, of a long line, a part of it. */
 export interface SearchedBlock {
@@ -34,8 +34,8 @@ export class Unsearched extends Error {
   }
 }
 
-/** The characters before the place at which a search continues, which assertions may look at. */
-const CONTEXT_BYTES = 16;
+/** More than two characters before the place at which a search continues. Assertions may look at them. */
+const CONTEXT_BYTES = 4 * CHARACTER_BYTES;
 
 /** Bytes that were taken and not given yet. */
 interface Held {
@@ -50,7 +50,9 @@ interface Held {
 
 const NOTHING: Held = { bytes: Buffer.alloc(0), given: 0, position: BEGIN, matches: [] };
 
-export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSearch {
+/** Opens a search. @param between is called again and again, and may throw to end it */
+export function openStreamSearch(pattern: FindPattern, sizes: Sizes, between = () => {}): StreamSearch {
+  const effort = effortLimit(0, sizes.windows.effort);
   let held = NOTHING;
   let chunks: Uint8Array[] = [];
   let wanted = sizes.piece;
@@ -60,7 +62,7 @@ export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSear
     const lines = bytes.subarray(0, end);
     held = { ...NOTHING, bytes: bytes.subarray(end) };
     wanted = held.bytes.length + sizes.piece;
-    yield { bytes: lines, matches: matchesInLines(lines, pattern, sizes, isLast) };
+    yield { bytes: lines, matches: matchesOfLines(lines, pattern, sizes, isLast, between) };
   }
 
   /** Searches what is held as a part of a text, and holds what is not certain, or not a whole line. */
@@ -71,17 +73,18 @@ export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSear
     let matches = [...known];
     let given = from;
 
-    /** Gives what lies before a byte. */
-    function* give(to: number): Generator<SearchedBlock> {
-      if (to <= given) return;
+    /** Gives what lies before a byte; at the end of the text even if it is but an empty match. */
+    function* give(to: number, isEnd = false): Generator<SearchedBlock> {
+      if (to <= given && !isEnd) return;
       const start = given;
       const before = matches.filter(([at]) => at < to || to === bytes.length);
       matches = matches.slice(before.length);
       given = to;
-      yield { bytes: bytes.subarray(start, to), matches: [before.map((match) => moved(match, -start))] };
+      yield { bytes: bytes.subarray(start, to), matches: [moved(before, -start)] };
     }
 
-    const found = scan(bytes, pattern, sizes.windows, () => {}, { begin: position, isOpen: !isLast });
+    effort.spend(bytes.length);
+    const found = scan(bytes, pattern, sizes.windows, between, { begin: position, isOpen: !isLast });
     let step = found.next();
     for (; !step.done; step = found.next()) {
       for (const match of step.value) matches.push(match);
@@ -89,29 +92,27 @@ export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSear
       if (last !== undefined) yield* give(lineStart(bytes, last));
     }
     const next: Position | undefined = step.value;
-    yield* give(next === undefined ? bytes.length : lineStart(bytes, next.from));
-    if (next === undefined) return;
+    if (next === undefined) return yield* give(bytes.length, true);
+    yield* give(lineStart(bytes, next.from));
     if (next.from - given > sizes.heldLine) yield* give(next.from);
-    if (bytes.length - next.from > sizes.largestWindow) throw new Unsearched(tooLong(sizes));
-    const cut = Math.max(0, boundary(bytes, Math.min(given, next.from - CONTEXT_BYTES)));
-    held = {
-      bytes: bytes.subarray(cut),
-      given: given - cut,
-      position: { from: next.from - cut, lastEnd: next.lastEnd - cut },
-      matches: matches.map((match) => moved(match, -cut)),
-    };
+    if (bytes.length - next.from >= sizes.largestWindow) throw new Unsearched(tooLong(sizes));
+    held = withoutGiven({ bytes, given, position: next, matches });
     // A match that is not certain after all of this needs much more.
-    wanted = next.from > position.from ? held.bytes.length + sizes.piece : 2 * bytes.length;
+    const double = Math.min(2 * bytes.length, held.position.from + sizes.largestWindow);
+    wanted = next.from > position.from ? held.bytes.length + sizes.piece : double;
   }
 
   function* search(isLast: boolean): Generator<SearchedBlock> {
     const bytes = Buffer.concat([held.bytes, ...chunks]);
-    const isAtLine = pattern.lineLocal && held.position.from === held.given && held.matches.length === 0;
+    effort.allow(bytes.length - held.bytes.length);
+    const { given, position, matches } = held;
+    const isAtLine = given === 0 || bytes[given - 1] === LINE_FEED;
     chunks = [];
-    if (!isAtLine) return yield* openPart({ ...held, bytes }, isLast);
-    const lines = bytes.subarray(held.given);
+    if (!(pattern.lineLocal && isAtLine && position.from === given && matches.length === 0))
+      return yield* openPart({ ...held, bytes }, isLast);
+    const lines = bytes.subarray(given);
     const end = isLast ? lines.length : lines.lastIndexOf(LINE_FEED) + 1;
-    if (end > 0) yield* wholeLines(lines, end, isLast);
+    if (end > 0 || isLast) yield* wholeLines(lines, end, isLast);
     else if (lines.length > sizes.line) yield* openPart({ ...held, bytes }, isLast);
     else {
       held = { ...held, bytes };
@@ -133,21 +134,16 @@ export function openStreamSearch(pattern: FindPattern, sizes: Sizes): StreamSear
   };
 }
 
-/** All matches of lines of a text, which are searched by themselves. */
-export function* matchesInLines(
-  bytes: Uint8Array,
-  pattern: FindPattern,
-  sizes: Sizes,
-  isLast: boolean,
-): Generator<Iterable<Match>> {
-  try {
-    yield* matchesOfLines(bytes, pattern, sizes, isLast, () => {});
-  } catch (error) {
-    throw searchError(error);
-  }
+/** The same without what was given, except for the context. */
+function withoutGiven({ bytes, given, position: { from, lastEnd }, matches }: Held): Held {
+  const cut = Math.max(0, boundary(bytes, Math.min(given, from - CONTEXT_BYTES)));
+  return {
+    bytes: bytes.subarray(cut),
+    given: given - cut,
+    position: { from: from - cut, lastEnd: lastEnd - cut },
+    matches: [...moved(matches, -cut)],
+  };
 }
-
-const moved = ([start, end]: Match, by: number): Match => [start + by, end + by];
 
 const lineStart = (bytes: Buffer, at: number) => (at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1);
 

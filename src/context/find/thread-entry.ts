@@ -2,8 +2,8 @@ import { parentPort } from "node:worker_threads";
 import { openPlainText } from "../text/plain-text.ts";
 import { openText } from "../text/text.ts";
 import { patternOf } from "./pattern.ts";
-import { piecesOf, type ReadText } from "./pieces.ts";
-import { AHEAD, answerOf, NONE, roomFor, SHARED, type SharedSearch } from "./threads.ts";
+import { piecesOf, type ReadText, roomFor } from "./pieces.ts";
+import { AHEAD, type Answer, answerOf, type FailedPiece, SHARED, type SharedSearch } from "./threads.ts";
 
 // Another thread of searches. A piece at which it fails is searched by the thread that wants it.
 
@@ -32,6 +32,14 @@ function searchPieces(search: SharedSearch, text: ReadText): void {
     if (isOver()) throw new Over();
   }
 
+  function answer(number: number): Answer | FailedPiece {
+    try {
+      return answerOf(text, number, pattern, search, between, room);
+    } catch {
+      return { number, count: undefined };
+    }
+  }
+
   while (!isOver()) {
     const number = Atomics.add(shared, SHARED.next, 1);
     if (number >= all) return;
@@ -39,11 +47,7 @@ function searchPieces(search: SharedSearch, text: ReadText): void {
       Atomics.wait(shared, SHARED.wanted, wanted, LOOK_MS);
       wanted = Atomics.load(shared, SHARED.wanted);
     }
-    try {
-      port.postMessage(answerOf(text, number, pattern, search, between, room));
-    } catch {
-      port.postMessage({ number, count: null, matches: NONE });
-    }
+    port.postMessage(answer(number));
     Atomics.add(shared, SHARED.done, 1);
     Atomics.notify(shared, SHARED.done);
   }

@@ -3,9 +3,10 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "
 import { entryUrl } from "../../entries.ts";
 import type { PlainFile } from "../text/plain-text.ts";
 import type { TextData } from "../text/text.ts";
-import type { Match } from "./match.ts";
+import { countLiterals } from "./literals.ts";
+import { type Match, moved } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
-import { areNoText, matchesOfLines, type Piece, pieceOf, piecesOf, type ReadText } from "./pieces.ts";
+import { areNoText, matchesOfLines, piecesOf, type ReadText, readPiece, roomFor } from "./pieces.ts";
 import type { Sizes } from "./sizes.ts";
 
 /** A search that several threads share: each takes the next piece that nobody has begun. */
@@ -26,12 +27,21 @@ export interface SharedSearch {
  */
 export const SHARED = { next: 0, done: 1, wanted: 2, stop: 3, words: 4 } as const;
 
+/** A thread could not search a piece. Whoever wants it searches it, and fails as well, or not. */
+export interface FailedPiece {
+  readonly number: number;
+  readonly count: undefined;
+}
+
 /** The answer of a piece. */
 export interface Answer {
   readonly number: number;
+  /** The piece, bytes of the text. */
+  readonly start: number;
+  readonly end: number;
   /**
-   * The number of matches; null if the thread has failed, if there are too many to send, or if the
-   * bytes are not UTF-8. Whoever wants the piece searches it again then, and fails as well, or not.
+   * The number of matches; null if there are too many to send, or if the bytes are not UTF-8. Whoever
+   * wants the piece searches it again then.
    */
   readonly count: number | null;
   /** Their starts and ends, bytes of the piece. */
@@ -56,28 +66,28 @@ export function answerOf(
   between: () => void,
   room: Buffer,
 ): Answer {
-  const piece = pieceOf(text, number, sizes);
-  if (isEmpty(text, piece)) return { number, count: 0, matches: NONE };
-  const bytes = text.read(piece.start, piece.end, room);
-  if (areNoText(text, bytes)) return { number, count: null, matches: NONE };
+  const { start, bytes } = readPiece(text, number, sizes, room);
+  const end = start + bytes.length;
+  const isLast = end === text.bytes;
+  const unknown = { number, start, end, count: null, matches: NONE };
+  if (bytes.length === 0 && text.bytes > 0) return { ...unknown, count: 0 };
+  if (areNoText(text, bytes)) return unknown;
+  if (most === null && pattern.literals) {
+    return { ...unknown, count: countLiterals(bytes, pattern.literals, between) };
+  }
   const matches: number[] = [];
   let count = 0;
-  for (const some of matchesOfLines(bytes, pattern, sizes, piece.end === text.bytes, between)) {
+  for (const some of matchesOfLines(bytes, pattern, sizes, isLast, between)) {
     for (const [start, end] of some) {
       count += 1;
       if (most !== null) matches.push(start, end);
     }
-    if (most !== null && count > most) return { number, count: null, matches: NONE };
+    if (most !== null && count > most) return unknown;
   }
-  return { number, count, matches: Uint32Array.from(matches) };
+  return { ...unknown, count, matches: Uint32Array.from(matches) };
 }
 
-export const NONE = new Uint32Array(0);
-
-const isEmpty = (text: ReadText, { start, end }: Piece) => start === end && text.bytes > 0;
-
-/** Memory in which a piece is read: its lines are whole, and its pages too. */
-export const roomFor = ({ piece }: Sizes) => Buffer.allocUnsafeSlow(piece + 2 ** 20);
+const NONE = new Uint32Array(0);
 
 /** A search in pieces. */
 interface Search {
@@ -93,48 +103,32 @@ interface Search {
  * @param wanted more matches are not taken
  */
 export function* matchesByThreads(search: Search, wanted: number): Generator<Iterable<Match>> {
-  const { text, pattern, sizes, between } = search;
-  const most = Math.min(wanted, sizes.held);
-  for (const { number, count, matches } of answersOf(search, most)) {
-    const piece = pieceOf(text, number, sizes);
-    if (count !== null) yield pairs(matches, piece.start);
-    else yield* anew({ text, pattern, sizes, between }, piece);
+  for (const answer of answersOf(search, Math.min(wanted, search.sizes.held))) {
+    if (answer.count !== null) yield pairs(answer.matches, answer.start);
+    else yield* anew(search, answer);
   }
 }
 
-/** All matches, ascending, by this thread alone. */
-export function* matchesByPieces(search: Search): Generator<Iterable<Match>> {
-  const { text, sizes } = search;
-  for (let number = 0; number < piecesOf(text, sizes); number++) yield* anew(search, pieceOf(text, number, sizes));
+/** The number of all matches, with the help of other threads. */
+export function countByThreads(search: Search): number {
+  let total = 0;
+  for (const answer of answersOf(search, null)) {
+    total += answer.count ?? 0;
+    if (answer.count === null) for (const some of anew(search, answer)) for (const _match of some) total += 1;
+  }
+  return total;
 }
 
 /** The matches of a piece, taken one after the other. */
-function* anew({ text, pattern, sizes, between }: Search, piece: Piece): Generator<Iterable<Match>> {
-  if (isEmpty(text, piece)) return;
-  const { start: base, end } = piece;
-  for (const some of matchesOfLines(text.read(base, end), pattern, sizes, end === text.bytes, between)) {
-    yield Array.from(some, ([from, to]) => [base + from, base + to] as const);
+function* anew({ text, pattern, sizes, between }: Search, { start, end }: Answer): Generator<Iterable<Match>> {
+  for (const some of matchesOfLines(text.read(start, end), pattern, sizes, end === text.bytes, between)) {
+    yield moved(some, start);
   }
 }
 
 /** Starts and ends as matches, moved by so many bytes. */
 export function* pairs(matches: Uint32Array, by: number): Iterable<Match> {
   for (let at = 0; at < matches.length; at += 2) yield [by + (matches[at] ?? 0), by + (matches[at + 1] ?? 0)];
-}
-
-/** The number of all matches, with the help of other threads. */
-export function countByThreads(search: Search): number {
-  let total = 0;
-  for (const { number, count } of answersOf(search, null)) {
-    total += count ?? countAnew(search, pieceOf(search.text, number, search.sizes));
-  }
-  return total;
-}
-
-function countAnew(search: Search, piece: Piece): number {
-  let count = 0;
-  for (const some of anew(search, piece)) for (const _match of some) count += 1;
-  return count;
 }
 
 /**
@@ -146,7 +140,7 @@ export function* answersOf({ text, pattern, sizes, between }: Search, most: numb
   const all = piecesOf(text, sizes);
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
   const room = roomFor(sizes);
-  const answers = new Map<number, Answer>();
+  const answers = new Map<number, Answer | FailedPiece>();
   const own = (number: number) => answerOf(text, number, pattern, { sizes, most }, between, room);
   let ports: readonly MessagePort[] = [];
   function askForHelp(): void {
@@ -160,6 +154,7 @@ export function* answersOf({ text, pattern, sizes, between }: Search, most: numb
     for (let wanted = 1; wanted < all; wanted++) {
       Atomics.store(shared, SHARED.wanted, wanted);
       Atomics.notify(shared, SHARED.wanted);
+      // No answer means that this thread searches it.
       for (let stalledMs = 0; !answers.has(wanted); ) {
         between();
         const before = Atomics.load(shared, SHARED.done);
@@ -167,12 +162,12 @@ export function* answersOf({ text, pattern, sizes, between }: Search, most: numb
         if (answers.has(wanted)) break;
         const number = Atomics.load(shared, SHARED.next) < all ? Atomics.add(shared, SHARED.next, 1) : all;
         if (number < all) answers.set(number, own(number));
-        else if (stalledMs >= STALLED_MS) answers.set(wanted, own(wanted));
+        else if (stalledMs >= STALLED_MS) break;
         else if (Atomics.wait(shared, SHARED.done, before, LOOK_MS) === "timed-out") stalledMs += LOOK_MS;
       }
       const answer = answers.get(wanted);
       answers.delete(wanted);
-      if (answer) yield answer;
+      yield answer?.count === undefined ? own(wanted) : answer;
     }
   } finally {
     Atomics.store(shared, SHARED.stop, 1);
@@ -183,10 +178,10 @@ export function* answersOf({ text, pattern, sizes, between }: Search, most: numb
 }
 
 /** Takes the answers that have come. */
-function take(ports: readonly MessagePort[], answers: Map<number, Answer>): void {
+function take(ports: readonly MessagePort[], answers: Map<number, Answer | FailedPiece>): void {
   for (const port of ports) {
     for (let one = receiveMessageOnPort(port); one; one = receiveMessageOnPort(port)) {
-      const answer: Answer = one.message;
+      const answer: Answer | FailedPiece = one.message;
       answers.set(answer.number, answer);
     }
   }

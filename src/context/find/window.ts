@@ -36,6 +36,8 @@ export function afterLineFeed(haystack: Buffer, start: number, end: number): num
 }
 
 export const LINE_FEED = 10;
+/** Bytes of the longest character. */
+export const CHARACTER_BYTES = 4;
 
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findInDocuments } from "../../../../src/context/find/in-documents.ts";
+import { SIZES } from "../../../../src/context/find/sizes.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 import { largeText } from "../../../support/large-context.ts";
 
@@ -59,7 +60,7 @@ test("documents of a text in files are searched as those in memory, read whole o
   }
   // Of a long document no match is found that goes beyond it, and its ends are those of a text.
   for (const pattern of ["a+", "b\\|", "[^b]+", "\\Aa", "a\\z", "^", "$", "a*", "\\b"]) {
-    const long = findInDocuments([{ text: data, ranges: null }], pattern, "m", 99, 0);
+    const long = findInDocuments([{ text: data, ranges: null }], pattern, "m", 99, { ...SIZES, piece: 2 });
     expect(long).toEqual(findInDocuments([small], pattern, "m", 99));
   }
 });

@@ -18,7 +18,6 @@ const smallSizes = fc
     piece: fc.integer({ min: 1, max: 60 }),
     line: fc.constantFrom(4, 400, 4000),
     heldLine: fc.constantFrom(4, 400, 4000),
-    window: fc.integer({ min: 1, max: 60 }),
     held: fc.constantFrom(1, 100),
   })
   .map(
@@ -67,6 +66,22 @@ test.each([
   );
 });
 
+test.each(["(?m)^a", "\\ba", "\\Ba", "(?m)^.", "a$"])(
+  "in parts of a long line %s has the matches of one pass",
+  (pattern) => {
+    const windows = { smallest: 3, largest: 9, effort: 1e6 };
+    for (const plain of [
+      `${"a".repeat(50)}\nb a b a`,
+      `${"b".repeat(30)}${"a".repeat(20)}\na`,
+      `${"é".repeat(30)}a\na`,
+    ]) {
+      for (const heldLine of [1, 4]) {
+        expectOnePass(pattern, "", byWindows(plain), { piece: 1, line: 2, heldLine, windows });
+      }
+    }
+  },
+);
+
 const LINES = Array.from({ length: 3000 }, (_, n) => {
   const end = n % 3 === 0 ? "\r\n" : "\n";
   return n % 100 === 42 ? `${"x".repeat(900)} foo ${n}${end}` : `line ${n} é漢😀 ${n % 7 === 0 ? "foo" : "bar"}${end}`;
@@ -90,7 +105,7 @@ test.each([
   const text = largeText({ parts: [LINES.slice(0, half).join(""), LINES.slice(half).join("")] });
   expectOnePass(pattern, "", text, SHARED);
   expectOnePass(pattern, "", text, { ...SHARED, held: 3 });
-  expectOnePass(pattern, "", text, { ...SHARED, line: 200, window: 64 });
+  expectOnePass(pattern, "", text, { ...SHARED, line: 200 });
   expect(find(text, compileFind("foo", ""), 5, undefined, SHARED)).toMatchObject({ capped: true });
 });
 
@@ -117,7 +132,7 @@ test("a damaged page is context_lost, and pages before it are searched", () => {
   for (const sizes of [
     { piece: 1000, alone: 0 },
     { piece: 1000, alone: 1000 },
-    { piece: 1000, line: 2, window: 100 },
+    { piece: 1000, line: 2 },
   ]) {
     expect(find(text, compileFind("needle", ""), 20, undefined, sizes).matches).toHaveLength(20);
     expect(refusalOf(() => count(text, compileFind("needle", ""), undefined, sizes))).toMatchObject(lost);
@@ -126,7 +141,7 @@ test("a damaged page is context_lost, and pages before it are searched", () => {
 
 test("a match that may be longer than the largest window is a RangeError", () => {
   const text = byWindows(`${"a".repeat(3000)} ${"b".repeat(500)}z`);
-  const sizes = { window: 16, largestWindow: 1024 };
+  const sizes = { piece: 16, largestWindow: 1024 };
   const refusal = refusalOf(() => count(text, compileFind("a[\\s\\S]*z", ""), undefined, sizes));
   expect(refusal).toMatchObject({
     guestName: "RangeError",
@@ -134,5 +149,5 @@ test("a match that may be longer than the largest window is a RangeError", () =>
     suggestion: expect.stringContaining("[\\s\\S]{0,2000}?"),
   });
   expect(count(text, compileFind("b[\\s\\S]*z", ""), undefined, sizes)).toBe(1);
-  expect(SIZES.largestWindow).toBe(256 * 2 ** 20);
+  expect(SIZES.largestWindow).toBe(128 * 2 ** 20);
 });
