@@ -213,6 +213,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   const guestOptions: GuestOptions = {
     env,
     indexFolder,
+    space,
     machineEntry: host.machineEntry ?? entryUrl("machine-thread-entry"),
     memoryBytes: memoryBytesOf(options),
     idleMs: options.idleMs ?? LIMITS.idleMs,

@@ -20,6 +20,8 @@ export interface StoreQuota {
    * @throws RlmError `store_full`; `context_too_large` if the files of large contexts would take too much
    */
   take(context: Pick<Context, "hash" | "parts" | "text">, indexBytes: number): void;
+  /** Bytes that the search index of a large context may have. */
+  indexRoom(context: Pick<Context, "hash">): number;
 }
 
 /** The sizes that a quota goes by. */
@@ -48,14 +50,14 @@ export function openStoreQuota(
   const indexed = new Set(hashes);
   const files = new Set(known ? filesOf(known) : []);
   let textBytes = row.text_bytes;
+  const mostFiles = TEXTS_OF_CONTEXT * maxContextBytes;
 
   function takeFiles(context: Pick<Context, "text" | "hash">): void {
     const added = filesOf(context).filter((path) => !files.has(path));
     if (added.length === 0) return;
     const more = sizeOf(added);
     const sum = textBytes + more + indexBytesOf(indexed, indexDir);
-    const most = TEXTS_OF_CONTEXT * maxContextBytes;
-    if (sum > most) throw textsTooLarge(displayName(row), sum, maxContextBytes);
+    if (sum > mostFiles) throw textsTooLarge(displayName(row), sum, maxContextBytes);
     for (const path of added) files.add(path);
     indexed.add(context.hash);
     textBytes += more;
@@ -74,6 +76,10 @@ export function openStoreQuota(
       for (const { hash } of added) counted.add(hash);
       taken += more;
     },
+    indexRoom({ hash }) {
+      const others = new Set([...indexed].filter((one) => one !== hash));
+      return Math.max(0, mostFiles - textBytes - indexBytesOf(others, indexDir));
+    },
   };
 }
 
@@ -88,8 +94,8 @@ function filesOf({ text: { data } }: Pick<Context, "text">): readonly string[] {
 const sizeOf = (paths: readonly string[]) =>
   paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 
-/** Bytes of the search indexes of texts, whose names begin with the hashes of the texts. */
-function indexBytesOf(hashes: ReadonlySet<string>, folder: string | undefined): number {
+/** Bytes of the search indexes of texts in a folder, whose names begin with the hashes of the texts. */
+export function indexBytesOf(hashes: ReadonlySet<string>, folder: string | undefined): number {
   if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return 0;
   const those = readdirSync(folder).filter((name) => hashes.has(name.slice(0, HASH_UNITS)));
   return sizeOf(those.map((name) => join(folder, name)));

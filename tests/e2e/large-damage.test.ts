@@ -58,6 +58,9 @@ test("damage is named, what is whole can be read, and an unchanged source is rea
   const whole = ground();
   expect(await answer(whole, COUNT, ...LOAD)).toEqual(found(FILES * LINES));
   expect(await answer(whole, 'search("reset").length')).toEqual(found(10));
+  const taken = [...filesIn(whole, "texts"), ...filesIn(whole, "index")].map((path) => statSync(path).size);
+  const { sessions } = json(await belayHere(["sessions", "--json"], whole));
+  expect(sessions).toMatchObject([{ text_bytes: taken.reduce((sum, size) => sum + size, 0) }]);
   const backup = join(folderWith(), "home");
   cpSync(whole.home, backup, { recursive: true });
   const kept = filesIn(whole, "texts");

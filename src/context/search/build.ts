@@ -32,6 +32,8 @@ export interface IndexLocation {
   readonly between?: () => void;
   /** The most bytes that an index may have. */
   readonly maxBytes?: number;
+  /** Bytes that are left for the index of a large P on the disk that its session may take; absent: enough. */
+  readonly room?: number;
 }
 
 /** With fewer parts to build, another thread would start too late to help. */
@@ -116,9 +118,12 @@ function waitForOthers(shared: Int32Array, all: number, look: () => void): void 
   }
 }
 
-/** The index of a large P may have as many bytes as P. */
-function mostOf({ text }: SearchSource, { maxBytes = LIMITS.searchIndexBytes }: IndexLocation): number {
-  return text.large ? Math.max(maxBytes, text.bytes) : maxBytes;
+/** The index of a large P may have as many bytes as P, if there is room. */
+function mostOf(
+  { text }: SearchSource,
+  { maxBytes = LIMITS.searchIndexBytes, room = Number.POSITIVE_INFINITY }: IndexLocation,
+): number {
+  return text.large ? Math.min(Math.max(maxBytes, text.bytes), room) : maxBytes;
 }
 
 /**
@@ -138,8 +143,12 @@ export function refuseAgain(path: string, source: SearchSource, mark: string, op
 function tooLarge(source: SearchSource, options: IndexLocation): RlmError {
   const size = megabytes(source.text.bytes);
   const most = megabytes(mostOf(source, options));
-  return new RlmError("search_too_large", `the search index of P (${size}) would have more than ${most}`, {
-    suggestion: "Use find, which needs no index, or load fewer files.",
+  const isOfSession = source.text.large && mostOf(source, options) === options.room;
+  const left = isOfSession ? `the ${most} that the session's large contexts have left on disk` : most;
+  return new RlmError("search_too_large", `the search index of P (${size}) would have more than ${left}`, {
+    suggestion: isOfSession
+      ? "Use find, which needs no index, or load P in a session of its own."
+      : "Use find, which needs no index, or load fewer files.",
   });
 }
 

@@ -14,6 +14,8 @@ export interface TextMessage extends Omit<Context, "text" | "documents"> {
   readonly documents: readonly Document[];
   /** Folder of search indexes. */
   readonly indexDir: string;
+  /** Bytes that the index of a large context may have; absent: as many as its text. */
+  readonly indexRoom?: number;
   /** Packed ranges of it that cells were given on other machines. */
   readonly given?: readonly string[];
 }

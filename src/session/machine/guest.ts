@@ -20,6 +20,7 @@ import type { CheckpointRow } from "../../store/index.ts";
 import type { Env } from "../env.ts";
 import type { Position } from "../journal/account.ts";
 import { readEndExtras } from "../journal/records.ts";
+import type { StoreQuota } from "../store-quota.ts";
 import type { ContextMessage, GivenHistory, HistoryText, TextMessage } from "./context-message.ts";
 import { type ImageChain, openImageChain } from "./image-chain.ts";
 
@@ -141,6 +142,7 @@ interface MachineOptions {
   readonly machineEntry: URL;
   readonly memoryBytes: number;
   readonly indexFolder: Pick<IndexFolder, "path">;
+  readonly space: Pick<StoreQuota, "indexRoom">;
 }
 
 /** A machine of a session, with the images that are captured of it. */
@@ -168,6 +170,7 @@ function machineOpener(options: MachineOptions) {
   /** The context as a machine's thread takes it. */
   const messageOf = async (context: Context, given: readonly string[] = []): Promise<TextMessage> => ({
     ...contextMessage(context, await options.indexFolder.path()),
+    ...(isSmall(context) ? {} : { indexRoom: options.space.indexRoom(context) }),
     given,
   });
 

@@ -88,6 +88,7 @@ function contextServices(message: TextMessage): LoadedContext {
   const documents = large?.documents() ?? message.documents;
   const places = openPlaces(text, documents);
   const routes = openRoutes(message.routes);
+  const { indexDir: dir, indexRoom: room = Number.POSITIVE_INFINITY } = message;
   let index: SearchIndex | undefined;
   return {
     hash: message.hash,
@@ -119,7 +120,7 @@ function contextServices(message: TextMessage): LoadedContext {
     lineText: places.lineText,
     prepareSearch(onProgress, between) {
       const source = { text, documents: { [Symbol.iterator]: () => partsOf(documents) }, hash: message.hash };
-      index ??= available(() => openSearchIndex(source, { dir: message.indexDir, onProgress, between }));
+      index ??= available(() => openSearchIndex(source, { dir, room, onProgress, between }));
     },
     search(query, k) {
       try {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { firstly, hasCode, type Json, RlmError, remedy } from "../../../runtime/index.ts";
+import { indexFolder } from "../../platform/home.ts";
 import { displayName } from "../../platform/ids.ts";
 import { jsonOf } from "../../platform/json.ts";
 import { nearest } from "../../platform/nearest.ts";
@@ -9,6 +10,7 @@ import { askEnd, GIVEN_UP } from "../ask/ends.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
 import { EXEC_KINDS, type JournalRecord, readJournal, type SessionFacts } from "../journal/records.ts";
 import { checkSessionName, LAST_SESSION } from "../session-name.ts";
+import { indexBytesOf } from "../store-quota.ts";
 import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
@@ -30,7 +32,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly changed_at: number;
   /** In the store, with its contexts and children; shared contexts count in full. */
   readonly bytes: number;
-  /** The bytes among them that are files of large contexts, without search indexes; absent: none. */
+  /** The bytes among them that are files of large contexts, with the search index of the newest; absent: none. */
   readonly text_bytes?: number;
   /** The process that has it open, or null. */
   readonly holder: { readonly pid: number; readonly host: string } | null;
@@ -61,6 +63,7 @@ export const readableRows = (store: Listing) =>
 export function summaryOf(row: SessionRow): SessionSummary {
   const { id, name, origin, created_at, changed_at, bytes, text_bytes, busy, holder, forked_from } = row;
   const { status, ...facts } = factsIn(row);
+  const large = text_bytes > 0 ? text_bytes + indexBytesIn(facts) : 0;
   const running = busy ? "running" : "unfinished";
   return {
     id,
@@ -71,11 +74,16 @@ export function summaryOf(row: SessionRow): SessionSummary {
     ...facts,
     created_at,
     changed_at,
-    bytes: bytes + text_bytes,
-    ...(text_bytes > 0 ? { text_bytes } : {}),
+    bytes: bytes + large,
+    ...(large > 0 ? { text_bytes: large } : {}),
     holder: busy ? holder : null,
     forked_from,
   };
+}
+
+/** Bytes of the search index of the context that a session has. */
+function indexBytesIn({ context }: Pick<SessionFacts, "context">): number {
+  return context ? indexBytesOf(new Set([context.hash]), indexFolder(process.env)) : 0;
 }
 
 /**

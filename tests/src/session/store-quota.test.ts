@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSessionWith } from "../../../src/session/session.ts";
@@ -115,17 +115,19 @@ test("a session that takes more than it may begins nothing, and goes on once it 
 });
 
 test("large contexts take nothing of the session's space, and at most three times what a context may have", async () => {
-  const home = folderWith();
+  const [home, indexDir] = [folderWith(), folderWith()];
   const row = { id: "s", name: "s", bytes: 0, text_bytes: 0 };
   const one = await largeContext([[textFile("a.txt", "a".repeat(5000))]], home);
   const two = await largeContext([[textFile("a.txt", "a".repeat(5000))], [textFile("b.txt", "b".repeat(5000))]], home);
-  const options = { maxSessionMb: 1 / 2 ** 20, maxContextBytes: 7000, hashes: [], indexDir: home };
+  const options = { maxSessionMb: 1 / 2 ** 20, maxContextBytes: 7000, hashes: [], indexDir };
   const quota = openStoreQuota(row, null, options);
   quota.take(one, 1);
   quota.take(one, 0);
   // The file of its first part is counted already.
   quota.take(two, 0);
   expect(quota.left().taken).toBe(1);
+  const taken = readdirSync(home).reduce((sum, name) => sum + statSync(join(home, name)).size, 0);
+  expect(quota.indexRoom(two)).toBe(3 * 7000 - taken);
   const three = await largeContext([[textFile("c.txt", "c".repeat(12_000))]], home);
   const refused = {
     code: "context_too_large",
@@ -138,7 +140,10 @@ test("large contexts take nothing of the session's space, and at most three time
   // A session that is opened again has its files by the store, and the indexes by their names.
   const again = { ...options, hashes: [two.hash] };
   openStoreQuota({ ...row, text_bytes: 10_000 }, two, again).take(one, 0);
-  writeFileSync(join(home, `${two.hash}-v1.index`), Buffer.alloc(9000));
+  writeFileSync(join(indexDir, `${two.hash}-v1.index`), Buffer.alloc(9000));
+  // The index of a text itself takes nothing of its own room.
+  const opened = openStoreQuota({ ...row, text_bytes: 10_000 }, two, { ...again, hashes: [one.hash, two.hash] });
+  expect([opened.indexRoom(two), opened.indexRoom(one)]).toEqual([11_000, 2000]);
   expect(() => openStoreQuota({ ...row, text_bytes: 10_000 }, two, again).take(three, 0)).toThrow(/disk/);
   openStoreQuota({ ...row, text_bytes: 0 }, two, { ...again, hashes: [] }).take(three, 0);
 });

@@ -55,6 +55,19 @@ describe("the index of a text in files", () => {
     expect(index.search("größe", 1)).toHaveLength(1);
     expect(statSync(join(dir, INDEX)).size).toBeGreaterThan(1000);
   });
+
+  test("is refused if it would take more than its session has left, and leaves nothing but that", () => {
+    const dir = folderWith();
+    expect(() => openSearchIndex(largeSource(lines(2000)), { dir, room: 10_000 })).toThrow(
+      expect.objectContaining({
+        code: "search_too_large",
+        message: expect.stringMatching(/would have more than the 0\.0 MB that the session's large contexts have left/),
+        suggestion: "Use find, which needs no index, or load P in a session of its own.",
+      }),
+    );
+    expect(readdirSync(dir)).toEqual([`${INDEX}.refused`]);
+    openSearchIndex(largeSource(lines(2000)), { dir, room: 1_000_000 })[Symbol.dispose]();
+  });
 });
 
 test("an index that is damaged while it is open is removed, and the next search has a new one", () => {
