@@ -36,7 +36,7 @@ export { isQuoted } from "./sent-messages.ts";
 export { isLocalServer } from "./server-window.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
 export type { Asked, RequestParts, Spent, SubCallTurn } from "./sub-call/requests.ts";
-export type { SubCall } from "./sub-call/sub-call.ts";
+export type { SubCall, SubCallOutcome } from "./sub-call/sub-call.ts";
 export { TaskEnded, taskThread } from "./tasks/task-thread.ts";
 export { addUsage, estimateTokens, knownModel, knownPrice, NO_USAGE, ratesFor, tokensOf } from "./usage.ts";
 

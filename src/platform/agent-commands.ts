@@ -94,6 +94,17 @@ const AGENTS = 'must be an object such as { "claude": { "command": ["claude", "-
 /** The table `agents` of the user's configuration. */
 export const AgentsSchema = v.record(v.pipe(v.string(), v.regex(/^[A-Za-z][\w-]{0,39}$/, NAME)), Command, AGENTS);
 
+/** Tokens that an agent holds while it runs, unless its entry has `max_tokens`. */
+const RESERVED_TOKENS = 100_000;
+
+/** Tokens and USD that an agent holds while it runs, and is charged if it does not say what it took. */
+export function reservesOf({ max_tokens: tokens = RESERVED_TOKENS, max_usd: cost_usd = 0 }: AgentCommand): {
+  readonly tokens: number;
+  readonly cost_usd: number;
+} {
+  return { tokens, cost_usd };
+}
+
 /** The name of an agent's model in records: `agent:claude/opus`. */
 export function agentModelName(name: string, model: string | null | undefined): string {
   return `agent:${name}/${model ?? "default"}`;

@@ -12,10 +12,10 @@ import { openGuest } from "./machine/guest.ts";
 import type { DryRunOptions } from "./option-types.ts";
 import type { SessionParts } from "./parts.ts";
 import { openStoreQuota } from "./store-quota.ts";
-import { planSubCall } from "./sub-calls/answers.ts";
 import { sumOfQuestion } from "./sub-calls/cache.ts";
 import { openFunctions } from "./sub-calls/functions.ts";
 import { openHeldBackCount } from "./sub-calls/held-back.ts";
+import { planSubCall } from "./sub-calls/plan.ts";
 import type { Answers } from "./sub-calls/port.ts";
 import { FREE } from "./sub-calls/port.ts";
 
@@ -66,6 +66,7 @@ async function placeholders(
     // The user is not asked to approve calls that are not sent.
     policy: { ...policy, ...(approve ? { approve: async () => true } : {}) },
     limitsCost: left.remaining_cost_usd !== undefined,
+    agents: options.agents ?? {},
   };
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;

@@ -58,6 +58,7 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     if (!(await turns.close())) return;
     await guest[Symbol.asyncDispose]();
     await setup.children.closed();
+    await setup.agents.close();
     await giveBack();
     await setup.indexFolder[Symbol.asyncDispose]();
   }

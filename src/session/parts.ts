@@ -14,11 +14,13 @@ import type { CallKey } from "./journal/records.ts";
 import type { Guest, GuestOptions, IndexFolder } from "./machine/guest.ts";
 import type { HostedOptions } from "./option-types.ts";
 import type { StoreQuota } from "./store-quota.ts";
+import type { Agents } from "./sub-calls/agents.ts";
 import type { Places } from "./sub-calls/concurrency.ts";
 import type { TreePatience } from "./sub-calls/patience.ts";
 import type { Answers, Children, ParentCall } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
 import type { Suspension } from "./suspension.ts";
+import type { WorkflowMarks } from "./workflow-marks.ts";
 
 /** The parts of a session that its calls are answered with. */
 export interface CallingSession {
@@ -36,6 +38,8 @@ export interface CallingSession {
   /** Ids of the calls with requests by batch: these go with the record of the call. */
   readonly deliveries: Set<string>;
   readonly granted: Granted;
+  /** The folder of relative paths. */
+  readonly cwd: string;
   /** The state from which the next exec starts. */
   state(): SessionState;
   /** The places of the whole tree of sessions. */
@@ -45,6 +49,8 @@ export interface CallingSession {
   /** The space of the whole tree of sessions. */
   readonly space: StoreQuota;
   readonly children: Children;
+  readonly agents: Agents;
+  readonly workflows: WorkflowMarks;
   /** The way in which a load of this session reads. */
   readonly loading: Omit<Loading, "signal">;
 }

@@ -1,5 +1,7 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
+import type { SubCallError } from "../models/index.ts";
 import { amount } from "../platform/figures.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import { collectUntil, hasWaited, type ProviderWait, providerWait, type Seen } from "../provider-batches/index.ts";
 import type { Resumed } from "./api.ts";
@@ -31,7 +33,14 @@ type Envelope = ExecEnvelope | AskEnvelope | QueryEnvelope;
 
 /** The fields of an envelope that say what its exec waits for. */
 type NotOver = Required<Pick<ExecFailure, "error_code" | "error_message" | "suggestion" | "waits">> &
-  Pick<ExecFailure, "held_back">;
+  Pick<ExecFailure, "held_back" | "retry_at">;
+
+/** A problem that a person has to act on, and the time at which it may go away by itself. */
+interface Problem {
+  readonly error: RlmError;
+  /** ms since the epoch. Absent: it is not known. */
+  readonly retry_at?: number;
+}
 
 /** Runs a cell, and continues it as long as only providers keep it from its end. @param begin begins the cell */
 export async function runExecToEnd(
@@ -107,11 +116,11 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
   }
   for (let isFirst = true; ; isFirst = false) {
     const suspended = new AbortController();
-    const stuck: RlmError[] = [];
+    const stuck: Problem[] = [];
     suspension.begin((reason) => {
-      stuck.push(...problemsOf(reason));
+      stuck.push(...problemsOf(reason, suspension.troubles()));
       suspended.abort();
-    });
+    }, resendDoubtful);
     using suspend = joinSignals(asked.suspend, suspended.signal);
     const answer = await suspension.active(() => work({ ...asked, suspend: suspend.signal }, isFirst));
     const end = answer?.envelope;
@@ -130,8 +139,8 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
 async function collected(
   { env, root }: SessionParts,
   wait: { readonly wait_ms: number; readonly resendDoubtful: boolean } & Pick<ExecAsked, "signal" | "suspend">,
-  stuck: readonly RlmError[],
-): Promise<{ readonly waits: readonly ProviderWait[]; readonly problem: RlmError | null }> {
+  stuck: readonly Problem[],
+): Promise<{ readonly waits: readonly ProviderWait[]; readonly problem: Problem | null }> {
   const { store, models, clock, random } = env;
   const { wait_ms, resendDoubtful, signal, suspend } = wait;
   using stop = joinSignals(signal, suspend);
@@ -140,14 +149,16 @@ async function collected(
     const open = await store.batches.waits({ root: root.session });
     const waits = open.map(providerWait);
     // Accounts of other sessions may be hindered too.
-    const [problem = null] = [...stuck, ...open.flatMap(({ account }) => hindered.get(account) ?? [])];
+    const others = open.flatMap(({ account }) => hindered.get(account) ?? []);
+    const [problem = null] = [...stuck, ...others.map((error) => ({ error }))];
     env.emit({ kind: "waits", waits });
     if (waits.length === 0 || stop.signal.aborted || problem) return { waits, problem };
     // Calls that could not leave are nothing that a provider has to answer.
     const unsent = open.filter(({ batch }) => batch === null);
     const [failed = null] = unsent.flatMap(({ account }) => failing.get(account) ?? []);
     const overMs = clock.monotonic() - endMs;
-    return hasWaited(waits, overMs, hasLooked) || (failed && overMs >= 0) ? { waits, problem: failed } : null;
+    const isOver = hasWaited(waits, overMs, hasLooked) || (failed && overMs >= 0);
+    return isOver ? { waits, problem: failed && { error: failed } } : null;
   }
   const own = { store, models, clock, random, resendsDoubtful: resendDoubtful };
   const failing = (_account: string, { message, suggestion }: RlmError) =>
@@ -156,14 +167,19 @@ async function collected(
 }
 
 /** Reasons other than a provider: a person has to act. */
-function problemsOf(reason: SuspensionReason): RlmError[] {
+function problemsOf(reason: SuspensionReason, troubles: readonly SubCallError[]): Problem[] {
   if (reason.why === "trouble") {
     const { code, message, suggestion } = reason.error;
-    return [new RlmError(code, message, { suggestion })];
+    const more = troubles.length - 1;
+    const others = more > 0 ? `; ${amount(more, "other call waits", "other calls wait")} too` : "";
+    const ends = troubles.flatMap(({ retry_at }) => retry_at ?? []);
+    const error = new RlmError(code, `${message}${others}`, { suggestion });
+    return [{ error, ...(ends.length > 0 ? { retry_at: Math.max(...ends) } : {}) }];
   }
-  if (reason.why === "damaged") return [reason.error];
+  if (reason.why === "damaged") return [{ error: reason.error }];
   if (reason.why !== "store_failed") return [];
-  return [new RlmError("store_failed", "a request by batch could not be kept", { suggestion: TRY_AGAIN })];
+  const error = new RlmError("store_failed", "a request by batch could not be kept", { suggestion: TRY_AGAIN });
+  return [{ error }];
 }
 
 const TRY_AGAIN = `Cure the store, for example a full disk; then ${remedy("resume")}.`;
@@ -171,9 +187,12 @@ const TRY_AGAIN = `Cure the store, for example a full disk; then ${remedy("resum
 const LOOK_MS = 500;
 const STOP_MS = 2000;
 
-function notOver(waits: readonly ProviderWait[], problem: RlmError | null, heldBack: HeldBack | null): NotOver {
-  if (problem)
-    return { error_code: problem.code, error_message: problem.message, suggestion: problem.suggestion, waits };
+function notOver(waits: readonly ProviderWait[], problem: Problem | null, heldBack: HeldBack | null): NotOver {
+  if (problem) {
+    const { code, message, suggestion } = problem.error;
+    const { retry_at } = problem;
+    return { error_code: code, error_message: message, suggestion, waits, ...withoutUndefined({ retry_at }) };
+  }
   const calls = waits.reduce((sum, wait) => sum + wait.calls, 0);
   const batches = waits.map(({ provider, batch }) => (batch === null ? provider : `${provider} ${batch}`)).join(", ");
   const message = `${amount(calls, "call waits", "calls wait")} for ${batches}`;

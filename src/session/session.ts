@@ -32,6 +32,7 @@ import { openStoreQuota, type QuotaOptions } from "./store-quota.ts";
 import { refuseChild } from "./stored/children.ts";
 import { type RemarkOptions, remarksNow, withRemarks } from "./stored/remarks.ts";
 import { checkNewName } from "./stored/sessions.ts";
+import { openAgents } from "./sub-calls/agents.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { type AnswerCache, openCache } from "./sub-calls/cache.ts";
 import { childOpener, type OpenSession, openChildren } from "./sub-calls/children.ts";
@@ -40,6 +41,7 @@ import { checkFunctions, factsOfFunctions } from "./sub-calls/functions.ts";
 import { openPatience } from "./sub-calls/patience.ts";
 import { openSuspension } from "./suspension.ts";
 import { pace } from "./turns.ts";
+import { openWorkflowMarks } from "./workflow-marks.ts";
 
 /**
  * Opens a session: a new one, or with `store` and `session` the one that is kept there under this name.
@@ -195,7 +197,12 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   const state = () => current;
   const deliveries = new Set<string>();
   const hasOwnSuspension = host.suspension === undefined;
-  const own = { row, options, env, rules, above, run, suspension, hasOwnSuspension, root, deliveries, granted, state };
+  const workflows = openWorkflowMarks(host.signer ?? null);
+  const agents = openAgents({ row, options, env, suspension, state, workflows, cwd });
+  const own = {
+    ...{ row, options, env, rules, above, run, suspension, hasOwnSuspension, root, deliveries, granted, state },
+    ...{ cwd, workflows, agents },
+  };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
   const space = above?.space ?? openStoreQuota(row, current.context, quotaOptionsOf(options, records));
   const children = openChildren({

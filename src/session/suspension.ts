@@ -35,8 +35,12 @@ export type SuspensionReason =
  * here too. For `delivery` it is suspended once nothing can get further before a batch is answered.
  */
 export interface Suspension {
-  /** Begins a new exec: from now on its reasons count. */
-  begin(suspends: (reason: SuspensionReason) => void): void;
+  /**
+   * Begins a new exec: from now on its reasons count.
+   * @param resendsDoubtful calls of which it is unknown whether they were answered are made again
+   */
+  begin(suspends: (reason: SuspensionReason) => void, resendsDoubtful?: boolean): void;
+  resendsDoubtful(): boolean;
   /** Waits until the call is ended, which the suspension does. */
   wait(call: string, reason: SuspensionReason, ended: AbortSignal): Promise<void>;
   /** Notes that calls wait for what those hold that wait for batches. */
@@ -45,6 +49,8 @@ export interface Suspension {
   heldBack(): HeldBack | null;
   /** The first reason for which no call is sent any more; null: calls are sent. */
   reason(): SuspensionReason | null;
+  /** The failures for which calls wait, the first one first. */
+  troubles(): readonly SubCallError[];
   /** Notes that a request of the call is on its way. */
   sent(call: string): void;
   /** Notes that the call has its record. */
@@ -60,9 +66,11 @@ export function openSuspension(): Suspension {
   const waiting = new Set<string>();
   let suspend: (reason: SuspensionReason) => void = () => {};
   let reason: SuspensionReason | null = null;
+  let resends = false;
   /** Pieces of active work that do not wait for each other. */
   let active = 0;
   let awaitsBatch = 0;
+  let troubles: SubCallError[] = [];
   let heldBack: HeldBack | null = null;
 
   function suspendIfQuiet(): void {
@@ -90,8 +98,10 @@ export function openSuspension(): Suspension {
   const idle = <T>(wait: () => Promise<T>) => counted(-1, wait);
 
   return {
-    begin(suspends) {
+    begin(suspends, resendsDoubtful = false) {
       suspend = suspends;
+      resends = resendsDoubtful;
+      troubles = [];
       reason = null;
       heldBack = null;
       sent.clear();
@@ -103,17 +113,20 @@ export function openSuspension(): Suspension {
         await idle(() => aborted(ended));
         awaitsBatch -= 1;
       } else {
+        if (asked.why === "trouble" && asked !== reason) troubles.push(asked.error);
         reason ??= asked;
         suspendIfQuiet();
         await aborted(ended);
       }
       waiting.delete(call);
     },
+    resendsDoubtful: () => resends,
     holdsBack(calls) {
       heldBack = calls;
     },
     heldBack: () => heldBack,
     reason: () => reason,
+    troubles: () => troubles,
     sent: (call) => void sent.add(call),
     recorded(call) {
       sent.delete(call);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { firstly, LIMITS } from "../../../runtime/index.ts";
-import { type AgentCommand, agentModelName, KEEPER_MS } from "../../platform/agent-commands.ts";
+import { agentModelName, KEEPER_MS, reservesOf } from "../../platform/agent-commands.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { type Cure, failure } from "../failure.ts";
 import type {
@@ -17,7 +17,7 @@ import type {
 import { NO_USAGE } from "../usage.ts";
 import { problemOf } from "./command-line.ts";
 import { limitIn } from "./limit.ts";
-import { emptyOutbox } from "./outbox.ts";
+import { cutBefore, emptyOutbox } from "./outbox.ts";
 import { type AgentOutcome, type AgentRun, runAgent } from "./run.ts";
 
 /** A call that an agent answers. */
@@ -30,14 +30,6 @@ export interface AgentCall extends Pick<AgentRun, "command" | "model" | "schema"
   readonly folder: string;
 }
 
-/** Tokens that an agent holds while it runs, unless its command has its own `max_tokens`. */
-const RESERVED_TOKENS = 100_000;
-
-/** Tokens and USD that an agent holds while it runs. */
-function reservesOf({ max_tokens: tokens = RESERVED_TOKENS, max_usd: cost_usd = 0 }: AgentCommand): Reserved {
-  return { tokens, cost_usd };
-}
-
 /** The models of one call: its agent, whatever model is asked for. */
 export function agentModels(call: AgentCall): Models {
   const id = agentModelName(call.name, call.model);
@@ -47,7 +39,10 @@ export function agentModels(call: AgentCall): Models {
     id,
     price: null,
     window: null,
-    reserves,
+    // Starts that were cut are charged with the one that answers.
+    get reserves() {
+      return timesOf(reserves, 1 + cutBefore(join(call.folder, nameOf(call, requests))));
+    },
     async complete(request, signal) {
       try {
         return await complete(call, runOf(call, request, requests++), reserves, signal);
@@ -74,10 +69,15 @@ async function complete(call: AgentCall, run: AgentRun, reserves: Reserved, sign
   return answer;
 }
 
+/** The name of the outbox of a request: the id of its call, and its number if it is not the first. */
+function nameOf({ key: [, own] }: Pick<AgentCall, "key">, number: number): string {
+  return number === 0 ? own : `${own}.${number}`;
+}
+
 /** The run of a request. An agent that gave no fitting answer is asked anew, with a key of its own. */
 function runOf({ key: [session, own], folder, ...call }: AgentCall, request: ModelRequest, number: number): AgentRun {
   const { messages, thinking = "off", timeoutMs } = request;
-  const id = number === 0 ? own : `${own}.${number}`;
+  const id = nameOf({ key: [session, own] }, number);
   return {
     command: call.command,
     model: call.model,
@@ -103,9 +103,14 @@ function promptOf(messages: readonly ModelMessage[]): string {
   return texts.join("\n\n");
 }
 
+function timesOf({ tokens, cost_usd }: Reserved, starts: number): Reserved {
+  return { tokens: starts * tokens, cost_usd: starts * cost_usd };
+}
+
 /** The charge of so many starts by what an agent holds. */
-function chargeOf({ tokens, cost_usd }: Reserved, starts: number): Usage {
-  return { ...NO_USAGE, output: starts * tokens, cost_usd: starts * cost_usd };
+function chargeOf(reserved: Reserved, starts: number): Usage {
+  const { tokens, cost_usd } = timesOf(reserved, starts);
+  return { ...NO_USAGE, output: tokens, cost_usd };
 }
 
 /** The charge of an agent: what it held stands in for what it does not say, and for each start that was cut. */

@@ -80,6 +80,13 @@ export function readOutbox(folder: string): OutboxState {
   return { job: readFrom<AgentJob>(folder, "job.json"), start, result: isOfStart ? result : null };
 }
 
+/** The starts of an outbox's agent that were cut, before the one that answers or is to answer. */
+export function cutBefore(folder: string): number {
+  const { start, result } = readOutbox(folder);
+  const isCut = result?.ended === "stopped" || result?.ended === "unknown";
+  return (start?.cut ?? 0) + (start && isCut ? 1 : 0);
+}
+
 /** The value of a file; null: the file is missing or not whole. */
 export function readFrom<T>(folder: string, name: string): T | null;
 export function readFrom(folder: string, name: string): unknown {

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { rmSync } from "node:fs";
 import { setTimeout as later } from "node:timers/promises";
-import { LIMITS } from "../../../runtime/index.ts";
+import { hasCode, LIMITS } from "../../../runtime/index.ts";
 import type { AgentCommand } from "../../platform/agent-commands.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import { onceAborted, WORK_ON } from "../../platform/signals.ts";
@@ -167,13 +167,17 @@ const failedToStart = (why: string): AgentOutcome => ({
   cut: 0,
 });
 
-/** Waits for work, and asks for the end of the agent if the signal aborts first. */
+/** Codes of a store that cannot keep the answer: the agent works on, and a later process adopts it. */
+const OF_STORE = ["lease_lost", "store_failed", "store_full", "store_corrupt"] as const;
+
+/** Waits for work, and asks for the end of the agent if the signal aborts first for another reason. */
 async function stopping<T>(folder: string, work: Promise<T>, signal: AbortSignal): Promise<T | null> {
   const { promise, resolve } = Promise.withResolvers<null>();
   const callOff = onceAborted(signal, () => resolve(null));
   const done = await Promise.race([work, promise]);
   callOff();
-  if (signal.aborted && signal.reason !== WORK_ON) askToStop(folder);
+  const worksOn = signal.reason === WORK_ON || hasCode(signal.reason, ...OF_STORE);
+  if (signal.aborted && !worksOn) askToStop(folder);
   return done;
 }
 

@@ -46,7 +46,8 @@ export interface SubCallParts extends RequestParts, Pick<ModelRequest, "shared" 
   readonly maxTurns: number;
 }
 
-type SubCallOutcome = Spent & {
+/** The end of a sub-call. */
+export type SubCallOutcome = Spent & {
   /** `provider/id`; if the model was not found, the name that was asked for. */
   readonly model: string;
 } & ({ readonly ok: true; readonly value: Json } | FailedAnswer);

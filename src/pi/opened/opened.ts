@@ -89,6 +89,7 @@ export async function openForSession(
         {
           store,
           origin: "pi",
+          signer,
           models,
           machineEntry,
           clock,

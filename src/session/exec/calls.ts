@@ -14,7 +14,7 @@ import { openCallProgress } from "./call-progress.ts";
 import type { Continuation, ExecCalls, OnceCalls } from "./ports.ts";
 import type { Work } from "./work.ts";
 
-interface ExecCallsOptions extends Pick<Work, "setup" | "recorder"> {
+interface ExecCallsOptions extends Pick<Work, "setup" | "recorder" | "exec_id"> {
   readonly budget: Budget;
   readonly time: ExecTime;
   /** A root model reads what the cell prints. */
@@ -26,7 +26,7 @@ interface ExecCallsOptions extends Pick<Work, "setup" | "recorder"> {
 }
 
 export function openCalls(options: ExecCallsOptions): ExecCalls {
-  const { setup, recorder, budget, time, from, once, history, suspend } = options;
+  const { setup, recorder, exec_id, budget, time, from, once, history, suspend } = options;
   /** By the records committed so far. */
   const account = () => recorder.state().account;
   /** Open calls that a child answers. */
@@ -50,6 +50,8 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       isAgain,
       signal,
       hold,
+      startsAgent: (agent) =>
+        recorder.commit([{ record: "rlm_run", exec_id, call_id: call.id, agent, at: setup.env.clock.now() }]),
       suspend,
       timeOver: time.over,
       history,

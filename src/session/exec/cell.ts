@@ -252,6 +252,7 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
   const calls = openCalls({
     setup,
     recorder,
+    exec_id: work.exec_id,
     budget,
     time,
     isForModel: isForModel(setup, request),

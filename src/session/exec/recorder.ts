@@ -133,6 +133,7 @@ export function openExecJournal(
     async keepResult(call, { settlement, record, cacheKey }, signal) {
       const result = resultOf(call, { settlement, record }, { exec_id, elapsed_ms: time.elapsed(), at: clock.now() });
       await recorder.commit([result], cacheKey === null ? {} : keptBy(cacheKey, result));
+      await setup.answers.recorded?.(call);
       // A call that was aborted is not counted as done.
       calls.answered(call, settlement.ok || !signal.aborted);
       if (record.tool_override_event) events.push(record.tool_override_event);

@@ -119,7 +119,7 @@ export function startOf(
     ...questionOf(setup, request, exec_id),
     ...("ask" in request && request.ask !== undefined ? {} : takenKey(setup)),
     ...(history === undefined ? {} : { history_hash: history.hash }),
-    ...("workflow" in request && request.workflow ? { workflow: true } : {}),
+    ...("workflow" in request && request.workflow ? { workflow: setup.workflows.mark(exec_id, request.source) } : {}),
     limits: request.kind === "cell" ? request.limits : {},
     helpers_hash: state().account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],
@@ -323,7 +323,8 @@ export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 export function cellRequestOf({ kind, input, cell, limits, rest, ask, workflow }: Start): CellRequest {
   const source = cell ?? "";
   if (kind === "query") return { kind, prompt: String(input), source };
-  return { kind: "cell", source, limits, rest, ...withoutUndefined({ ask, workflow }) };
+  const own = { ...withoutUndefined({ ask }), workflow: workflow !== undefined };
+  return { kind: "cell", source, limits, rest, ...own };
 }
 
 export interface LoadRequest {

@@ -53,6 +53,8 @@ export interface ExecFailure extends ExecFields {
   readonly waits?: readonly ProviderWait[];
   /** Only present if calls wait for tokens or dollars that those hold. */
   readonly held_back?: HeldBack;
+  /** When the limit of an account ends for which the exec waits, ms since the epoch. Only present if the failure says it. */
+  readonly retry_at?: number;
 }
 
 export interface EnvelopeFacts {

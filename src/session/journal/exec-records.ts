@@ -1,4 +1,4 @@
-import type { Complete, JournalRecord, Resume, Start, Suspend, ToolCall, ToolResult } from "./records.ts";
+import type { AgentPlace, Complete, JournalRecord, Resume, Start, Suspend, ToolCall, ToolResult } from "./records.ts";
 
 /** All records of one exec, in journal order. */
 export interface ExecRecords {
@@ -9,6 +9,8 @@ export interface ExecRecords {
   readonly results: readonly ToolResult[];
   /** Ids of calls that have begun what must not run twice, and have no result. */
   readonly running: readonly string[];
+  /** Calls of agents whose outboxes are not in the store's folder, and which have no result: where they were begun. */
+  readonly agents: ReadonlyMap<string, AgentPlace>;
   /** The calls that the newest process left at a graceful stop; null: it ended otherwise, or runs. */
   readonly suspended: Suspend | null;
   readonly complete: Complete | null;
@@ -22,7 +24,7 @@ export interface Takeover extends Resume {
 
 /** The records of an exec that has begun. */
 export function begun(start: Start): ExecRecords {
-  const facts = { start, resumes: [], running: [], suspended: null, complete: null };
+  const facts = { start, resumes: [], running: [], agents: NO_AGENTS, suspended: null, complete: null };
   return recordsOf(facts, { calls: listOf([]), results: listOf([]) });
 }
 
@@ -40,6 +42,7 @@ export function grown(records: ExecRecords, added: JournalRecord, gap_ms = 0): E
       suspended,
       complete,
       running: runningAfter(records.running, added),
+      agents: agentsAfter(records.agents, added),
       ...changesBy(added, records, gap_ms),
     },
     {
@@ -50,8 +53,18 @@ export function grown(records: ExecRecords, added: JournalRecord, gap_ms = 0): E
 }
 
 function runningAfter(running: ExecRecords["running"], added: JournalRecord): ExecRecords["running"] {
-  if (added.record === "rlm_run") return [...running, added.call_id];
+  if (added.record === "rlm_run" && !added.agent) return [...running, added.call_id];
   return added.record === "rlm_tool_result" ? running.filter((id) => id !== added.call_id) : running;
+}
+
+const NO_AGENTS: ExecRecords["agents"] = new Map();
+
+function agentsAfter(agents: ExecRecords["agents"], added: JournalRecord): ExecRecords["agents"] {
+  if (added.record === "rlm_run" && added.agent) return new Map(agents).set(added.call_id, added.agent);
+  if (added.record !== "rlm_tool_result" || !agents.has(added.call_id)) return agents;
+  const open = new Map(agents);
+  open.delete(added.call_id);
+  return open;
 }
 
 /** Facts of an exec that one more record changes. */

@@ -39,8 +39,8 @@ export interface Start {
   readonly question?: QuestionRecord;
   /** SHA-256 of the conversation that the cell reads as `history`, hex; absent if there is none. */
   readonly history_hash?: string;
-  /** True if it is a workflow of the user's: only its calls may ask agents. Absent: it is not. */
-  readonly workflow?: true;
+  /** The mark of a workflow of the user's, signed if there was a key: only its calls may ask agents. Absent: it is none. */
+  readonly workflow?: Json;
   /** Cells that are to be run after this one, if it succeeds. */
   readonly rest: readonly CellFile[];
   /** ms since the epoch. */
@@ -126,13 +126,24 @@ export interface ToolCall {
 
 /**
  * A call of a function with the effects `once` has begun: its argument fits, the program has approved it, and it has a place.
- * Written before the function runs. A call without it has not run, and the process that resumes makes it.
+ * Written before the function runs. A call without it has not run, and the process that resumes makes it. Agents have it too, if
+ * another computer can resume the exec.
  */
 interface FunctionRun {
   readonly record: "rlm_run";
   readonly exec_id: string;
   readonly call_id: string;
+  /** Present if the call is one of an agent, whose outbox is not in the store's folder. */
+  readonly agent?: AgentPlace;
   readonly at: number;
+}
+
+/** The place of an agent's outbox. */
+export interface AgentPlace {
+  /** Name of the computer. */
+  readonly host: string;
+  /** SHA-256 of the path of the outboxes' folder there, the first 16 hex digits. */
+  readonly outbox: string;
 }
 
 /** Written before the guest sees the answer. */
@@ -163,6 +174,8 @@ export interface ToolResult {
   readonly tool_override_event: ToolOverrideEvent | null;
   /** Fields of a function's result that are texts, since JavaScript would round their numbers. Absent if there are none. */
   readonly as_text?: readonly string[];
+  /** Folders of worktrees in which its agent has changed something. Absent: there are none. */
+  readonly worktrees?: readonly string[];
   /** When the first request left, ms since the epoch; absent if none did. */
   readonly sent_at?: number;
   /** Absent if its requests were sent at once. */

@@ -1,42 +1,31 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import {
-  firstly,
-  type Json,
-  LIMITS,
-  type PendingCall,
-  remedy,
-  samplingIn,
-  THINKING_TOKENS,
-  type Thinking,
-} from "../../../runtime/index.ts";
+import { firstly, type Json, LIMITS, type PendingCall, remedy } from "../../../runtime/index.ts";
 import {
   endSentence,
   failure,
-  knownModel,
-  knownPrice,
   loadSubCallLayer,
   type Models,
   type Spent,
-  type SubCall,
   type SubCallError,
-  type ToolOverrideEvent,
+  type SubCallOutcome,
 } from "../../models/index.ts";
-import { withoutUndefined } from "../../platform/json.ts";
+import { agentModelName } from "../../platform/agent-commands.ts";
+import { isRecord, withoutUndefined } from "../../platform/json.ts";
 import { joinSignals, sleep } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import { hasTooManyCalls, isFunctionCall, limitsNow } from "../journal/ledger.ts";
-
 import type { Start } from "../journal/records.ts";
-import type { SubAgentPolicy } from "../option-types.ts";
 import type { CallingSession } from "../parts.ts";
+import { agentBudget, openAgentAnswers } from "./agent-answers.ts";
 import type { AnswerCache, CallKeys } from "./cache.ts";
-import { CANCELLED, TIME_OVER } from "./call-time.ts";
+import { CANCELLED, inTime, TIME_OVER } from "./call-time.ts";
 import { isForChild } from "./children.ts";
 import { type GateOf, type Led, openGates, openLeads, withPlaces } from "./concurrency.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
 import { openStandingClock } from "./patience.ts";
+import { type PlannedCall, type PlanOptions, planSubCall, unpricedCall } from "./plan.ts";
 import {
   type Answered,
   type Answers,
@@ -49,8 +38,8 @@ import {
   refused,
   traceOf,
 } from "./port.ts";
-
 import { withRun } from "./run-part.ts";
+import { waitsForUser, withWaiting } from "./wait-for-user.ts";
 
 /** The models of calls, and the settings and cache that go with them. */
 interface Asking {
@@ -79,6 +68,7 @@ export function openAnswers(session: CallingSession, asking: Asking): Answers {
   const functions = openFunctions(options.functions, session);
 
   const answerByChild = openChildAnswers(parts, gateOf);
+  const answerByAgent = openAgentAnswers(session, (asked, context, stop) => ask(parts, asked, context, stop));
 
   const isRepeatable = ({ tools = [] }: SubCallRequest) =>
     !(policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
@@ -98,6 +88,7 @@ export function openAnswers(session: CallingSession, asking: Asking): Answers {
       if (beyond) return refused(beyond);
       if (isFunctionCall(call.name)) return functions.answer(call, context);
       const request = { ...context.sampling, ...readSubCall(call.name, call.args) };
+      if (request.agent !== undefined) return answerByAgent(call.id, { ...request, agent: request.agent }, context);
       const foreign = foreignModel(models, request);
       if (foreign) return refused(foreign);
       if (isForChild(request) && (above?.depth ?? 0) >= settings.max_depth) return refused(TOO_DEEP);
@@ -117,14 +108,16 @@ export function openAnswers(session: CallingSession, asking: Asking): Answers {
         using _wide = session.places.requests.widen(entry.width);
         return await ask(parts, { ...asked, led }, context, stop);
       });
-      const isCancelled = answered?.settlement.ok === false && answered.settlement.error.code === "cancelled";
-      if (answered && !(context.timeOver.aborted && isCancelled)) return answered;
-      return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
+      return inTime(answered, context);
     },
     async discard({ id, name, args }) {
       if (isFunctionCall(name)) return null;
       const request = readSubCall(name, args);
+      if (request.agent !== undefined) return session.agents.giveUp(id, request);
       return isForChild(request) ? children.discard(id, request, settings) : null;
+    },
+    async recorded({ id, args: [, given] }) {
+      if (isRecord(given) && given.agent !== undefined) await session.agents.recorded(id);
     },
     unrecorded: (callIds) => children.unrecorded(callIds),
     resumes: (call) => !isFunctionCall(call.name) && isForChild(readSubCall(call.name, call.args)),
@@ -133,7 +126,7 @@ export function openAnswers(session: CallingSession, asking: Asking): Answers {
       isFunctionCall(call.name)
         ? functions.effectsOf(call) !== "once"
         : isRepeatable(readSubCall(call.name, call.args)),
-    isUnderWay: (id) => hasRequests(session, id),
+    isUnderWay: async (id) => (await session.agents.isUnderWay(id)) || (await hasRequests(session, id)),
   };
 }
 
@@ -197,6 +190,7 @@ function partsOf(session: CallingSession, asking: Asking): AnswersParts {
       return limitsNow(rules, state().account).max_cost_usd !== null || run?.limitsCost === true;
     },
     policy: options.subAgents ?? {},
+    agents: options.agents ?? {},
     fullPrice: new Set(),
   };
 }
@@ -209,7 +203,8 @@ async function ask(
   delivery: ByBatch | null = null,
 ): Promise<Answered> {
   const { session, models, policy, cache } = parts;
-  const cacheKey = cache?.keyOf(request, id, context.thinking) ?? null;
+  const isOfAgent = request.agent !== undefined;
+  const cacheKey = isOfAgent ? null : (cache?.keyOf(request, id, context.thinking) ?? null);
   const known = await knownAnswer(parts, cacheKey, context.isAgain && (await hasRequests(session, id)));
   if (known) return known;
   const plan = await planSubCall(parts, request, context.thinking);
@@ -220,17 +215,22 @@ async function ask(
   // The call's own time begins with its first place.
   using place = delivery ? undefined : await requests.take(signal);
   if (!place && !delivery) return refused(CANCELLED);
-  context.begun();
+  if (!isOfAgent) context.begun();
   const time = openStandingClock(session.patience.time);
   const asked = { id, counts: 1, ended: context.signal, isPosted: delivery !== null, paused: time.paused } as const;
-  const budget = withRun(context.budget, session, asked);
+  const own = isOfAgent ? agentBudget(session, context, time) : context.budget;
+  const local = withRun(own, session, asked);
+  const model = modelOf(request, parts) ?? "";
+  const budget = waitsForUser(session)
+    ? withWaiting(local, session.suspension, { id, model, ended: context.signal })
+    : local;
   const outcome = await runSubCall(
     { ...plan.call, ...(delivery?.model ? { model: delivery.model } : {}) },
     {
-      models,
+      models: isOfAgent ? await session.agents.modelsFor(id, request) : models,
       budget: delivery ? budget : withPlaces(budget, requests, place),
       ...(delivery ? { post: delivery.post } : {}),
-      tools: [...threadedTools(readableBy(session), taskThread()), ...(policy.tools ?? [])],
+      tools: isOfAgent ? [] : [...threadedTools(readableBy(session), taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       conversation: id,
       ...(led ? withoutUndefined({ shared: led.shared(), begun: led.begun }) : {}),
@@ -242,11 +242,30 @@ async function ask(
     },
     signal,
   );
+  return answeredWith(parts, { id, request, plan, outcome, delivery, cacheKey });
+}
+
+/** A call that was asked, with what came of it. */
+interface AskedCall {
+  readonly id: string;
+  readonly request: SubCallRequest;
+  readonly plan: PlannedCall;
+  readonly outcome: SubCallOutcome;
+  readonly delivery: ByBatch | null;
+  readonly cacheKey: CallKeys | null;
+}
+
+function answeredWith(
+  { session, models, fullPrice }: AnswersParts,
+  { id, request, plan, outcome, delivery, cacheKey }: AskedCall,
+): Answered {
   const { usage, attempts, model } = outcome;
-  if (delivery && usage.cost_usd > 0 && !models.resolve(model).batchPrice) parts.fullPrice.add(model);
+  if (delivery && usage.cost_usd > 0 && !models.resolve(model).batchPrice) fullPrice.add(model);
   const told = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
   const met = outcome.ok ? {} : limitOf(outcome.error);
-  const record = { ...told, ...met, ...traceOf(outcome, plan.call.tools), ...delivery?.delivered() };
+  const worktrees = request.agent === undefined ? [] : session.agents.worktreesOf(id);
+  const kept = { ...delivery?.delivered(), ...(worktrees.length > 0 ? { worktrees } : {}) };
+  const record = { ...told, ...met, ...traceOf(outcome, plan.call.tools), ...kept };
   const settlement = outcome.ok
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
@@ -276,8 +295,10 @@ function isReusable({ or_text }: SubCallRequest, { turns, value }: Pick<Spent, "
   return turns.every(({ tools }) => tools.length === 0) && !(or_text && typeof value === "string");
 }
 
-const modelOf = (request: SubCallRequest, { settings, models }: AnswersParts): string | null =>
-  request.model ?? (isForChild(request) ? settings.model : models.fallback);
+function modelOf(request: SubCallRequest, { settings, models }: AnswersParts): string | null {
+  if (request.agent !== undefined) return agentModelName(request.agent, request.model);
+  return request.model ?? (isForChild(request) ? settings.model : models.fallback);
+}
 
 /** Folders that sub-agents may read: those of now, and those that the context was loaded from. */
 function readableBy({ granted, loading, state }: CallingSession) {
@@ -290,76 +311,6 @@ function rootsOf({ input }: Start): readonly string[] {
   const from = readLoadInput(input);
   return "roots" in from ? from.roots : [];
 }
-
-interface PlanOptions {
-  readonly models: Models;
-  /** Dollars are limited: models without a known price cannot be asked. */
-  readonly limitsCost: boolean;
-  readonly policy: SubAgentPolicy;
-}
-
-/**
- * Decides on the tools of a sub-call. Returns its request, or the answer if it may not be sent at all.
- * @param usual the level of thinking of a call that names none
- */
-export async function planSubCall(
-  options: PlanOptions,
-  request: SubCallRequest,
-  usual: Thinking,
-): Promise<Answered | { readonly call: SubCall; readonly event: ToolOverrideEvent | null }> {
-  const { decideTools } = await loadSubCallLayer();
-  const { policy } = options;
-  const decision = await decideTools(request.tools, {
-    prompt: request.prompt,
-    grantable: policy.tools ?? [],
-    allowed_tool_overrides: policy.allowed_tool_overrides ?? [],
-    require_approval: policy.require_approval ?? true,
-    ...(policy.approve ? { approve: policy.approve } : {}),
-  });
-  const { event } = decision;
-  if (!decision.ok) return notSent(decision.error, event, plannedModel(request, options));
-  const unpriced = unpricedCall(options, request, event);
-  if (unpriced) return unpriced;
-  const { thinking = usual } = request;
-  const isLocal = knownModel(options.models, request.model ?? null)?.isLocal;
-  const call: SubCall = {
-    prompt: request.prompt,
-    system: request.system ?? null,
-    tools: decision.granted,
-    schema: request.schema ?? null,
-    or_text: request.or_text ?? false,
-    max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens + THINKING_TOKENS[thinking],
-    thinking,
-    timeout_ms: request.timeout_ms ?? (isLocal ? LIMITS.localCallTimeoutMs : LIMITS.subCallTimeoutMs),
-    model: request.model ?? null,
-    ...withoutUndefined({ sampling: samplingIn(request) }),
-  };
-  return { call, event };
-}
-
-/** The refusal of a call whose model has no known price, where dollars are limited; null: it may be made. */
-function unpricedCall(
-  { models, limitsCost }: Pick<PlanOptions, "models" | "limitsCost">,
-  request: { readonly model?: string | undefined },
-  event: ToolOverrideEvent | null = null,
-): Answered | null {
-  // The request to an unknown model will fail and say so.
-  if (!limitsCost || knownPrice(models, request.model ?? null) !== null) return null;
-  return notSent(unpriced(request, models), event, plannedModel(request, { models }));
-}
-
-function notSent(error: SubCallError, event: ToolOverrideEvent | null, model: string): Answered {
-  return { ...refused(error), record: { ...FREE, model, refused: true, tool_override_event: event } };
-}
-
-/** The model that the call would have asked, `provider/id`. */
-const plannedModel = ({ model }: { readonly model?: string | undefined }, { models }: Pick<PlanOptions, "models">) =>
-  model ?? models.fallback ?? "";
-
-const unpriced = ({ model }: { readonly model?: string | undefined }, { fallback }: Models): SubCallError =>
-  failure("budget_exceeded", `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`, {
-    suggestion: `Name a model with a known price, ${remedy("tellPrice")}, or leave max_cost_usd out.`,
-  });
 
 /** For cells that make a sub-call without a model. */
 const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;

@@ -184,7 +184,8 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
       const amount = { tokens: input_tokens + max_tokens, cost_usd };
       const attempt = () => {
         const { remaining_tokens, remaining_cost_usd = Number.POSITIVE_INFINITY } = left();
-        if (amount.tokens <= remaining_tokens && cost_usd <= remaining_cost_usd) return take(callId, amount);
+        const isPaid = cost_usd <= remaining_cost_usd + ROUNDING_USD;
+        if (amount.tokens <= remaining_tokens && isPaid) return take(callId, amount);
         if (holders === 0) return exceeded(amount, left());
         holding = { by: holders, left: { tokens: remaining_tokens, cost_usd: remaining_cost_usd } };
         return undefined;
@@ -200,6 +201,9 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
     follow,
   };
 }
+
+/** Sums of dollars in floating point are a little too small or too large. */
+const ROUNDING_USD = 1e-9;
 
 function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
   const dollars = (value: number) => `$${value.toFixed(4)}`;

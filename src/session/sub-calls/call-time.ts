@@ -1,10 +1,20 @@
 import { type Clock, LIMITS, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../models/index.ts";
 import { onceAborted } from "../../platform/signals.ts";
-import type { CallContext } from "./port.ts";
+import { type Answered, type CallContext, refused } from "./port.ts";
 
 export const CANCELLED = failure("cancelled", "the call was cancelled");
 export const TIME_OVER = failure("budget_exceeded", "the time of the budget has run out", { limit: "time_ms" });
+
+/** The answer to a call that was ended, or did not begin, has the reason for that. */
+export function inTime(answered: Answered | undefined, { timeOver }: Pick<CallContext, "timeOver">): Answered {
+  const isCancelled = answered?.settlement.ok === false && answered.settlement.error.code === "cancelled";
+  if (answered && !(timeOver.aborted && isCancelled)) return answered;
+  const why = refused(timeOver.aborted ? TIME_OVER : CANCELLED);
+  return answered
+    ? { ...why, record: { ...why.record, usage: answered.record.usage, model: answered.record.model } }
+    : why;
+}
 
 /** The time of a call with context, ms. Time in which no process ran its child does not count. */
 export interface ChildTime {

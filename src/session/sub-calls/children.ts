@@ -18,6 +18,7 @@ import type { HostedOptions } from "../option-types.ts";
 import type { SessionParts } from "../parts.ts";
 import { childName, type Spent, spentBy } from "../stored/children.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
+import { childOptions, childParts } from "./child-options.ts";
 import {
   type Answered,
   type CallContext,
@@ -229,9 +230,6 @@ export function childOpener(
   host: Host,
   openSession: OpenSession,
 ): ChildrenParts["open"] {
-  // Its budget and its models are handed down, and it has no name that a person gave.
-  const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
-  const { settings: _settings, job: _job, answersOf: _answersOf, leased: _leased, ...lent } = host;
   return async (name, { callId, request, history, settings, above }) => {
     const { context, delivery = options.delivery } = request;
     const parent = "of" in context ? (history ?? (await storedHistory(env.store, state()))) : state().context;
@@ -245,16 +243,15 @@ export function childOpener(
     const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};
     const session = await openSession(
       {
-        ...shared,
+        ...childOptions(options),
         ...subAgents,
         ...(delivery ? { delivery } : {}),
         roots: [],
-        functions: {},
         session: name,
         onProgress,
       },
       {
-        ...lent,
+        ...childParts(host),
         ...env,
         above,
         excerpt,

@@ -44,7 +44,7 @@ export function withPlaces(budget: RequestBudget, requests: Limiter, first?: Dis
 }
 
 /** Lets at most so many pieces of work run at once. The others wait in order. */
-interface Limiter {
+export interface Limiter {
   /** Takes a place, held until it is disposed of. @returns `undefined` if the signal aborts first */
   take(signal: AbortSignal): Promise<Disposable | undefined>;
   /** Does work in a place. @returns `undefined` if the signal aborts before the work has begun */

@@ -100,7 +100,7 @@ export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | n
 }
 
 /** A clock that stands still during some waits, which have nothing to do with the time that it measures. */
-interface StandingClock extends Clock {
+export interface StandingClock extends Clock {
   /** Does work during which the clock stands still. */
   paused<T>(work: () => Promise<T>): Promise<T>;
 }

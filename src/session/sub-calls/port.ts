@@ -3,7 +3,7 @@ import type { CallError, Json, PendingCall, Sampling, Settlement, Thinking } fro
 import type { Context } from "../../context/index.ts";
 import { NO_USAGE, type Spent, type SubCallError, type SubCallTurn } from "../../models/index.ts";
 import type { CellSettings } from "../ask/api.ts";
-import type { BudgetLimits, ToolCall, ToolResult } from "../journal/records.ts";
+import type { AgentPlace, BudgetLimits, ToolCall, ToolResult } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
 import type { CallKeys } from "./cache.ts";
@@ -29,11 +29,13 @@ export interface Answers {
   repeatable(call: PendingCall): boolean;
   /** The effects of a call's function; undefined: the call is not one of a function. Absent: there are no functions. */
   effectsOf?(call: Pick<PendingCall, "name">): ToolCall["effects"] | undefined;
-  /** True if requests of an interrupted call wait for a provider's batch: it continues them. Absent: none do. */
+  /** True if requests of an interrupted call wait for a provider's batch, or if its agent was begun: it continues. Absent: none do. */
   isUnderWay?(callId: string): Promise<boolean>;
   /** True if an interrupted call continues where it was, by a child, whatever is done with other calls. Absent: none does. */
   resumes?(call: Pick<PendingCall, "name" | "args">): boolean;
-  /** Ends the child of a call that is given up, and answers what it has spent; null: it has none. Absent: there are no children. */
+  /** Drops what was kept for a process that continues a call: its answer is recorded. Absent: nothing was. */
+  recorded?(call: Pick<PendingCall, "id" | "name" | "args">): Promise<void>;
+  /** Ends the child or the agent of a call that is given up, and answers what it has spent; null: it has none. Absent: there are no children. */
   discard?(call: PendingCall): Promise<Answered | null>;
   /** The spending of calls that an earlier process left open, by the ledgers of their children. Absent: there are no children. */
   unrecorded?(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
@@ -55,6 +57,8 @@ export interface CallContext {
    * of the run is on disk. The signal aborts when the run is given up: the exec ends, is cancelled, or has waited long enough.
    */
   hold(): Promise<AbortSignal>;
+  /** Keeps that the agent of the call is about to be started. Resolves when the record is on disk. */
+  startsAgent(place: AgentPlace): Promise<void>;
   /** Aborted when the exec is suspended, together with `signal`: a call that can continue later is to stop, and not to end. */
   readonly suspend: AbortSignal | undefined;
   /** Aborted when the session's time has run out. */

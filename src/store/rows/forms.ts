@@ -152,8 +152,9 @@ const FORMS: Readonly<Record<string, Fields>> = {
     call_count: "count",
     output_bytes: "count",
   },
-  rlm_run: { call_id: "text" },
+  rlm_run: { call_id: "text", "agent?": { host: "text", outbox: "text" } },
   rlm_tool_result: {
+    "worktrees?": ["text"],
     call_id: "text",
     name: "text",
     success: "flag",

@@ -58,6 +58,7 @@ function scene(
   const once = openOnce({ setup, recorder }, from);
   const calls = openCalls({
     ...{ setup, recorder, from, once },
+    exec_id: "x",
     isForModel: false,
     budget: openBudget({ budget: BUDGET, question: null }, EMPTY_ACCOUNT),
     time: openTime(clock, 0, 1000),

@@ -61,6 +61,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     ...{ answers, rules: { onRestart: "send" }, env: { emit: () => {}, clock }, options: {}, job: null },
   });
   const calls = openCalls({
+    exec_id: "x",
     isForModel: false,
     setup,
     recorder,

@@ -1,0 +1,70 @@
+import { failure, type RequestBudget, type SubCallError } from "../../models/index.ts";
+import { agentModelName } from "../../platform/agent-commands.ts";
+import { joinSignals } from "../../platform/signals.ts";
+import type { CallingSession } from "../parts.ts";
+import { CANCELLED, inTime } from "./call-time.ts";
+import type { StandingClock } from "./patience.ts";
+import { type AgentRequest, notSent } from "./plan.ts";
+import { type Answered, type CallContext, refused } from "./port.ts";
+import { waitsForUser } from "./wait-for-user.ts";
+
+/** Asks an agent whose turn it is. */
+type AskAgent = (
+  asked: { readonly id: string; readonly request: AgentRequest },
+  context: CallContext,
+  signal: AbortSignal,
+) => Promise<Answered>;
+
+/**
+ * Opens the answering of calls by agents. A call that needs the user first waits until its exec is suspended: one whose agent is not
+ * lent here, and one that is in doubt.
+ */
+export function openAgentAnswers(session: CallingSession, ask: AskAgent) {
+  const { agents, suspension } = session;
+
+  function troubleOf(id: string, agent: string, { isAgain }: CallContext): SubCallError | null {
+    const refusal = agents.refusal(agent);
+    if (refusal) return refusal.isMissing ? refusal.error : null;
+    return isAgain && waitsForUser(session) ? agents.doubt(id, agent) : null;
+  }
+
+  return async (id: string, request: AgentRequest, context: CallContext): Promise<Answered> => {
+    const { agent, prompt } = request;
+    const model = agentModelName(agent, request.model);
+    const trouble = troubleOf(id, agent, context);
+    if (trouble) {
+      await suspension.wait(id, { why: "trouble", error: trouble, model }, context.signal);
+      return refused(CANCELLED);
+    }
+    const problem = agents.refusal(agent)?.error ?? (context.isAgain ? agents.doubt(id, agent) : null);
+    if (problem) return notSent(problem, null, model);
+    if (!(await agents.allows(agent, prompt))) {
+      const suggestion = "Ask the session's model, or another agent.";
+      const denial = failure("policy_violation", `the user did not allow the agent ${agent}`, { suggestion });
+      return notSent(denial, null, model);
+    }
+    using stopped = joinSignals(context.signal, context.timeOver);
+    const work = () => ask({ id, request }, context, stopped.signal);
+    return inTime(await agents.inTurn(agent, stopped.signal, work), context);
+  };
+}
+
+/** The budget of an agent's call: waiting for it takes nothing of the call's time. The start of the agent is recorded if need be. */
+export function agentBudget(
+  { agents }: Pick<CallingSession, "agents">,
+  { budget, startsAgent, begun }: Pick<CallContext, "budget" | "startsAgent" | "begun">,
+  time: Pick<StandingClock, "paused">,
+): RequestBudget {
+  let isRecorded = false;
+  return {
+    async reserve(estimate, signal) {
+      const held = await time.paused(() => budget.reserve(estimate, signal));
+      if (!("settle" in held)) return held;
+      begun();
+      const place = agents.place();
+      if (place && !isRecorded) await startsAgent(place);
+      isRecorded = true;
+      return held;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { hash } from "node:crypto";
+import { mkdtempSync, readdirSync, rmdirSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { homeFolder } from "../../platform/home.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
+import type { AgentPlace } from "../journal/records.ts";
+import type { CallingSession } from "../parts.ts";
+
+/** The folder of the outboxes of a session: one for each request to an agent, by the id of its call. */
+export interface AgentsFolder {
+  /** Makes it for this user alone, unless it is there. Returns its path. */
+  make(): string;
+  /** Returns the names of all outboxes. */
+  runs(): readonly string[];
+  /** Returns the names of the outboxes of a call: `EXEC.7`, and `EXEC.7.1` of its repair. */
+  runsOf(call: string): readonly string[];
+  pathOf(run: string): string;
+  /** Returns the paths of the worktrees in an outbox. */
+  treesIn(run: string): readonly string[];
+  /** Returns the place for the record of a call; null: the outboxes go where the store goes. */
+  place(): AgentPlace | null;
+  /** Drops the folder if it is empty. */
+  drop(): void;
+}
+
+/** Opens the folder of a session's agents. Nothing is made before the first of them. */
+export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "row" | "env" | "options">): AgentsFolder {
+  const { texts } = env.store;
+  const isInMemory = texts?.isOwn === true;
+  const isOfStore = options.agentsDir === undefined && texts !== null;
+  /** null: the session is in memory, and no agent has been asked. */
+  let base: string | null = baseOf();
+
+  function baseOf(): string | null {
+    if (options.agentsDir !== undefined) return resolve(options.agentsDir);
+    if (!texts) return join(homeFolder(process.env), "agents");
+    return isInMemory ? null : join(dirname(texts.folder), "agents");
+  }
+
+  const own = () => (base === null ? null : join(base, row.id));
+  const runs = () => namesIn(own());
+  const pathOf = (run: string) => join(base ?? "", row.id, run);
+  return {
+    make() {
+      base ??= mkdtempSync(join(tmpdir(), "belay-agents-"));
+      const folder = join(base, row.id);
+      makeFolder(folder);
+      return folder;
+    },
+    runs,
+    runsOf: (call) => runs().filter((name) => name === call || name.startsWith(`${call}.`)),
+    pathOf,
+    treesIn: (run) => namesIn(pathOf(run)).flatMap((name) => (TREE.test(name) ? [join(pathOf(run), name)] : [])),
+    place() {
+      if (isOfStore || base === null) return null;
+      return { host: hostname(), outbox: hash("sha256", base).slice(0, PLACE_DIGITS) };
+    },
+    drop() {
+      dropEmpty(own());
+      if (isInMemory && options.agentsDir === undefined) dropEmpty(base);
+    },
+  };
+}
+
+/** Names of worktrees in an outbox. */
+const TREE = /^tree(\.\d+)?$/;
+
+const PLACE_DIGITS = 16;
+
+function namesIn(folder: string | null): string[] {
+  if (folder === null) return [];
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function dropEmpty(folder: string | null): void {
+  if (folder === null) return;
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Something is kept in it, or it was never made.
+  }
+}

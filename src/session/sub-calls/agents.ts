@@ -1,0 +1,196 @@
+import { availableParallelism } from "node:os";
+import type { SubCallRequest } from "../../../builtins/index.ts";
+import { firstly, LIMITS, remedy } from "../../../runtime/index.ts";
+import { failure, loadAgentLayer, type Models, type SubCallError } from "../../models/index.ts";
+import { type AgentCommand, agentModelName, reservesOf } from "../../platform/agent-commands.ts";
+import type { SessionState } from "../journal/account.ts";
+import type { AgentPlace } from "../journal/records.ts";
+import type { CallingSession } from "../parts.ts";
+import { NO_WORKFLOW } from "../workflow-marks.ts";
+import { type AgentsFolder, openAgentsFolder } from "./agents-folder.ts";
+import { type Limiter, openLimiter } from "./concurrency.ts";
+import { type Answered, FREE, guestError } from "./port.ts";
+
+/** The agents of a session: programs of the user's own that answer calls of its workflows. */
+export interface Agents {
+  /** Returns why the running exec may ask no agent, or not this one; null: it may. */
+  refusal(name: string): AgentRefusal | null;
+  /** Asks the host, if it wants to be asked: once for each agent and exec. */
+  allows(name: string, prompt: string): Promise<boolean>;
+  /** Runs work when one more agent may run: of this name, and of the session. `undefined`: the signal aborted before. */
+  inTurn<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>;
+  /** Returns the models of a call: its agent alone. */
+  modelsFor(id: string, request: SubCallRequest): Promise<Models>;
+  /** Returns what the call's record of its beginning says of the place of its outbox; null: it needs no such record. */
+  place(): AgentPlace | null;
+  /** Returns the doubt of a call that was begun where its outbox is not; null: there is none. */
+  doubt(id: string, name: string): SubCallError | null;
+  /** True if an earlier process has begun the call. */
+  isUnderWay(id: string): Promise<boolean>;
+  /** Ends the agent of a call that is given up. Returns its charge; null: none was begun. */
+  giveUp(id: string, request: SubCallRequest): Promise<Answered | null>;
+  /** Returns the folders of worktrees in which agents of a call have changed something. */
+  worktreesOf(id: string): readonly string[];
+  /** Drops the outboxes of a call whose answer is recorded. */
+  recorded(id: string): Promise<void>;
+  /** Drops what is left of calls that are not open, and the folder if it goes with the session. */
+  close(): Promise<void>;
+}
+
+/** The reason why a call of an agent cannot be made. */
+export interface AgentRefusal {
+  readonly error: SubCallError;
+  /** True if the call can be made where the agent is lent: the exec is to stay unfinished. */
+  readonly isMissing: boolean;
+}
+
+/** Tries of an agent that may be started again. */
+const SAFE_TRIES = 3;
+
+type AgentsParts = Pick<CallingSession, "row" | "options" | "env" | "suspension" | "state" | "workflows" | "cwd">;
+
+export function openAgents(session: AgentsParts): Agents {
+  const { row, options, suspension, state, workflows, cwd } = session;
+  const commands = options.agents ?? {};
+  const folder = openAgentsFolder(session);
+  const ofSession = openLimiter(LIMITS.workflowAtOnce);
+  const gates = new Map<string, Limiter>();
+  /** Answers of the host, by the exec and the agent. */
+  const allowed = new Map<string, Promise<boolean>>();
+  const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
+
+  function gateOf(name: string): Limiter {
+    const gate = gates.get(name) ?? openLimiter(commandOf(name)?.at_once ?? USUAL_AT_ONCE);
+    gates.set(name, gate);
+    return gate;
+  }
+
+  return {
+    refusal(name) {
+      const { start } = state().account.last ?? {};
+      const doubt = start ? workflows.doubt(start) : NO_WORKFLOW;
+      const isMissing = start?.workflow !== undefined;
+      if (doubt !== null) return { error: forbidden(doubt, isMissing), isMissing };
+      return commandOf(name) ? null : { error: missing(name, Object.keys(commands)), isMissing };
+    },
+    allows(name, prompt) {
+      const { approve, require_approval = true } = options.subAgents ?? {};
+      if (!approve || !require_approval) return Promise.resolve(true);
+      const key = `${state().account.last?.start.exec_id} ${name}`;
+      const answer = allowed.get(key) ?? approve({ builtin: "agent", tools: [name], prompt });
+      allowed.set(key, answer);
+      return answer;
+    },
+    inTurn: (name, signal, work) => gateOf(name).run(signal, async () => ofSession.run(signal, work)),
+    async modelsFor(id, { agent = "", schema, model, isolation }) {
+      const command = commandOf(agent);
+      if (!command) throw new Error(`the agent ${agent} is not lent`);
+      const { agentModels } = await loadAgentLayer();
+      const mostTries = command.retry === "safe" ? SAFE_TRIES : 1;
+      return agentModels({
+        name: agent,
+        command,
+        key: [row.id, id],
+        folder: folder.make(),
+        model: model ?? null,
+        schema: schema === undefined ? null : JSON.stringify(schema),
+        cwd,
+        worktree: isolation === "worktree",
+        mostTries: suspension.resendsDoubtful() ? Number.POSITIVE_INFINITY : mostTries,
+      });
+    },
+    place: folder.place,
+    doubt(id, name) {
+      const begun = state().account.last?.agents.get(id);
+      const here = folder.place();
+      if (!begun || suspension.resendsDoubtful() || commandOf(name)?.retry === "safe") return null;
+      if (here && begun.host === here.host && begun.outbox === here.outbox) return null;
+      return failure("answer_lost", `the agent ${name} was begun on ${begun.host}, and its outbox is not here`, {
+        suggestion: `Resume it on ${begun.host}, which takes its answer; ${remedy("resendDoubtful")}, which may pay for it twice.`,
+      });
+    },
+    ...outboxesOf(session, folder, commandOf),
+  };
+}
+
+/** The end of the outboxes of calls. */
+function outboxesOf(
+  { row, state }: AgentsParts,
+  folder: AgentsFolder,
+  commandOf: (name: string) => AgentCommand | undefined,
+): Pick<Agents, "isUnderWay" | "giveUp" | "worktreesOf" | "recorded" | "close"> {
+  return {
+    async isUnderWay(id) {
+      const runs = folder.runsOf(id);
+      if (runs.length === 0) return false;
+      const { isUnderWay } = await loadAgentLayer();
+      return runs.some((name) => isUnderWay(folder.pathOf(name)));
+    },
+    async giveUp(id, { agent = "", model }) {
+      const runs = folder.runsOf(id);
+      if (runs.length === 0) return null;
+      const { giveUpAgent, isUnderWay, forgetRun } = await loadAgentLayer();
+      const begun = runs.filter((name) => isUnderWay(folder.pathOf(name)));
+      for (const name of runs) {
+        giveUpAgent(folder.pathOf(name), `${row.id}/${name}`);
+        forgetRun(folder.pathOf(name));
+      }
+      const command = commandOf(agent);
+      if (begun.length === 0 || !command) return null;
+      return charged(command, agentModelName(agent, model), begun.length);
+    },
+    worktreesOf: (id) => folder.runsOf(id).flatMap((name) => folder.treesIn(name)),
+    async recorded(id) {
+      const runs = folder.runsOf(id);
+      if (runs.length === 0) return;
+      const { forgetRun } = await loadAgentLayer();
+      for (const name of runs) forgetRun(folder.pathOf(name));
+    },
+    async close() {
+      // Another process may have the session, and agents of it.
+      if (row.lost?.aborted) return;
+      const runs = folder.runs();
+      if (runs.length > 0) {
+        const { forgetRun } = await loadAgentLayer();
+        const open = openCallsIn(state());
+        for (const name of runs) if (!open.has(callOf(name))) forgetRun(folder.pathOf(name));
+      }
+      folder.drop();
+    },
+  };
+}
+
+/** Agents of one command that run at once, unless its entry says how many. */
+const USUAL_AT_ONCE = Math.min(LIMITS.workflowAtOnce, Math.max(2, availableParallelism() - 2));
+
+function forbidden(why: string, isWorkflow: boolean): SubCallError {
+  const suggestion = isWorkflow
+    ? "Run it where you began it, or begin it anew from its file."
+    : "Leave out `agent`: the session's model answers.";
+  return failure("policy_violation", why, { suggestion });
+}
+
+function missing(name: string, known: readonly string[]): SubCallError {
+  const here = known.length === 0 ? "no agents are lent here" : `agents here are ${known.join(", ")}`;
+  return failure("policy_violation", `the agent ${name} is not lent here: ${here}`, {
+    suggestion: `${firstly("lendAgent", name)}.`,
+  });
+}
+
+/** The answer to a call whose agents were ended: each is charged what it held. */
+function charged(command: AgentCommand, model: string, begun: number): Answered {
+  const { tokens, cost_usd } = reservesOf(command);
+  const usage = { ...FREE.usage, output: begun * tokens, cost_usd: begun * cost_usd };
+  const error = guestError(failure("cancelled", "the call was given up"));
+  return { settlement: { ok: false, error }, record: { ...FREE, usage, model }, cacheKey: null };
+}
+
+/** The call that a run belongs to: `EXEC.7` of `EXEC.7.1`. */
+const callOf = (run: string) => run.split(".", 2).join(".");
+
+/** Ids of the calls of the newest exec that have no result. */
+function openCallsIn({ account: { last } }: SessionState): ReadonlySet<string> {
+  const open = new Set(last?.calls.map(({ call_id }) => call_id));
+  for (const { call_id } of last?.results ?? []) open.delete(call_id);
+  return last?.complete ? new Set() : open;
+}
