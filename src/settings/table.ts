@@ -517,8 +517,8 @@ export const SETTINGS = {
     onlyInFiles: true,
     project: "may not set",
     notRecorded: true,
-    docs: "programs that answer calls of workflows in place of models, by name",
-    docsOfPi: "programs that answer calls of workflows, by name",
+    docs: "[programs that answer calls of workflows](workflows.md) in place of models, by name",
+    docsOfPi: "[programs that answer calls of workflows](../workflows.md), by name",
   },
   agent_models: {
     schema: v.record(ShortName, v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL)), AGENT_MODELS),

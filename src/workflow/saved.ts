@@ -7,6 +7,7 @@ import { errorCode, messageOf } from "../platform/errors.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { statsOf } from "../platform/paths.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import { readWorkflow, type WorkflowScript } from "./script.ts";
 
 /** A script that was found by a name or a path. */
@@ -90,7 +91,7 @@ export function refuseUntrusted(found: FoundWorkflow): void {
   throw new RlmError(
     "policy_violation",
     `the workflow ${script.meta.name} came with the project, and you have not trusted its text: ${file}`,
-    { suggestion: `Read it: what it asks, your agents do. Then run \`belay workflow ${file} --trust\`.` },
+    { suggestion: `Read it: what it asks, your agents do. Then run \`belay workflow ${shellWord(file)} --trust\`.` },
   );
 }
 

@@ -21,6 +21,7 @@ import { sessions } from "./sessions.ts";
 import { show } from "./show.ts";
 import { view } from "./view.ts";
 import { worker } from "./worker.ts";
+import { workflow } from "./workflow.ts";
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   withCode(batch, async () => (await import("../batch/batch.ts")).batchCommand),
   withCode(jobs, async () => (await import("../jobs/jobs.ts")).jobsCommand),
   withCode(worker, async () => (await import("../batch/worker.ts")).workerCommand),
+  withCode(workflow, async () => (await import("../workflow/command.ts")).workflowCommand),
   withCode(evaluate, async () => (await import("../eval/eval.ts")).evalCommand),
   withCode(repl, async () => (await import("../repl/repl.ts")).replCommand),
   withCode(mcp, async () => (await import("../mcp/mcp.ts")).mcpCommand),

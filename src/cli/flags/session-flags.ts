@@ -25,6 +25,8 @@ export interface SessionFlags {
   /** The effect of -c on a session that has another context. */
   readonly change: "reload" | "append" | null;
   readonly discard: boolean;
+  /** The workflow that the command runs; null: none. */
+  readonly workflow: AskedWorkflow | null;
   readonly options: OptionFlags;
   /** The place of the result, if the command has one. */
   readonly output: ResultPlace;
@@ -34,6 +36,24 @@ export interface SessionFlags {
   readonly verbose: boolean;
   /** The arguments as they were typed, for a line that corrects them. */
   readonly typed: readonly string[];
+}
+
+/** A workflow that is run, as its session records it. */
+export interface AskedWorkflow {
+  /** The name that the script gives itself. */
+  readonly name: string;
+  /** Absolute. */
+  readonly file: string;
+  /** SHA-256 of the script. */
+  readonly text: string;
+  /** SHA-256 of script, args and agent. */
+  readonly asked: string;
+  /** The same with the run whose answers the line names: a beginning of it is in the run's name. */
+  readonly mark: string;
+  /** The line that began it, without `belay`, and without flags that say how it begins. */
+  readonly typed: readonly string[];
+  /** The session whose answers it takes over, by its id, and the phase whose calls are made. */
+  readonly reuse: { readonly session: string; readonly only?: string | undefined } | null;
 }
 
 /** The flags that say how contexts are read. */
@@ -79,6 +99,7 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
     session,
     change,
     discard,
+    workflow: null,
     options: optionsIn(args, help),
     output: resultPlace(args, help),
     waiting: { ...givenIn(args, { wait_ms: WAIT_FLAGS.wait }), resendDoubtful },

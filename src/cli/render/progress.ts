@@ -1,12 +1,12 @@
 import type { LoadProgress } from "../../context/index.ts";
-import type { CallProgress, HeldBack, ProviderWait, SessionEvent } from "../../index.ts";
+import type { CallNotice, CallProgress, HeldBack, ProviderWait, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { heldBackText, type Wait, waitText } from "../../session/index.ts";
 import { type TurnProgress, turnLine, turnOverLine, waitingLine } from "./ask.ts";
 import { type CallTotals, callLine, waitsInShort } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
-import type { Output } from "./terminal.ts";
+import type { Output, Style } from "./terminal.ts";
 import { inFlags } from "./wording.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */
@@ -26,6 +26,16 @@ export interface ProgressLine {
   end(isOver?: boolean): CallTotals | null;
   /** A context was loaded: what the session has spent is nothing again. */
   reset(): void;
+  /** The newest report of calls since `begin`; null: there is none. */
+  newest(): CallProgress | null;
+}
+
+/** The words of a line of progress. */
+export interface ProgressWords {
+  /** The line about calls. Default: that of cells. */
+  readonly ofCalls?: (progress: CallProgress, ms: number, columns: number) => string;
+  /** A line that stays for each call of a workflow that is answered. Default: there is none. */
+  readonly ofAnswer?: (call: CallNotice) => string;
 }
 
 const ON_TERMINAL: Pace = { first: 1000, step: 100 };
@@ -42,7 +52,12 @@ const TICK_MS = 1000;
  *
  * @param isQuiet nothing is printed, and sub-calls are counted
  */
-export function openProgress(output: Output, clock: StatusClock, isQuiet: boolean): ProgressLine {
+export function openProgress(
+  output: Output,
+  clock: StatusClock,
+  isQuiet: boolean,
+  { ofCalls = callLine, ofAnswer }: ProgressWords = {},
+): ProgressLine {
   const { now, every } = clock;
   const as = isQuiet ? "quiet" : "text";
   const status = openStatusLine(output, clock, { onTerminal: ON_TERMINAL, elsewhere: ELSEWHERE, as });
@@ -64,9 +79,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
     tell();
   }
 
-  function keepLines(lines: readonly string[]): void {
-    if (output.isTerminal) for (const line of lines) status.say(line, "dim");
-  }
+  const keepLines = (lines: readonly string[]) => output.isTerminal && sayLines(status, lines, "dim");
 
   return {
     clear: status.clear,
@@ -91,11 +104,14 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
           return event.phase === "asked" ? wait(event) : status.show(turnLine(event));
         case "calls": {
           counted.report(event);
-          const tell = () => calls && waiting.show(callLine(calls, now() - beganAt));
+          const tell = () => calls && waiting.show(ofCalls(calls, now() - beganAt, output.columns));
           if (!calls) stopTicking = every(TICK_MS, tell);
           calls = event;
           return tell();
         }
+        case "call":
+        case "printed":
+          return sayLines(status, linesOf(event, ofAnswer));
         case "waits": {
           // The calls are the provider's: their seconds do not continue here.
           stopTicking();
@@ -118,7 +134,21 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
       return counted.end();
     },
     reset: counted.reset,
+    newest: counted.newest,
   };
+}
+
+function sayLines(to: { say(text: string, style?: Style): void }, lines: readonly string[], style?: Style): void {
+  for (const line of lines) to.say(line, style);
+}
+
+/** Lines that stay: what a workflow prints for people, and its answers if they are wanted. */
+function linesOf(
+  event: Extract<SessionEvent, { readonly kind: "call" | "printed" }>,
+  ofAnswer: ProgressWords["ofAnswer"],
+): readonly string[] {
+  if (event.kind === "call") return ofAnswer ? [ofAnswer(event)] : [];
+  return event.stderr === "" ? [] : event.stderr.replace(/\n$/, "").split("\n");
 }
 
 /** A line about a load that goes on. */
@@ -202,6 +232,7 @@ function openCount(now: () => number) {
     reset() {
       spent = NOTHING;
     },
+    newest: () => latest ?? null,
   };
 }
 

@@ -24,12 +24,13 @@ export interface Report {
   stoppedAt(cell: Cell, index: number, count: number): void;
 }
 
-export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
-  isJson ? jsonReport(terminal) : textReport(terminal);
+/** @param more fields of each JSON object */
+export const reportOf = (isJson: boolean, terminal: Terminal, more: object = {}): Report =>
+  isJson ? jsonReport(terminal, more) : textReport(terminal);
 
 /** One JSON object a line, and nothing else on stdout. */
-const jsonReport = ({ stdout }: Terminal): Report => {
-  const print = (fields: object) => stdout.json(envelopeInFlags(fields));
+const jsonReport = ({ stdout }: Terminal, more: object): Report => {
+  const print = (fields: object) => stdout.json(envelopeInFlags({ ...fields, ...more }));
   return {
     outcome(envelope, _taken, { written }) {
       print(written ? { ...envelope, output: written } : envelope);

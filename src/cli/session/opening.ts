@@ -10,7 +10,7 @@ import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Report, reportOf } from "../running/reports.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { gcOnceADay } from "../store/sessions.ts";
-import { type CliSession, type Opening, openCliSession } from "./session.ts";
+import { type Asked, type CliSession, type Opening, openCliSession } from "./session.ts";
 
 /** The parts of a command that works in one session. */
 export interface InSession {
@@ -124,7 +124,7 @@ function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening[
   if (!unfinished) return "none";
   if (discard) return "given up";
   const { kind, input } = unfinished;
-  if (asked?.kind === kind && textOf(input, "prompt") === asked.input && change === null) return "goes on";
+  if (asked?.kind === kind && isSame(textOf(input, "prompt"), asked) && change === null) return "goes on";
   // A load that did not end has left nothing: it begins again.
   const isLoad = kind === "load" || kind === "append";
   if (isLoad && contexts.some((given) => textOf(input, "path") === resolve(given) || isStdin(input, given))) {
@@ -134,6 +134,10 @@ function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening[
   throw new RlmError("exec_unfinished", `${displayName(session)} has an unfinished ${kind}: ${brief(input)}`, {
     suggestion: `\`${resumeCommand()}\` finishes it; the same line with \`--discard\` gives it up and ${kind === "ask" ? AFTER_ASK : "goes on from before it"}.`,
   });
+}
+
+function isSame(text: string | undefined, { input, isBeginning }: Asked): boolean {
+  return isBeginning ? text?.startsWith(input) === true : text === input;
 }
 
 /** Cells of an ask have ended one by one. */

@@ -12,7 +12,7 @@ import { RecordedSchema, recordedOf, type Settings, usualLimit, variableOf } fro
 import type { Signer } from "../../settings/signed-settings.ts";
 import type { SessionRow } from "../../store/index.ts";
 import { FORMATS, OPTION_FLAGS } from "../flags/declared.ts";
-import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
+import type { AskedWorkflow, OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
 import type { Output } from "../render/terminal.ts";
@@ -29,6 +29,8 @@ export interface KeptSettings {
   readonly output: ResultPlace;
   /** The command has chosen the model, since nothing named one. */
   readonly isModelChosen: boolean;
+  /** The workflow that the session runs, which may ask the user's agents; null: none. */
+  readonly workflow: AskedWorkflow | null;
 }
 
 /** The settings that a session of the command records. */
@@ -39,10 +41,21 @@ export interface RecordedSettings {
   readonly newest: KeptSettings | null;
 }
 
+const OfWorkflow = v.object({
+  name: v.string(),
+  file: v.string(),
+  text: v.string(),
+  asked: v.string(),
+  mark: v.string(),
+  typed: v.array(v.string()),
+  reuse: v.nullable(v.object({ session: v.string(), only: v.exactOptional(v.string()) })),
+});
+
 const OfCommand = v.object({
   settings: RecordedSchema,
   cwd: v.string(),
   model_chosen: v.optional(v.boolean(), false),
+  workflow: v.optional(v.nullable(OfWorkflow), null),
   output: v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }),
   on_restart: v.optional(v.picklist(["send", "fail"])),
   cache: v.optional(v.boolean()),
@@ -60,9 +73,10 @@ export function keptSettings(row: Json): RecordedSettings | null {
 }
 
 function settingsOf(read: v.InferOutput<typeof OfCommand>): KeptSettings {
-  const { settings, cwd, output, model_chosen: isModelChosen, ...fields } = read;
+  const { settings, cwd, output, workflow, model_chosen: isModelChosen, ...fields } = read;
   const { on_restart: onRestart, cache, keep_steps: keepSteps } = fields;
-  return { settings, cwd, output, options: withoutUndefined({ onRestart, cache, keepSteps }), isModelChosen };
+  const options = withoutUndefined({ onRestart, cache, keepSteps });
+  return { settings, cwd, output, options, isModelChosen, workflow };
 }
 
 /** The settings as a row keeps them. */
@@ -76,19 +90,20 @@ export function rowOf(
   return jsonOf({ ...fieldsOf(first), ...more, ...unfinished });
 }
 
-function fieldsOf({ settings, cwd, options, output, isModelChosen }: KeptSettings): object {
+function fieldsOf({ settings, cwd, options, output, isModelChosen, workflow }: KeptSettings): object {
   const chosen = isModelChosen ? { model_chosen: true } : {};
+  const run = workflow ? { workflow } : {};
   const { onRestart: on_restart, cache, keepSteps: keep_steps } = options;
-  return { settings, cwd, output, ...chosen, on_restart, cache, keep_steps };
+  return { settings, cwd, output, ...chosen, ...run, on_restart, cache, keep_steps };
 }
 
 /**
  * Settings that are to be kept: those that hold now, with roots and contexts as absolute paths.
- * Each process says where spans go, and which programs convert documents.
+ * Each process says where spans go, and which programs convert documents or are agents.
  */
 export function settingsToKeep(
   all: Settings,
-  { contexts, options }: Pick<SessionFlags, "contexts" | "options">,
+  { contexts, options, workflow }: Pick<SessionFlags, "contexts" | "options" | "workflow">,
   output: ResultPlace,
   before: KeptSettings | null,
   isModelChosen: boolean,
@@ -102,7 +117,14 @@ export function settingsToKeep(
     options: { ...before?.options, ...options },
     output,
     isModelChosen,
+    workflow: workflowToKeep(workflow, before?.workflow ?? null),
   };
+}
+
+/** The same run stays as it was begun: its user may have chosen whose answers it takes over. */
+function workflowToKeep(asked: AskedWorkflow | null, before: AskedWorkflow | null): AskedWorkflow | null {
+  if (asked === null) return before;
+  return before && before.asked === asked.asked && asked.reuse === null ? before : asked;
 }
 
 /** Kept settings without some roots, and with others. */

@@ -26,7 +26,7 @@ import type { Settings } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { Host } from "../commands/define.ts";
-import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
+import type { AskedWorkflow, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { checkContexts, checkPaths, contextSource, type OneSource } from "../input/sources.ts";
 import { turnText } from "../render/ask.ts";
@@ -35,10 +35,12 @@ import { loadedSince, showLoaded } from "../render/loaded.ts";
 import { openProgress, type ProgressLine } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { answerLine, workflowLine } from "../render/workflow-line.ts";
 import { openSendingStore, withStore } from "../store/open-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { type KeptSettings, optionsOf } from "./recorded-settings.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "./settings.ts";
+import { workflowOptions } from "./workflow-options.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
 export interface CliSession {
@@ -49,6 +51,8 @@ export interface CliSession {
   readonly progress: ProgressLine;
   /** The place of the last result. */
   readonly output: ResultPlace;
+  /** The workflow that it runs; null: none, or the command runs none. */
+  readonly workflow: AskedWorkflow | null;
   /** Options of waiting for providers' batches. */
   readonly waiting: WaitOptions;
   /** Limits of its cells. */
@@ -99,13 +103,21 @@ export interface CliSession {
 /** The store that keeps a session; null: the session ends with the process. */
 type Kept = { readonly store: Store; readonly folder: string } | null;
 
+/** The work that a command is to run. */
+export interface Asked {
+  readonly kind: "cell" | "query" | "ask";
+  readonly input: string;
+  /** Work whose input begins with it is the same: settings of now follow. */
+  readonly isBeginning?: true;
+}
+
 /** Arguments with which a session is opened. */
 export interface Opening {
   readonly flags: SessionFlags;
   readonly host: Host;
   readonly terminal: Terminal;
   /** The work that is to be run; without it unfinished execs are left alone. */
-  readonly asked?: { readonly kind: "cell" | "query" | "ask"; readonly input: string };
+  readonly asked?: Asked;
   /** Chooses a session of the store other than the one that the flags name. @throws RlmError */
   choose?(store: Store): Promise<SessionRow>;
   /** The command changes nothing: if the session does not exist yet, none is made in the store. */
@@ -116,6 +128,8 @@ export interface Opening {
   readonly needsModel?: boolean;
   /** A further model that is asked. */
   readonly subModel?: string | undefined;
+  /** The command runs workflows, which may ask the user's agents. */
+  readonly runsWorkflows?: true;
 }
 
 /** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
@@ -185,7 +199,8 @@ async function openIn(
   checkSettings(now.settings, opening);
   checkPaths((now.settings.roots ?? []).filter((root) => !keeping.gone.includes(root)));
   if (output.file !== null) checkResultFile(output.file);
-  const progress = openProgress(stderr, processClock, flags.quiet);
+  const words = opening.runsWorkflows && now.workflow ? workflowWords(flags.verbose) : {};
+  const progress = openProgress(stderr, processClock, flags.quiet, words);
   const options = hostedOptions(kept, row, now, progress, opening);
   const signer = kept && openSigner(kept.folder, process.env);
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
@@ -208,6 +223,7 @@ async function openIn(
     kept,
     progress,
     output,
+    workflow: opening.runsWorkflows ? now.workflow : null,
     waiting: flags.waiting,
     limits: { ...DEFAULT_EXEC_LIMITS, ...withoutUndefined(options.limits ?? {}) },
     resumeCommand,
@@ -246,12 +262,13 @@ function hostedOptions(
   row: SessionRow | null,
   now: KeptSettings,
   progress: ProgressLine,
-  { flags, tellsTurns, terminal }: Opening,
+  { flags, tellsTurns, terminal, runsWorkflows }: Opening,
 ): HostedOptions {
   const { label, ...others } = optionsOf(now);
   const name = row?.id ?? flags.session;
   return {
     ...others,
+    ...(runsWorkflows && now.workflow ? workflowOptions(now, kept?.folder ?? null) : {}),
     ...(row ? {} : withoutUndefined({ label })),
     ...(name === null || !kept ? {} : { session: name }),
     onProgress(told) {
@@ -263,6 +280,11 @@ function hostedOptions(
     },
   };
 }
+
+const workflowWords = (isVerbose: boolean) => ({
+  ofCalls: workflowLine,
+  ...(isVerbose ? { ofAnswer: answerLine } : {}),
+});
 
 /**
  * True if a cell, query or ask has begun and not ended. A load begins again, by the settings of who

@@ -90,7 +90,7 @@ test("arguments keep their order, and the last of a repeated number counts", () 
       settings: { memory_mb: 32 },
       store: expect.any(String),
     },
-    ...{ isStoreNamed: false, session: null, change: null, discard: false, options: {} },
+    ...{ isStoreNamed: false, session: null, change: null, discard: false, workflow: null, options: {} },
     ...{
       output: { file: null, format: null },
       waiting: { resendDoubtful: false },

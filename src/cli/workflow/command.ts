@@ -1,0 +1,175 @@
+import { hash } from "node:crypto";
+import { LIMITS } from "../../../runtime/index.ts";
+import { inLine } from "../../platform/visible.ts";
+import { sessionNamed } from "../../session/index.ts";
+import { LAST_SESSION } from "../../session/session-name.ts";
+import type { AskedSettings } from "../../settings/index.ts";
+import { openSigner } from "../../settings/signed-settings.ts";
+import type { Store } from "../../store/index.ts";
+import { WORKFLOW_BUDGET, WORKFLOW_OUTPUT, type WorkflowCell } from "../../workflow/index.ts";
+import type { Host } from "../commands/define.ts";
+import { OWN, type WorkflowFlags } from "../commands/workflow.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { OUTPUT_FLAGS } from "../flags/declared.ts";
+import type { AskedWorkflow, SessionFlags } from "../flags/session-flags.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { passedOver } from "../render/failure.ts";
+import { type InSession, inSession } from "../session/opening.ts";
+import { readSettings } from "../session/settings.ts";
+import { sessionMeant, withStore } from "../store/open-store.ts";
+import { chosen } from "./choice.ts";
+import { initCommand } from "./init.ts";
+import { lineWithout } from "./line.ts";
+import { runInSession } from "./run.ts";
+import { earlierRun, markOf, nameOfRun, usualName } from "./run-name.ts";
+import { listSaved } from "./saved-list.ts";
+import { cellOf, type NamedScript, scriptNamed } from "./script.ts";
+
+/**
+ * `belay workflow`: runs a script that directs agents, estimates its price, lists saved ones, or
+ * writes the entry of an agent. Gives the exit code.
+ */
+export function workflowCommand(args: Arguments, host: Host, own: WorkflowFlags): Promise<number> {
+  const [named, ...more] = args.positionals;
+  const { init } = own;
+  if (init !== undefined) {
+    if (named !== undefined) throw new UsageError("--init takes no script", commandLine(["workflow", "--init", init]));
+    return initCommand(args, init);
+  }
+  if (more.length > 0) {
+    const problem = "workflow takes one FILE or NAME; what the script gets is given with --args";
+    throw new UsageError(problem, commandLine(["workflow", named ?? "FILE", "--args", "JSON"]));
+  }
+  if (named === undefined) return withoutScript(args);
+  return inSession(args, host, "workflow", async (parts) => {
+    const asked = askedBy(named, args, parts, own);
+    return own.dryRun ? estimate(asked, parts, own) : run(asked, host, parts, own);
+  });
+}
+
+/** Lists saved workflows, unless a flag tells that a script was meant. */
+function withoutScript(args: Arguments): Promise<number> {
+  const given = Object.values(OWN).find((flag) => args.isGiven(flag));
+  if (!given) return listSaved(args);
+  throw new UsageError(`--${given.name} needs a script: a FILE, or the NAME of a saved one`, commandLine(["workflow"]));
+}
+
+/** A run that was asked for, before its session is known. */
+interface AskedRun extends NamedScript {
+  readonly cell: WorkflowCell;
+  /** With the limits of workflows in place of those of other commands. */
+  readonly flags: SessionFlags;
+  /** The line without the flags that say how its run begins. */
+  readonly line: readonly string[];
+}
+
+function askedBy(named: string, args: Arguments, { flags, terminal }: InSession, own: WorkflowFlags): AskedRun {
+  const found = scriptNamed(named, own);
+  const cell = cellOf(found.script, flags, own, (line) => terminal.stderr.line(line, "yellow"));
+  const { isNew, reuse, only, trust, dryRun, assume } = OWN;
+  const line = lineWithout(args, [isNew, reuse, only, trust, dryRun, assume, OUTPUT_FLAGS.json]);
+  return { ...found, cell, flags: ofWorkflows(flags, found), line };
+}
+
+const LABEL_UNITS = 200;
+
+/** Flags with the limits of workflows, unless others are set. */
+function ofWorkflows(flags: SessionFlags, { script: { meta } }: NamedScript): SessionFlags {
+  const set = readSettings(flags);
+  const usual = { ...WORKFLOW_BUDGET, ...WORKFLOW_OUTPUT, concurrency: LIMITS.workflowAtOnce };
+  const own: AskedSettings = Object.fromEntries(Object.entries(usual).filter(([key]) => !Object.hasOwn(set, key)));
+  // Models read in the folder, as the user who starts them there does.
+  const roots = [...(set.roots ?? []), process.cwd()];
+  const label = inLine(`workflow ${meta.name}: ${meta.description}`.replaceAll(/\s+/g, " ")).slice(0, LABEL_UNITS);
+  return {
+    ...flags,
+    options: { label: label.toWellFormed(), ...flags.options },
+    settings: { ...own, ...flags.settings, roots },
+  };
+}
+
+/** Runs the script with placeholders for answers, and tells what each phase could cost. */
+async function estimate(
+  { cell, flags, ...asked }: AskedRun,
+  { open, report, stop }: InSession,
+  { assume }: WorkflowFlags,
+): Promise<number> {
+  const workflow = recordOf({ ...asked, cell }, null);
+  const opened = await open({
+    asked: { kind: "cell", input: cell.asked, isBeginning: true },
+    flags: { ...flags, store: null, session: null, workflow },
+    looksOnly: true,
+    runsWorkflows: true,
+  });
+  opened.progress.begin();
+  const options = { signal: stop.signal, name: asked.shown, workflow: true };
+  const dry = await opened.session.dryRun(cell.source, { ...options, ...(assume ? { assumed: assume } : {}) });
+  opened.progress.end();
+  if (stop.exitCode === 0) return 0;
+  report.dryRun(dry);
+  return stop.exitCode ?? (dry.envelope.success ? 0 : 1);
+}
+
+async function run(asked: AskedRun, host: Host, parts: InSession, own: WorkflowFlags): Promise<number> {
+  const { flags, cell, shown, script } = asked;
+  const { name, workflow } = await placeOf(asked, host, parts, own);
+  const opened = await parts.open({
+    asked: { kind: "cell", input: cell.asked, isBeginning: true },
+    flags: { ...flags, session: name, workflow },
+    runsWorkflows: true,
+  });
+  return runInSession({ opened, parts, cell, shown, title: script.meta.name });
+}
+
+/** The session of a run, and what its row records. */
+interface RunPlace {
+  /** null: it is in memory. */
+  readonly name: string | null;
+  readonly workflow: AskedWorkflow;
+}
+
+/** Finds the session of a run by what is asked. Nothing is started before. @throws RlmError, UsageError */
+async function placeOf(asked: AskedRun, host: Host, parts: InSession, own: WorkflowFlags): Promise<RunPlace> {
+  const { store: place, session: typed } = asked.flags;
+  if (typed === LAST_SESSION) {
+    throw new UsageError("--session takes the name of a run; to continue the last one:", commandLine(["resume"]));
+  }
+  if (place === null) return { name: null, workflow: recordOf(asked, null) };
+  return withStore(place, host, async (store) => {
+    const { isNew = false, only, reuse } = own;
+    const session = reuse === undefined ? null : await idOf(store, reuse, parts);
+    const workflow = recordOf(asked, session === null ? null : { session, ...(only === undefined ? {} : { only }) });
+    const wanted = { mark: workflow.mark, isNew, isTyped: typed !== null };
+    const name = await nameOfRun(store, typed ?? usualName(workflow), wanted);
+    if (isNew || session !== null || (await store.find(name))) return { name, workflow };
+    const earlier = await earlierRun(store, workflow, openSigner(place, process.env));
+    if (!earlier) return { name, workflow };
+    if (earlier.isSame) return { name: earlier.name, workflow };
+    if ((await chosen(earlier, asked.line, parts)) === "new") return { name, workflow };
+    // The same line finds the run by its own mark.
+    return { name, workflow: { ...workflow, reuse: { session: await idOf(store, earlier.name, parts) } } };
+  });
+}
+
+/** The id of a run. @throws RlmError `session_not_found` */
+async function idOf(store: Store, name: string, { terminal, flags }: InSession): Promise<string> {
+  const words = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
+  return (await sessionNamed(store, await sessionMeant(store, name, words), passedOver(terminal.stderr))).id;
+}
+
+/** The record of a run in its session's row. */
+function recordOf(
+  { script, file, cell, line }: Omit<AskedRun, "flags" | "shown">,
+  reuse: AskedWorkflow["reuse"],
+): AskedWorkflow {
+  const asked = hash("sha256", cell.asked);
+  return {
+    name: script.meta.name,
+    file,
+    text: hash("sha256", script.source),
+    asked,
+    mark: markOf(asked, reuse),
+    typed: line,
+    reuse,
+  };
+}
