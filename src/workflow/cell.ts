@@ -47,6 +47,7 @@ export function workflowCell(script: WorkflowScript, settings: WorkflowSettings 
     items: LIMITS.workflowItems,
     efforts: THINKING,
     isTypeScript,
+    usesArgs: /\bargs\b/.test(body),
   };
   // Lists show how a cell begins.
   const about = `workflow ${meta.name}: ${meta.description}`.replaceAll(/\s+/g, " ").replaceAll("*/", "* /");
@@ -54,7 +55,9 @@ export function workflowCell(script: WorkflowScript, settings: WorkflowSettings 
   const run = `async (${NAMES.join(", ")}) => {{${body}\n}}`;
   const asked = `/* ${about} */ result = await run_workflow(${run}, ${literal({ args, usual })});\n`;
   const prelude = readGuestFile(new URL("./prelude.guest.js", import.meta.url));
-  const source = `${asked}${prelude.replace("SETTINGS;", () => `${literal(given)};`)}`;
+  const filled = prelude.replace("SETTINGS;", () => `${literal(given)};`);
+  // Frames of what is evaluated are in no traceback: errors and calls have the places of the script.
+  const source = `${asked}function run_workflow(...given) { return (0, eval)(${JSON.stringify(filled)})(...given); }\n`;
   const bytes = Buffer.byteLength(source);
   if (bytes <= LIMITS.sourceBytes) return { source, asked };
   throw new RlmError(

@@ -1,14 +1,15 @@
-// What a workflow's script has by name, made of builtins. The cell has this function behind the
-// script, so that lines of the script are those of its file; `SETTINGS` is JSON in it.
-// biome-ignore lint/correctness/noUnusedVariables: the cell calls it.
-async function run_workflow(script, { args: given, usual }) {
+// The functions that a workflow's script has by name, made of builtins. The cell evaluates this
+// expression behind the script, so that lines of the script are those of its file; `SETTINGS` is
+// JSON in it.
+(async function run_workflow(script, { args: given, usual }) {
   const settings = SETTINGS;
   const { items: mostItems, agents, aliases, efforts, names } = settings;
   const ask = llm_query;
   const left = budget;
   const print = console.error;
   const sourceOf = settings.nested ? workflow_source : null;
-  // Lines of a script that is evaluated are those of its file; a Function has lines of its own.
+  // A script that another one runs has more lines before it than this file has: its frames are known by that.
+  const LINES_BEFORE = 1000;
   // biome-ignore lint/security/noGlobalEval: it is in the sandbox as the cell is.
   const evaluate = globalThis.eval;
   const all = Promise.all.bind(Promise);
@@ -135,6 +136,17 @@ async function run_workflow(script, { args: given, usual }) {
     const name = /^'?([\w$]+)'? is not defined$/.exec(text)?.[1] ?? (text.startsWith("require(") ? "require" : "");
     const instead = ABSENT.find(([missing]) => missing.split(" ").includes(name))?.[1];
     if (instead !== undefined) error.message = `${text}: ${instead}`;
+    else if (settings.usesArgs && given === undefined && error instanceof TypeError && text.includes("undefined")) {
+      error.message = `${text}; the run was given no args`;
+    }
+    return error;
+  }
+
+  /** The error of a script that another one runs, with its place there. */
+  function placedIn(name, error) {
+    const frames = String(error?.stack).matchAll(/<input>:(\d+):(\d+)/g);
+    const frame = Array.from(frames).find(([, line]) => Number(line) > LINES_BEFORE);
+    if (frame) error.message = `${error.message} (${named(name)}:${Number(frame[1]) - LINES_BEFORE}:${frame[2]})`;
     return error;
   }
 
@@ -192,11 +204,17 @@ async function run_workflow(script, { args: given, usual }) {
     if (!isName && typeof reference?.scriptPath !== "string") {
       throw new TypeError(`workflow() takes a name or { scriptPath }, not ${kindOf(reference)}`);
     }
-    const { body } = await sourceOf(isName ? { name: reference } : { path: reference.scriptPath });
+    const asked = isName ? { name: reference } : { path: reference.scriptPath };
+    const { body, name } = await sourceOf(asked).catch((error) => {
+      error.message = String(error.message).replace(/^workflow_source failed/, "workflow()");
+      throw error;
+    });
     const outer = current;
-    const made = evaluate(`(async (${names.join(", ")}) => {{${body}\n}})`);
+    const made = evaluate(`${"\n".repeat(LINES_BEFORE)}(async (${names.join(", ")}) => {{${body}\n}})`);
     try {
       return await made(agent, parallel, pipeline, phase, log, money, refuseWorkflow, args);
+    } catch (error) {
+      throw placedIn(name, explained(error));
     } finally {
       current = outer;
     }
@@ -210,4 +228,4 @@ async function run_workflow(script, { args: given, usual }) {
   } finally {
     if (unsaid > 0) print(`${unsaid} more lines like these were left out`);
   }
-}
+});

@@ -72,3 +72,18 @@ test("a script that replaces builtins does not change what its functions do", as
   );
   expect(result).toEqual(["yes"]);
 });
+
+test("a mistake in a call has its place in the script, and so has the call in a dry run", async () => {
+  const { envelope, session } = await runScript("\nconst a = 1;\n  await agent(a)");
+  expect(envelope).toMatchObject({ success: false, line: 4, column: 15 });
+  expect("traceback" in envelope && envelope.traceback.split("\n")[1]).toBe("    at <anonymous> (<cell 1>:4:15)");
+  const source = workflowCell(readWorkflow(`${META}\n\nawait agent('a')\nawait agent('b')`, "w.js")).source;
+  const { estimate } = await session.dryRun(source);
+  expect(estimate.sites.map(({ site }) => site.replace(/^.*:/, ""))).toEqual(["3", "4"]);
+});
+
+test("a script that misses its args is told that there are none", async () => {
+  const { error } = await runScript("const { files } = args;\nreturn files");
+  expect(error).toContain("; the run was given no args");
+  expect((await runScript("return undefined.files")).error).not.toContain("args");
+});

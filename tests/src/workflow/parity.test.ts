@@ -72,6 +72,8 @@ const LINES: Readonly<Record<string, () => Promise<void>>> = {
     const misfit = await runScript(script, () => '{"at":3}');
     expect(misfit.envelope).toMatchObject({ success: false, error_code: "schema_mismatch" });
     expect(misfit.seen.prompts).toHaveLength(2);
+    const unknown = await runScript("return await agent('a', { schema: { type: 'object', if: {} } })");
+    expect(unknown.error).toContain("schema has an unsupported keyword at /if");
   },
   async "an agent that fails"() {
     const { result, lines, warnings } = await runScript(

@@ -100,7 +100,7 @@ test("workflow() runs scripts of `workflows`, one level deep", async () => {
     "AFTER",
     2,
     [
-      "workflow(): a workflow that another one runs cannot run a third",
+      "workflow(): a workflow that another one runs cannot run a third (w:2:14)",
       expect.stringContaining("the workflow none is not in `workflows`"),
       expect.stringContaining("broken.js:2:7: Unexpected token"),
     ],
