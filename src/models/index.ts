@@ -49,9 +49,19 @@ let loadingAgents: Promise<AgentLayer> | undefined;
  * SQLite in this thread.
  */
 export function loadAgentLayer(): Promise<AgentLayer> {
-  if (!loadingAgents) silenceSqliteWarning();
-  loadingAgents ??= import("./agents/index.ts");
+  loadingAgents ??= loadAgents();
   return loadingAgents;
+}
+
+/** The program's own warnings are heard again afterwards. */
+async function loadAgents(): Promise<AgentLayer> {
+  const { emitWarning } = process;
+  silenceSqliteWarning();
+  try {
+    return await import("./agents/index.ts");
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 type SubCallLayer = typeof import("./sub-call/layer.ts");

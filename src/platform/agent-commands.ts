@@ -21,6 +21,23 @@ const DOLLARS = "must be a number of dollars above 0";
 const AT_ONCE = "must be a whole number from 1 to 100";
 const PATTERN = "must be a regular expression of at most 500 characters, without look-around and back-references";
 
+/**
+ * True if a pattern can be matched in time that grows with the text alone: it has no look-around and
+ * no back-references.
+ */
+function isLinear(pattern: string): boolean {
+  const plain = pattern.replaceAll(/\\[^1-9k]/g, "").replaceAll(/\[(?:[^\]\\]|\\.)*\]/g, "");
+  return isPattern(pattern) && !/\(\?<?[=!]|\\[1-9k]/.test(plain);
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(pattern) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
 const positive = (what: string, most = Number.MAX_SAFE_INTEGER) =>
   v.exactOptional(v.pipe(v.number(what), v.finite(what), v.gtValue(0, what), v.maxValue(most, what)));
 
@@ -75,7 +92,7 @@ const Command = strict("an agent", {
   /** An agent whose end is unknown is started again. Absent: the user decides. */
   retry: v.exactOptional(v.picklist(["safe"], 'must be "safe"')),
   /** Words of a failure that mean a limit of its account: the run then waits instead of going on without it. */
-  limit: v.exactOptional(v.pipe(v.string(PATTERN), v.maxLength(500, PATTERN))),
+  limit: v.exactOptional(v.pipe(v.string(PATTERN), v.maxLength(500, PATTERN), v.check(isLinear, PATTERN))),
 });
 
 export type AgentOutput = v.InferOutput<typeof Output>;

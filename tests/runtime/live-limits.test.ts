@@ -24,6 +24,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>>
   "LIMITS.files": ["tests/src/context/load/load.test.ts", "more than 10,000 files are too many"],
   "LIMITS.mostContextMb": ["tests/src/session/options.test.ts", "maxContextMb must be a whole number from 1 to 16384"],
   "LIMITS.mostFiles": ["tests/src/session/options.test.ts", "maxFiles must be a whole number from 1 to 1000000"],
+  "LIMITS.agentBytes": ["tests/src/models/agents/hostile.test.ts", "toBe(20 * 2 ** 20)"],
   "LIMITS.documentPlaces": ["tests/src/documents/conversions.test.ts", "a context has 100,000 places with a label"],
   "LIMITS.contextBytes": ["tests/src/context/load/load.test.ts", "more than 100 MB is too much"],
   "LIMITS.directoryFileBytes": ["tests/src/context/load/load.test.ts", "what a folder's load skips is reported"],

@@ -36,7 +36,6 @@ const IDLE_MS = 5000;
 const LAST_WORDS = 500;
 /** The failure of a keeper that was killed. */
 export const KEEPER_ENDED = "its keeper ended";
-const FLAGS = ["--no-warnings", "--max-semi-space-size=1"];
 
 const idle = new Set<Keeper>();
 
@@ -65,7 +64,7 @@ export function handToKeeper(folder: string, env: Environment, usual: Environmen
 function start(env: Environment): Keeper {
   const entry = fileURLToPath(entryUrl("models/agents/keeper-entry"));
   // In a session of its own: no signal of a terminal or a group reaches it.
-  const started: ChildProcess = spawn(process.execPath, [...FLAGS, entry], {
+  const started: ChildProcess = spawn(process.execPath, ["--no-warnings", entry], {
     cwd: "/",
     env,
     detached: true,

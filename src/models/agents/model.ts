@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { firstly, LIMITS } from "../../../runtime/index.ts";
-import { agentModelName, KEEPER_MS, reservesOf } from "../../platform/agent-commands.ts";
+import { type AgentCommand, agentModelName, KEEPER_MS, reservesOf } from "../../platform/agent-commands.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { type Cure, failure } from "../failure.ts";
 import type {
@@ -159,7 +159,9 @@ async function answerOf(call: AgentCall, outcome: AgentOutcome, usage: Usage): P
         suggestion: "Raise timeout_s of its entry, or ask for less.",
       });
     case "too_large":
-      return no("truncated_answer", "printed more than it may", { suggestion: "Raise max_bytes of its entry." });
+      return no("truncated_answer", `printed more than it may (${bytesOf(command)} bytes)`, {
+        suggestion: "Raise max_bytes of its entry.",
+      });
     case "stopped":
       return no("cancelled", "was ended");
     case "exited":
@@ -180,6 +182,8 @@ async function answerOf(call: AgentCall, outcome: AgentOutcome, usage: Usage): P
   return no("sub_agent_error", `${how} (${signal ?? `code ${code}`})${words === "" ? "" : `: ${words}`}`);
 }
 
+const bytesOf = ({ max_bytes = LIMITS.agentBytes }: AgentCommand) => max_bytes.toLocaleString("en");
+
 function cureOf(why: string): string {
   if (/worktree/.test(why)) return "Run it in a git repository that has a commit, or leave out isolation.";
   return "Correct its entry in `agents` of your configuration.";
@@ -199,7 +203,8 @@ function turnOf(answer: string, isValue: boolean, isGarbled: boolean): ModelTurn
     : whole;
   const mended = [
     ...(isLong ? ["an answer that was too long"] : []),
-    ...(isGarbled || whole !== answer ? ["bytes that are not UTF-8"] : []),
+    ...(isGarbled ? ["bytes that are not UTF-8"] : []),
+    ...(whole === answer ? [] : ["half characters"]),
   ];
   return { text, toolUses: [], stop: "end", raw: null, ...(mended.length > 0 ? { mended } : {}) };
 }

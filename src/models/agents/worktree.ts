@@ -45,11 +45,12 @@ export async function makeWorktree(cwd: string, tree: string, env: Variables): P
       await git(env, "-C", cwd, "worktree", "add", "--detach", "--force", tree, commit);
       break;
     } catch (error) {
-      // Others add theirs at the same time.
-      if (tries === 7 || !/lock|File exists/.test(messageOf(error))) {
+      // Others add theirs at the same time, and git reads what is half made.
+      if (tries === 7 || !/lock|exists|\/worktrees\//.test(wordsOf(error))) {
         await dropTree(tree, repository, env);
         throw new Error(`a worktree of ${top} cannot be made: ${wordsOf(error)}`);
       }
+      rmSync(tree, { recursive: true, force: true });
       await later(50 * 2 ** tries * (1 + Math.random()));
     }
   }
