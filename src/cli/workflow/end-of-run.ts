@@ -68,8 +68,8 @@ function tellFacts({ agents, reused_from, again }: RunFacts, { parts }: EndedRun
     stderr.line(`${agents.reused} of ${answers} those of ${reused_from}; ${calls} made`, "dim");
   }
   if (again === null) return;
-  const failed = amount(agents.failed, "agent");
-  stderr.write(`${failed} gave no answer; this line asks only those again: ${again}\n`, "yellow");
+  // The run's own warning has said how many gave no answer.
+  stderr.write(`ask only those again: ${again}\n`, "yellow");
 }
 
 async function factsOf({ session, kept, workflow }: CliSession, isOpen: boolean): Promise<RunFacts> {
