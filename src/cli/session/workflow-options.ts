@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { SessionOptions } from "../../index.ts";
 import { homeFolder, userHome } from "../../platform/home.ts";
 import { isServer } from "../../store/store-place.ts";
-import { lentSource, refuseUntrusted, savedWorkflow, type WorkflowPlaces, workflowAt } from "../../workflow/index.ts";
+import { lentSaved, type WorkflowPlaces } from "../../workflow/index.ts";
 import type { KeptSettings } from "./recorded-settings.ts";
 import { readSettings } from "./settings.ts";
 
@@ -17,7 +17,7 @@ export function workflowPlaces(cwd: string): WorkflowPlaces {
  *
  * @param place of the store
  */
-function agentsFolder(place: string): string {
+export function agentsFolder(place: string): string {
   return join(isServer(place) ? homeFolder(process.env) : place, "agents");
 }
 
@@ -33,15 +33,9 @@ export function workflowOptions(
   place: string | null,
 ): Pick<SessionOptions, "agents" | "agentsDir" | "functions" | "reuse" | "waitsForUser"> {
   const { agents = {} } = readSettings({ settings: {} });
-  const places = workflowPlaces(cwd);
-  const functions = lentSource(({ name, path }) => {
-    const found = name === null ? workflowAt(places, path ?? "") : savedWorkflow(places, name);
-    refuseUntrusted(found);
-    return found.script;
-  });
   return {
     agents,
-    functions,
+    functions: lentSaved(workflowPlaces(cwd)),
     waitsForUser: true,
     ...(place === null ? {} : { agentsDir: agentsFolder(place) }),
     ...(workflow?.reuse ? { reuse: workflow.reuse } : {}),
