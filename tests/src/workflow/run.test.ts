@@ -125,3 +125,21 @@ test("agents that gave no answer are counted in a warning", async () => {
   expect(envelope.warnings).toContain("agents_unanswered: 1 of 3 agents gave no answer");
   expect(envelope.stderr).toMatch(/^agent b gave no answer, and is null: .*\n$/);
 });
+
+test("a run whose budget is used up waits, and continues with a larger one", async () => {
+  const { options, prompts } = asking((prompt) => ({ text: prompt.toUpperCase(), usage: { input: 3_000, output: 0 } }));
+  const kept = { ...options, store: folderWith(), session: "audit" } as const;
+  const source = script(
+    "const seen = []; for (const one of ['a', 'b', 'c']) seen.push(await agent(one, { tools: [] })); return seen",
+  );
+  const small = await runWorkflow(source, { ...kept, budget: { max_tokens: 4_200 } });
+  expect(small).toMatchObject({ success: false, error_code: "budget_exceeded", resumable: true });
+  const before = prompts.length;
+  expect(before).toBeLessThan(3);
+  expect((await runWorkflow(source, { ...kept, budget: { max_tokens: 100_000 } })).result_json).toEqual([
+    "A",
+    "B",
+    "C",
+  ]);
+  expect(prompts).toEqual(["a", "b", "c"]);
+});
