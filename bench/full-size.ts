@@ -67,7 +67,7 @@ async function atSize(gb: number): Promise<Report> {
     const races = racesOn(ground);
     const cases: Case[] = [];
     for (const { name, contestants, isOnce = false } of races) {
-      const rounds = isOnce || gb >= 1 ? 1 : 3;
+      const rounds = isOnce || gb >= 1 ? 1 : size(3, 1);
       const measured = await takeTurns(contestants, { rounds, warmups: 0, budgetMs: 120_000 });
       const remarks = Object.fromEntries(contestants.map((one) => [one.name, remarkOn(one)]));
       cases.push({ name: `${label}: ${name}`, measured, remarks });

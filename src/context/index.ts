@@ -20,6 +20,7 @@ export { Unsearched } from "./find/stream-search.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { largeNote } from "./large-note.ts";
 export { namedBy } from "./large-writing.ts";
+export { documentsNamed } from "./load/documents-named.ts";
 export { type SearchedText, type SearchReading, textsAt, textsOfStream } from "./load/each-text.ts";
 export { documentsOfFile, readListed, rulesOf, separatorOf, tableOf } from "./load/file-content.ts";
 export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
@@ -27,7 +28,7 @@ export type { IgnoreRules } from "./load/ignore-rules.ts";
 export { MAY_BE_SECRET, mayBeSecret } from "./load/ignore-rules.ts";
 export { type KnownLoad, openKnownLoads } from "./load/known-loads.ts";
 export { knownLoad, load, type Source } from "./load/load.ts";
-export { documentsNamed, matchGlob, type PathsSource, pathsName } from "./load/paths.ts";
+export { matchGlob, type PathsSource, pathsName } from "./load/paths.ts";
 export type { Known, LoadOptions, LoadProgress } from "./load/reading.ts";
 export {
   canonical,

@@ -1,4 +1,4 @@
-import { documentsNamed, objectOf, pauses } from "../context/index.ts";
+import { type Document, type Documents, documentsNamed, objectOf, pauses } from "../context/index.ts";
 import type { LoadResult } from "../session/index.ts";
 import { nameOf } from "./conversation.ts";
 import { conversationOf, defineTool, type Ingested } from "./define.ts";
@@ -43,16 +43,24 @@ async function answerOf(ingested: Ingested, stats: LoadResult["stats"] | null): 
   const { context, before } = ingested;
   const { documents } = context;
   const added = documents.length - before;
-  const firstNew = documents.at(before)?.start ?? context.text.length;
-  const already = documentsNamed(documents, ingested).filter(({ start }) => start < firstNew);
   const pause = pauses();
+  const present = { [Symbol.iterator]: () => firstOf(documents, before) };
+  const already = await documentsNamed(present, ingested, { most: NAMED, pause });
   const listed = Array.from({ length: Math.min(added, NAMED) }, (_, n) => documents.at(before + n));
-  const named = [...listed.filter((document) => document !== undefined), ...already].slice(0, NAMED);
+  const named = [...listed.filter((document) => document !== undefined), ...already.first].slice(0, NAMED);
   const objects = await Array.fromAsync(named, async (document) => {
     const object = await objectOf({ of: "P", context, document }, pause);
     return `${object.id} ${nameOf(object).replace(/^P: /, "")} (${Math.ceil(document.size / 4)} tokens)`;
   });
-  const more = added + already.length - objects.length;
-  const counts = { added, already: already.length };
+  const more = added + already.count - objects.length;
+  const counts = { added, already: already.count };
   return { ...counts, objects, ...(more > 0 ? { more } : {}), stats: stats && shortened(stats) };
+}
+
+/** The documents before one of them, which are read one by one. */
+function* firstOf(documents: Documents, count: number): Generator<Document> {
+  for (let n = 0; n < count; n++) {
+    const document = documents.at(n);
+    if (document) yield document;
+  }
 }

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { isWithin } from "../../platform/paths.ts";
-import type { Context, Document, Documents } from "../context.ts";
+import type { Context } from "../context.ts";
 import { find } from "../find/find.ts";
 import { compileFind, escapePattern, type FindPattern } from "../find/pattern.ts";
 import type { Pause } from "../pauses.ts";
@@ -91,24 +91,6 @@ function* underTheirNames(files: Iterable<FoundFile>): Generator<ListedFile> {
   for (const file of files) yield { ...file, relative: file.name };
 }
 
-/** The newest document of each file that the paths name, among those of P. */
-export function documentsNamed(
-  documents: Documents,
-  { paths, folder }: Pick<PathsSource, "paths" | "folder">,
-): readonly Document[] {
-  const newest = new Map(Array.from(documents, (document) => [document.path, document]));
-  const all = [...newest.values()];
-  const named = paths.flatMap((given) => {
-    const at = canonical(resolve(folder, given));
-    const within = all.filter(({ path }) => isWithin(at, path));
-    const glob = globIn(at);
-    if (within.length > 0 || glob === null) return within;
-    const below = all.filter(({ path }) => isWithin(glob.base, path));
-    return matching(glob, below, ({ path }) => relative(glob.base, path));
-  });
-  return [...new Set(named)];
-}
-
 /** The files whose names match, or those of symlinks to them. */
 function matchedFiles(glob: Glob, files: readonly WalkedFile[]): readonly WalkedFile[] {
   const names = files.flatMap(({ relative: name, links = [] }) => [name, ...links]);
@@ -117,7 +99,7 @@ function matchedFiles(glob: Glob, files: readonly WalkedFile[]): readonly Walked
 }
 
 /** The items whose names match. */
-function matching<T>({ pattern }: Glob, items: readonly T[], nameOf: (item: T) => string): readonly T[] {
+export function matching<T>({ pattern }: Glob, items: readonly T[], nameOf: (item: T) => string): readonly T[] {
   const matched = matchGlob(pattern, items.map(nameOf));
   return items.filter((_, n) => matched[n]);
 }
@@ -217,7 +199,7 @@ function givenFolder(glob: string): string {
 }
 
 /** A glob on disk. */
-interface Glob {
+export interface Glob {
   /** The folder before the first part that is a pattern. */
   readonly base: string;
   /** The rest, which holds from there. */
@@ -225,7 +207,7 @@ interface Glob {
 }
 
 /** The glob that a path is; null if no part of it is a pattern. */
-function globIn(at: string): Glob | null {
+export function globIn(at: string): Glob | null {
   const parts = at.split("/");
   const first = parts.findIndex((part) => WILD.test(part));
   if (first < 0) return null;

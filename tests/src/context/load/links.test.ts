@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SmallContext } from "../../../../src/context/context.ts";
+import { documentsNamed } from "../../../../src/context/load/documents-named.ts";
 import { load } from "../../../../src/context/load/load.ts";
-import { documentsNamed } from "../../../../src/context/load/paths.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 const SKIPPED = "symlink to a file that is already loaded";
@@ -40,11 +40,13 @@ test("a glob finds a file by the name of a link to it, and a load again knows it
   const { options, paths } = scene();
   const found = await load(paths("a/*.ts"), options);
   expect(idsOf(found)).toEqual(["src/Main.ts", "a/own.ts"]);
-  expect(documentsNamed(found.documents, paths("CLAUDE.md"))).toEqual([]);
+  const bounds = { most: 10, pause: async () => {} };
+  expect(await documentsNamed(found.documents, paths("CLAUDE.md"), bounds)).toEqual({ count: 0, first: [] });
   const more = await load({ kind: "path", path: "CLAUDE.md" }, options, found);
   expect(idsOf(more)).toEqual(["src/Main.ts", "a/own.ts", "AGENTS.md"]);
   expect(more.stats.sources.at(-1)).toBe(join(options.cwd, "CLAUDE.md"));
-  expect(idsOf({ ...more, documents: documentsNamed(more.documents, paths("CLAUDE.md")) })).toEqual(["AGENTS.md"]);
+  const again = await documentsNamed(more.documents, paths("CLAUDE.md", "*", "**/*.ts"), { ...bounds, most: 2 });
+  expect([again.count, again.first.map(({ id }) => id)]).toEqual([3, ["AGENTS.md", "src/Main.ts"]]);
   expect(await load({ kind: "path", path: "AGENTS.md" }, options, more)).toBe(more);
   expect(await load(paths("a/link.ts", "src/Main.ts"), options, more)).toBe(more);
 });
