@@ -28,11 +28,6 @@ export interface Stop {
   readonly exitCode: number | undefined;
   /** Ends the command, since nothing more can be written. */
   close(code: number): void;
-  /**
-   * From now on a terminal that closes (SIGHUP) ends the process at once, as a kill does: what works
-   * outside of it continues.
-   */
-  leaveOnHangUp(): void;
   /** Work that the process waits for if it must end in the middle. */
   readonly leaving: Leaving;
   [Symbol.dispose](): void;
@@ -67,11 +62,7 @@ function openStop(): Stop {
     why.abort(reason);
     any.abort(reason);
   };
-  let leavesOnHangUp = false;
-  const signals = onSignals((code) => {
-    if (leavesOnHangUp && code === SIGNALS.SIGHUP) process.exit(code);
-    ask(code, suspend);
-  });
+  const signals = onSignals((code) => ask(code, suspend));
   return {
     signal: any.signal,
     suspend: suspend.signal,
@@ -80,9 +71,6 @@ function openStop(): Stop {
       return exitCode;
     },
     close: (code: number) => ask(code, cancel),
-    leaveOnHangUp(): void {
-      leavesOnHangUp = true;
-    },
     leaving,
     [Symbol.dispose]: signals[Symbol.dispose],
   };

@@ -194,6 +194,8 @@ export interface CallDescription {
    * there.
    */
   readonly reused?: { readonly from: string; readonly tokens: number; readonly cost_usd: number };
+  /** Folders of worktrees in which its agent has changed something. They stay until the session is dropped. */
+  readonly worktrees: readonly string[];
   /** Nothing was sent. */
   readonly refused: boolean;
   /**

@@ -164,6 +164,7 @@ function describeCall(
     cost_usd: usage.cost_usd,
     usage,
     cached: result?.cached ?? false,
+    worktrees: result?.worktrees ?? [],
     ...(result?.reused ? { reused: result.reused } : {}),
     refused: result?.refused ?? false,
     attempts: attempts.length,

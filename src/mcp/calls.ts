@@ -1,5 +1,4 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
-import { withoutUndefined } from "../platform/json.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
 import {
   askAnswer,
@@ -75,9 +74,7 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
   /** A call of a tool that works in the session, when its turn has come. */
   async function work(tool: Tool, args: unknown, signals: Signals, key: unknown): Promise<ToolEnvelope> {
     const cwd = await connection.roots.first();
-    const { workflows } = parts.source;
-    const host = { cwd, ...withoutUndefined({ workflows }) };
-    return runTool(() => connection.open(), tool, args, { ...host, ...signals, idempotencyKey: key });
+    return runTool(() => connection.open(), tool, args, { cwd, ...signals, idempotencyKey: key });
   }
 
   /** Never rejects: what goes wrong is an answer that says so. */

@@ -1,7 +1,6 @@
 export { type WorkflowCell, type WorkflowSettings, workflowCell } from "./cell.ts";
 export {
   type AskedWorkflow,
-  lentSaved,
   lentSource,
   type RunWorkflowOptions,
   runWorkflow,

@@ -20,7 +20,7 @@ export const gc = {
   name: "gc",
   summary: "drop what no session needs, and free the space",
   details: [
-    "Unnamed finished sessions are dropped a day after their last use, named ones only with --older-than, and those of Pi only with --pi too.",
+    "Unnamed finished sessions are dropped a day after their last use, named ones only with --older-than, and those of Pi only with --pi too. Outboxes and worktrees of agents go with their session; each worktree is named.",
   ],
   own: OWN,
   shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with what was dropped" }, NAMED_FLAGS.store],

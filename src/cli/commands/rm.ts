@@ -6,7 +6,7 @@ import type { CommandWords } from "./define.ts";
 const OWN = flags({
   discard: {
     type: toggle,
-    help: "also drop sessions whose calls wait for a provider's batch, and give up their answers",
+    help: "also drop sessions whose calls wait for a provider's batch, and give up their answers; and worktrees in which agents have changed something",
   },
 });
 
@@ -17,6 +17,7 @@ export const rm = {
   summary: "drop sessions with their checkpoints",
   details: [
     "The next belay gc drops contexts that no session needs. A session whose row is damaged is dropped only by its whole id.",
+    "Agents of a workflow that are at work are ended, and their outboxes go. One whose agents have left changes in worktrees is refused, and they are named, unless --discard is given.",
   ],
   takes: { usage: "SESSION...", completes: "sessions" },
   own: OWN,

@@ -16,6 +16,7 @@ import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { processTerminal, type Style, type Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
+import { checkAgents } from "./agents.ts";
 import { checkMcp } from "./mcp.ts";
 import { checkFolder, checkKey, checkQueue, checkServer, checkSessions, type Found } from "./store.ts";
 
@@ -77,6 +78,7 @@ function checkInstallation(place: string, host: Host, terminal: Terminal): (() =
       "`belay rm SESSION` drops a damaged session, and `belay jobs rm RUN` a run; keep a copy of the folder before",
       () => checkSessions(place, host, terminal),
     ],
+    ["agents", "correct `agents` in ~/.belay/config.json", () => checkAgents(place, host)],
     ["proxy", "correct the variable", checkProxy],
     ["mcp", REINSTALL, checkMcp],
     ["memory", "close other programs, or load smaller contexts", checkMemory],

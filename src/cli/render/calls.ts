@@ -56,7 +56,7 @@ export function callLines(calls: readonly CallDescription[], margin: string, out
     call.model || (call.effects ?? "-"),
     call.time_ms === null ? "-" : duration(call.time_ms),
     [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
-    [...sentAgain(call), ...takenFrom(call), firstWords(call.prompt ?? calledAs(call))].join(" "),
+    [...sentAgain(call), ...takenFrom(call), wordsOf(call), ...changesOf(call)].join(" "),
   ]);
   return table(rows, COLUMNS, output);
 }
@@ -71,10 +71,27 @@ function statusOf({ refused, cached, reused, error_code, status }: CallDescripti
 
 const takenFrom = ({ reused }: CallDescription) => (reused ? [`(from ${reused.from})`] : []);
 
+/** `Verify: a.ts` of a call of a workflow; else the first words of its prompt. */
+function wordsOf(call: CallDescription): string {
+  const { label, phase, prompt } = call;
+  const words = label ?? firstWords(prompt ?? calledAs(call));
+  return phase === null ? words : `${phase}: ${words}`;
+}
+
+const changesOf = ({ worktrees }: CallDescription) => worktrees.map((tree) => `(changes in ${tree})`);
+
+/** Calls of a workflow in the order in which their phases began; the rest as they were made. */
+export function byPhase(calls: readonly CallDescription[]): readonly CallDescription[] {
+  if (calls.every(({ phase }) => phase === null)) return calls;
+  return [...Map.groupBy(calls, ({ phase }) => phase).values()].flat();
+}
+
 /** A function of the program with its argument. */
 const calledAs = ({ name, args, effects }: CallDescription) => (effects ? `${name}(${JSON.stringify(args[0])})` : name);
 
-function sentAgain({ attempts, resent }: CallDescription): string[] {
+function sentAgain({ attempts, resent, model }: CallDescription): string[] {
+  // An agent works on while Belay is away: nothing was sent to it again.
+  if (model.startsWith("agent:")) return resent > 0 ? ["(resumed)"] : [];
   const sent = 1 + attempts + resent;
   return sent > 1 ? [`(sent ${sent}x)`] : [];
 }

@@ -14,6 +14,8 @@ import type { Terminal } from "../render/terminal.ts";
 import { brief, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { sessionMeant } from "../store/open-store.ts";
+import { endOfRun } from "../workflow/end-of-run.ts";
+import { tellOfStops } from "../workflow/stops.ts";
 import { endOfAsk, isOpen } from "./ask.ts";
 import { ending, openDelivery, runCells, signalsOf } from "./run-cells.ts";
 
@@ -24,6 +26,7 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     const name = nameOf(args);
     const opened = await open({
       tellsTurns: isJson || !args.get(OUTPUT_FLAGS.trajectory),
+      runsWorkflows: true,
       choose: (store) => choose(store, name, runStore(args).flags, terminal),
     });
     if (!flags.quiet) await announce(opened, terminal);
@@ -33,6 +36,7 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
       opened.checkRecorded();
       await opened.accept();
     }
+    using _told = opened.workflow && tellOfStops(opened, parts);
     progress.begin(unfinished ? brief(unfinished.input) : "");
     const isLast = (unfinished?.rest.length ?? 0) === 0;
     const delivery = openDelivery(opened, isLast);
@@ -58,6 +62,10 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     // An earlier process may have written a recorded result: only a flag asks for it once more.
     const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;
     if (envelope && isAgain) await delivery.again(envelope);
+    if (envelope && opened.workflow && kind === "cell" && rest.length === 0) {
+      const isRecord = resumed.how === "replayed";
+      return endOfRun(envelope, { opened, parts, taken, written: delivery.written(), isRecord });
+    }
     const ended = envelope && ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
     if (ended?.isOver || stop.exitCode !== undefined) return ended?.code ?? stop.exitCode ?? 0;
     return Math.max(ended?.code ?? 0, await runCells({ cells: rest, opened, report, stop, isBegun: false }));

@@ -184,6 +184,7 @@ export function doubtedSettings(
     ...otherValues(refused.settings, now.settings, flags),
     ...otherRoots(refused.settings, now.settings, flags),
     ...otherOptions(refused, now, flags),
+    ...otherWorkflow(refused, now),
     ...otherPlaces(refused, now),
   ];
   const open = others.filter(({ isSettled }) => !isSettled);
@@ -205,6 +206,11 @@ export function doubtedSettings(
     /** Refuses to resume an exec under other settings than it began with. @throws RlmError */
     refuse(): void {
       if (open.length === 0) return;
+      const line = open.find(({ isLine }) => isLine)?.typed;
+      if (line !== undefined) {
+        const suggestion = `Read the script; \`${line}\` with its args begins the workflow for you.`;
+        throw new RlmError("settings_untrusted", `${what}. Nothing was sent`, { suggestion });
+      }
       const typed = open.slice(0, LISTED).map((other) => other.typed);
       const suggestion = `${firstly("addFlags", typed.join(" "))}, or other values.`;
       throw new RlmError("settings_untrusted", `${what}. Nothing was sent`, { suggestion });
@@ -221,6 +227,8 @@ interface Other {
   readonly here: string;
   /** The user has decided on it, or it grants and changes nothing that matters. */
   readonly isSettled: boolean;
+  /** It is a line of its own, not a part of this one. */
+  readonly isLine?: true;
 }
 
 function otherValues(refused: Settings, now: Settings, { settings }: SessionFlags): Other[] {
@@ -255,6 +263,13 @@ function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: Ses
   const switches = (["cache", "keepSteps"] as const).filter((name) => refused.options[name] && !now.options[name]);
   const typed = switches.map((name) => ({ typed: `--${OPTION_FLAGS[name].name}`, here: "off", isSettled: true }));
   return [...(recorded === here ? [] : [restart]), ...typed];
+}
+
+/** A workflow that may ask agents: only the user begins it. */
+function otherWorkflow({ workflow }: KeptSettings, now: KeptSettings): Other[] {
+  if (workflow === null || now.workflow !== null) return [];
+  const typed = commandLine(["workflow", shown(workflow.file)]);
+  return [{ typed, here: "no agents are lent", isSettled: false, isLine: true }];
 }
 
 /** The place of the result and the folder of the cells: these grant nothing. */

@@ -268,7 +268,7 @@ function hostedOptions(
   const name = row?.id ?? flags.session;
   return {
     ...others,
-    ...(runsWorkflows && now.workflow ? workflowOptions(now, kept?.folder ?? null) : {}),
+    ...(runsWorkflows && now.workflow ? workflowOptions(now) : {}),
     ...(row ? {} : withoutUndefined({ label })),
     ...(name === null || !kept ? {} : { session: name }),
     onProgress(told) {

@@ -15,7 +15,7 @@ import { idEnd } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
 import { commandLine } from "../flags/usage.ts";
-import { callLines, firstWords } from "../render/calls.ts";
+import { byPhase, callLines, firstWords } from "../render/calls.ts";
 import { type Column, cut, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 
@@ -86,7 +86,8 @@ function draw(session: SessionDescription, all: readonly ExecDescription[], draw
     execs: (one) => (one === session ? one.execs : ofChild(one, page).shown),
     calls: (step) => {
       const isWhole = page.all || margins.isAbove(step);
-      return isWhole ? callsSeen(step.exec) : callsSeen(step.exec).slice(0, CALLS_SHOWN);
+      const calls = byPhase(callsSeen(step.exec));
+      return isWhole ? calls : calls.slice(0, CALLS_SHOWN);
     },
   }).toArray();
   const lines = new Map([...execLines(steps, all, drawing, output), ...linesOfCalls(steps, drawing, output)]);

@@ -2,7 +2,7 @@ import { statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ulid } from "ulid";
 import { age, amount, compact, DAY, dollars, size } from "../../platform/figures.ts";
-import { displayName, sourcesOf } from "../../platform/ids.ts";
+import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
 import {
@@ -31,6 +31,15 @@ import { damageError, outcomeOf, passedOver } from "../render/failure.ts";
 import { type Column, showTable } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { cancelBatches } from "../session/settings.ts";
+import {
+  dropOutboxes,
+  droppedText,
+  type Outboxes,
+  orphansAmong,
+  outboxesOf,
+  outboxesToWatch,
+  refuseTrees,
+} from "./agent-outboxes.ts";
 import { type Page, resumeLine } from "./exec-tree.ts";
 import {
   checkpointMeant,
@@ -125,7 +134,7 @@ const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "
 const TEXTS_IN_USE = "files of large contexts stay until the next belay gc: a load is under way";
 
 /** `belay rm`: drops sessions. If one of the names is wrong it drops none. */
-export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<number> {
+export function rmCommand(args: Arguments, host: Host, { discard = false }: RmFlags): Promise<number> {
   const names = args.positionals;
   if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
@@ -137,16 +146,23 @@ export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<nu
         const session = await sessionToRemove(store, name);
         meant.set(session.id, session);
       }
+      const outboxes = new Map(outboxesOf(place).map((own) => [own.session, own]));
+      for (const { id, name } of meant.values()) {
+        const own = outboxes.get(id);
+        if (own && !discard) refuseTrees(name ?? idEnd(id), own);
+      }
       for (const session of meant.values()) {
-        const { text_bytes, texts_in_use } = await store.remove(session.id, own);
+        const { text_bytes, texts_in_use } = await store.remove(session.id, { discard });
         const { id, bytes } = session;
         const removed =
           bytes === null ? `${inLine(id)}, whose row was damaged` : `${displayName(session)} (${size(bytes)})`;
+        const own = outboxes.get(id);
+        if (own) await dropOutboxes(own);
         const texts = text_bytes > 0 ? `, with ${size(text_bytes)} of large contexts` : "";
-        stdout.write(`removed ${removed}${texts}\n`);
+        stdout.write(`removed ${removed}${texts}${own ? droppedText(own) : ""}\n`);
         if (texts_in_use) stdout.write(`${TEXTS_IN_USE}\n`, "dim");
       }
-      if (own.discard) await cancelBatches(store, { stderr });
+      if (discard) await cancelBatches(store, { stderr });
     });
   });
 }
@@ -181,33 +197,56 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
   return showingDamage(args, async ({ stdout }, tell) => {
     const place = storePlace(args);
-    const work = async (store: Store) => [await store.gc(rule), await store.damaged()] as const;
-    const [collected, damaged] = await withStore(place, host, work);
+    const [collected, damaged, orphans] = await withStore(place, host, async (store) => {
+      const watched = await outboxesToWatch(place, store);
+      const dropped = await store.gc(rule);
+      return [dropped, await store.damaged(), await orphansAmong(watched, store)] as const;
+    });
+    if (!dryRun) for (const outboxes of orphans) await dropOutboxes(outboxes);
     const problems = damaged.map(({ problem }) => problem);
     // The data that they reach is unknown.
     const damage = damageError(problems, { rest: "Damaged sessions stay, with all that is theirs" });
     if (args.get(OUTPUT_FLAGS.json)) {
-      const summary = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
+      const summary = {
+        ...outcomeOf(damage),
+        dry_run: dryRun,
+        ...collected,
+        agents: ofOrphans(orphans),
+        ...(damage ? { damaged } : {}),
+      };
       stdout.json(summary);
-    } else stdout.write(collectedText(collected, dryRun, isServer(place)));
+    } else stdout.write(collectedText(collected, orphans, { dryRun, onServer: isServer(place) }));
     tell(damage);
   });
 }
 
-function collectedText(collected: Collected, dryRun: boolean, onServer: boolean): string {
+/** Outboxes of agents that go, for programs. */
+const ofOrphans = (orphans: readonly Outboxes[]) => ({
+  outboxes: orphans.reduce((sum, { agents }) => sum + agents, 0),
+  worktrees: orphans.flatMap(({ trees }) => trees),
+});
+
+function collectedText(
+  collected: Collected,
+  orphans: readonly Outboxes[],
+  { dryRun, onServer }: { readonly dryRun: boolean; readonly onServer: boolean },
+): string {
   const { sessions, checkpoints, contexts, cached, texts, bytes } = collected;
+  const { outboxes, worktrees } = ofOrphans(orphans);
   const went = [
     ...(sessions.length > 0 ? [amount(sessions.length, "session")] : []),
     ...(checkpoints > 0 ? [amount(checkpoints, "checkpoint")] : []),
     ...(contexts > 0 ? [amount(contexts, "context")] : []),
     ...(texts > 0 ? [amount(texts, "file of large contexts", "files of large contexts")] : []),
+    ...(outboxes > 0 ? [amount(outboxes, "outbox of agents", "outboxes of agents")] : []),
     ...(cached > 0 ? [amount(cached, "cached answer or text", "cached answers and texts")] : []),
   ];
   // The size of a server's tables changes by what others do there too.
   const waiting = collected.texts_in_use ? `${TEXTS_IN_USE}\n` : "";
   if (went.length === 0 && (bytes === 0 || onServer)) return `nothing to drop\n${waiting}`;
   const verb = dryRun ? "would drop" : "dropped";
-  const listed = sessions.map((name) => `${verb} ${name}\n`).join("");
+  const trees = worktrees.map((tree) => `the worktree ${inLine(tree)}`);
+  const listed = [...sessions, ...trees].map((name) => `${verb} ${name}\n`).join("");
   const freed = `${dryRun ? "about " : ""}${size(bytes)} ${dryRun ? "would be" : "were"} given back`;
   const space = onServer ? "the server keeps the space for new rows of its tables" : freed;
   return `${listed}${verb} ${went.join(", ") || "nothing"}; ${space}\n${waiting}`;

@@ -115,6 +115,7 @@ export function showCall({ exec, call }: CallDetail, session: SessionDescription
     ...waitOf(call),
   ];
   output.write(`took      ${took.join(" · ")}\n`);
+  for (const tree of call.worktrees) output.line(`changes   in ${tree}`);
   const [prompt = null, options = null] = call.args;
   // A root model is asked with the conversation so far: its turns and their cells.
   if (prompt !== null) section("asked", prompt, output);

@@ -1,5 +1,5 @@
 import { describeExecs } from "../../history/index.ts";
-import { amount } from "../../platform/figures.ts";
+import { age, amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { CallTotals } from "../render/calls.ts";
@@ -25,8 +25,17 @@ interface RunFacts {
   readonly agents: AgentCounts;
   /** The id of the run whose answers it took over; null: of none. */
   readonly reused_from: string | null;
+  /** Worktrees in which agents have changed something. */
+  readonly worktrees: readonly Worktree[];
   /** The line that asks only those again that gave no answer; null: all have. */
   readonly again: string | null;
+}
+
+interface Worktree {
+  /** Number of the call in its exec. */
+  readonly call: number;
+  readonly label: string | null;
+  readonly path: string;
 }
 
 interface AgentCounts {
@@ -55,10 +64,13 @@ export async function endOfRun(envelope: Outcome, run: EndedRun): Promise<number
   const rest = isTold ? { ...envelope, stderr: "" } : envelope;
   const { code } = ending(rest, { rest: [], taken, opened, report, stop, written });
   if (!isJson) tellFacts(facts, run);
+  if (!isJson && !envelope.success && envelope.retry_at !== undefined) {
+    terminal.stderr.line(`it may continue ${whenText(envelope.retry_at, Date.now())}`, "yellow");
+  }
   return code === 0 && facts.agents.failed > 0 ? 1 : code;
 }
 
-function tellFacts({ agents, reused_from, again }: RunFacts, { parts }: EndedRun): void {
+function tellFacts({ agents, reused_from, worktrees, again }: RunFacts, { parts }: EndedRun): void {
   const { terminal, flags } = parts;
   const { stderr } = terminal;
   if (reused_from !== null && !flags.quiet) {
@@ -67,9 +79,22 @@ function tellFacts({ agents, reused_from, again }: RunFacts, { parts }: EndedRun
     const answers = amount(agents.made, "answer is", "answers are");
     stderr.line(`${agents.reused} of ${answers} those of ${reused_from}; ${calls} made`, "dim");
   }
+  for (const { call, label, path } of worktrees) {
+    const who = label === null ? `call ${call}` : `call ${call} (${label})`;
+    stderr.line(`the changes of ${who} are in ${path}`, "yellow");
+  }
   if (again === null) return;
-  // The run's own warning has said how many gave no answer.
-  stderr.write(`ask only those again: ${again}\n`, "yellow");
+  const failed = amount(agents.failed, "agent");
+  stderr.write(`${failed} gave no answer; this line asks only those again: ${again}\n`, "yellow");
+}
+
+/** The time at which a limit ends, on the user's clock. */
+function whenText(at: number, now: number): string {
+  const time = new Date(at);
+  const isToday = time.toDateString() === new Date(now).toDateString();
+  const day = isToday ? "" : `${time.toLocaleDateString("en-CA")} `;
+  const wait = at > now ? ` (in ${age(at - now)})` : " (now)";
+  return `at ${day}${time.toTimeString().slice(0, 5)}${wait}`;
 }
 
 async function factsOf({ session, kept, workflow }: CliSession, isOpen: boolean): Promise<RunFacts> {
@@ -87,6 +112,9 @@ async function factsOf({ session, kept, workflow }: CliSession, isOpen: boolean)
       reused: calls.filter(({ cached, status }) => cached && status === "ok").length,
     },
     reused_from: workflow?.reuse ? await nameOf(workflow.reuse.session, kept) : null,
+    worktrees: calls.flatMap(({ number, label, worktrees }) =>
+      worktrees.map((path) => ({ call: number, label, path })),
+    ),
     again: again && commandLine(again),
   };
 }

@@ -1,4 +1,5 @@
 import { amount, compact, dollars } from "../../platform/figures.ts";
+import { WORK_ON } from "../../platform/signals.ts";
 import type { InSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 
@@ -8,10 +9,9 @@ import type { CliSession } from "../session/session.ts";
  * answers.
  */
 export function tellOfStops({ progress, kept }: CliSession, { stop, terminal, flags }: InSession): Disposable {
-  if (kept) stop.leaveOnHangUp();
   const told = () => {
     const calls = progress.newest();
-    if (!calls || calls.running === 0 || flags.quiet) return;
+    if (!calls || calls.running === 0 || flags.quiet || stop.suspend.reason === WORK_ON) return;
     progress.clear();
     const { running, held_cost_usd: usd, held_tokens: tokens } = calls;
     const cost = usd > 0 ? `up to ${dollars(usd)}` : `up to ${compact(tokens)} tokens`;

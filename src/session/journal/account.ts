@@ -260,8 +260,10 @@ export function factsOf({ totals, last, ask }: Account, context: SessionFacts["c
 const INPUT_UNITS = 200;
 
 /** The first line of a cell's code or of a question; a load's path or name. */
-export function firstLineOf({ kind, input, cell }: Start): string {
+export function firstLineOf({ kind, input, cell, workflow }: Start): string {
   const asked = kind === "cell" ? (cell ?? input) : input;
+  // The script of a workflow begins in the line of its description.
+  if (workflow !== undefined && typeof asked === "string") return /^\/\* (.*?) \*\//.exec(asked)?.[1] ?? "workflow";
   const { path, name, prompt, question, turn } = v.parse(Named, asked);
   if (kind === "turn") return `turn ${turn}`;
   const text = typeof asked === "string" ? asked : (path ?? name ?? prompt ?? question ?? JSON.stringify(asked));

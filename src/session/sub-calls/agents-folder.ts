@@ -34,7 +34,8 @@ export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "ro
 
   function baseOf(): string | null {
     if (options.agentsDir !== undefined) return resolve(options.agentsDir);
-    if (!texts) return join(homeFolder(process.env), "agents");
+    // Sessions of a server are not those of the store in that folder.
+    if (!texts) return join(homeFolder(process.env), "server-agents");
     return isInMemory ? null : join(dirname(texts.folder), "agents");
   }
 

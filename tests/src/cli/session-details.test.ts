@@ -44,6 +44,7 @@ const CALL: CallDescription = {
     sampling: null,
     ignored: [],
     mended: [],
+    worktrees: [],
     effects: null,
   },
   usage: { input: 90, output: 10, cache_read: 0, cache_write: 0, cost_usd: 0.001 },

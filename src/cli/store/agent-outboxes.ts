@@ -1,0 +1,95 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { RlmError } from "../../index.ts";
+import { loadAgentLayer } from "../../models/index.ts";
+import { amount } from "../../platform/figures.ts";
+import { homeFolder } from "../../platform/home.ts";
+import { inLine } from "../../platform/visible.ts";
+import type { Store } from "../../store/index.ts";
+import { isServer } from "../../store/store-place.ts";
+
+/** The outboxes of the agents of one session, on this computer. */
+export interface Outboxes {
+  /** The id of the session. */
+  readonly session: string;
+  readonly folder: string;
+  readonly agents: number;
+  /** Worktrees in which agents have changed something. */
+  readonly trees: readonly string[];
+}
+
+const TREE = /^tree(\.\d+)?$/;
+
+/**
+ * The outboxes that sessions of a store have here: agents are processes of this computer.
+ *
+ * @param place of the store
+ */
+export function outboxesOf(place: string): readonly Outboxes[] {
+  const folder = isServer(place) ? join(homeFolder(process.env), "server-agents") : join(place, "agents");
+  return foldersIn(folder).map((session) => {
+    const own = join(folder, session);
+    const runs = foldersIn(own);
+    const trees = runs.flatMap((run) =>
+      foldersIn(join(own, run))
+        .filter((name) => TREE.test(name))
+        .map((name) => join(own, run, name)),
+    );
+    return { session, folder: own, agents: runs.length, trees };
+  });
+}
+
+function foldersIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+/** Refuses to drop the work of agents unasked. @throws RlmError `session_busy` */
+export function refuseTrees(name: string, { trees }: Outboxes): void {
+  if (trees.length === 0) return;
+  const listed = trees.slice(0, TREES_LISTED).map(inLine).join(", ");
+  const more = trees.length > TREES_LISTED ? ` and ${trees.length - TREES_LISTED} more` : "";
+  const problem = `${name} has ${amount(trees.length, "worktree")} with changes of its agents: ${listed}${more}`;
+  throw new RlmError("session_busy", problem, {
+    suggestion: "Take over what you want of them, such as with git; --discard drops them too.",
+  });
+}
+
+const TREES_LISTED = 5;
+
+/** Ends the agents of a session that is gone, and drops their outboxes and worktrees. */
+export async function dropOutboxes({ folder, session }: Outboxes): Promise<void> {
+  const { dropRuns } = await loadAgentLayer();
+  await dropRuns(folder, session);
+}
+
+/** `, with the outbox of an agent and 2 worktrees`; empty if there was nothing. */
+export function droppedText({ agents, trees }: Pick<Outboxes, "agents" | "trees">): string {
+  const left = trees.length > 0 ? ` and ${amount(trees.length, "worktree")}` : "";
+  return agents === 0 ? "" : `, with ${amount(agents, "outbox of its agents", "outboxes of its agents")}${left}`;
+}
+
+/**
+ * The outboxes that are to go if their session does. On a server's store these are those of its
+ * sessions: the others may be those of another server.
+ */
+export async function outboxesToWatch(place: string, store: Pick<Store, "find">): Promise<readonly Outboxes[]> {
+  const all = outboxesOf(place);
+  return isServer(place) ? having(all, store, true) : all;
+}
+
+/** Those of these outboxes whose session is gone. */
+export function orphansAmong(all: readonly Outboxes[], store: Pick<Store, "find">): Promise<readonly Outboxes[]> {
+  return having(all, store, false);
+}
+
+async function having(all: readonly Outboxes[], store: Pick<Store, "find">, isThere: boolean): Promise<Outboxes[]> {
+  const found: Outboxes[] = [];
+  for (const outboxes of all) {
+    // A damaged session is there.
+    const row = await store.find(outboxes.session).catch(() => "damaged");
+    if ((row !== null) === isThere) found.push(outboxes);
+  }
+  return found;
+}
