@@ -36,6 +36,8 @@ export interface CallEstimate {
   readonly children: number;
   /** The most sub-calls that these models may make. A budget must have room for them. */
   readonly child_sub_calls: number;
+  /** Calls of agents whose entries do not say what one may cost: their dollars are in no figure. */
+  readonly unpriced: number;
 }
 
 /** Answer of a dry run (semantics 24). */

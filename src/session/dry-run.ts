@@ -1,6 +1,7 @@
-import { callsOf, readSubCall } from "../../builtins/index.ts";
+import { callsOf, readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
-import { loadSubCallLayer } from "../models/index.ts";
+import { estimateTokens, loadSubCallLayer } from "../models/index.ts";
+import { type AgentCommands, reservesOf } from "../platform/agent-commands.ts";
 import { withoutUndefined } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
@@ -96,9 +97,7 @@ async function placeholders(
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if ("settlement" in plan) return plan;
     const site = request.phase ?? call.site ?? "<cell>";
-    const own = request.context
-      ? { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 }
-      : estimateSubCall(plan.call, { models, tools, maxTurns });
+    const own = estimateOf(request, options.agents) ?? estimateSubCall(plan.call, { models, tools, maxTurns });
     sites.set(site, add(sites.get(site) ?? NONE, { ...NONE, ...own, sub_calls: 1 }));
     const isByBatch = !request.context && (request.delivery ?? options.delivery) === "batch";
     const { input_tokens = 0, max_output_tokens = 0, cost_usd = 0 }: Partial<CallEstimate> = own;
@@ -122,6 +121,19 @@ async function placeholders(
   };
 }
 
+/** The estimate of a call with a context, and of one of an agent; null: it is a plain call. */
+function estimateOf(request: SubCallRequest, agents: AgentCommands = {}): Partial<CallEstimate> | null {
+  const { agent, context, prompt } = request;
+  if (context) return { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 };
+  const command = agent === undefined ? undefined : agents[agent];
+  if (!command) return null;
+  const { tokens, cost_usd } = reservesOf(command);
+  const input_tokens = estimateTokens(prompt.length);
+  const max_output_tokens = Math.max(0, tokens - input_tokens);
+  const unpriced = command.max_usd === undefined ? 1 : 0;
+  return { input_tokens, max_output_tokens, max_requests: 1, cost_usd, unpriced };
+}
+
 /** In place of a function's result, whose form nobody has declared. */
 const PLACEHOLDER = "placeholder";
 
@@ -133,6 +145,7 @@ const NONE: CallEstimate = {
   cost_usd: 0,
   children: 0,
   child_sub_calls: 0,
+  unpriced: 0,
 };
 
 function add(one: CallEstimate, other: CallEstimate): CallEstimate {

@@ -160,6 +160,7 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
   }
   if (estimate.held_back) terminal.stdout.write(`by batch ${inFlags(heldBackText(estimate.held_back))}\n`);
   if (estimate.children > 0) terminal.stdout.write(`${ofChildren(estimate)}\n`);
+  if (estimate.unpriced > 0) terminal.stdout.write(`${ofAgents(estimate)}\n`);
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
   showWarnings(envelope.warnings, envelope.limits_applied, terminal);
   if (!envelope.success) showError(envelope, null, terminal);
@@ -169,6 +170,12 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
 function ofChildren({ children, child_sub_calls }: CallEstimate): string {
   const calls = `${amount(children, "call")} with a context of ${children === 1 ? "its" : "their"} own`;
   return `not in these figures: ${calls}, with up to ${amount(child_sub_calls, "further sub-call")}; what they take depends on what their models find`;
+}
+
+/** `not in these figures: the dollars of 3 calls of agents …` */
+function ofAgents({ unpriced }: CallEstimate): string {
+  const calls = amount(unpriced, "call of an agent", "calls of agents");
+  return `not in these figures: the dollars of ${calls}; max_usd in the entry of an agent says what one may cost`;
 }
 
 /** `12 sub-calls`, `~34k tokens in`, `up to 49k out`, `up to ~$0.42`. */

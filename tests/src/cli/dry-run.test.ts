@@ -19,7 +19,7 @@ function shown(estimate: DryRun["estimate"], envelope: ExecEnvelope = ENVELOPE):
   return [stdout.text(), stderr.text()];
 }
 
-const flat = { children: 0, child_sub_calls: 0 };
+const flat = { children: 0, child_sub_calls: 0, unpriced: 0 };
 const two = { ...flat, sub_calls: 2, input_tokens: 3000, max_output_tokens: 8192, max_requests: 20, cost_usd: 0.132 };
 const one = { ...flat, sub_calls: 1, input_tokens: 10, max_output_tokens: 100, max_requests: 1, cost_usd: 0 };
 
@@ -42,7 +42,7 @@ of first requests: with all turns of sub-agents and repairs there may be up to 2
 
 test("calls with a context of their own are counted apart, since what they take is not known before", () => {
   const nothing = { sub_calls: 2, input_tokens: 0, max_output_tokens: 0, max_requests: 0, cost_usd: 0 };
-  const children = { ...nothing, children: 2, child_sub_calls: 13 };
+  const children = { ...flat, ...nothing, children: 2, child_sub_calls: 13 };
   const sites = [
     { site: "<cell 1>:3", ...two },
     { site: "<cell 1>:12", ...children },
@@ -54,6 +54,13 @@ all          4 sub-calls  ~3.0k tokens in   up to 8.2k out  up to ~$0.132
 of first requests: with all turns of sub-agents and repairs there may be up to 20 requests
 not in these figures: 2 calls with a context of their own, with up to 13 further sub-calls; what they take depends on what their models find
 `,
+  );
+});
+
+test("agents without a price are named", () => {
+  const sites = [{ site: "Find", ...one, unpriced: 1 }];
+  expect(shown({ ...one, unpriced: 1, sites, partial: false })[0]).toContain(
+    "not in these figures: the dollars of 1 call of an agent; max_usd in the entry of an agent says what one may cost",
   );
 });
 
