@@ -43,6 +43,7 @@ export const REMEDIES = {
   checkServer: "check `baseUrl`",
   sendNow: 'send at once, with `delivery: "now"`',
   resendDoubtful: "make it again with `resendDoubtful`",
+  makeAllPhases: "leave out `reuse.only`",
   lendAgent: "name it in `agents: { * }`",
   giveUpCalls: "give the calls up with `discard: true`",
   thenLoad: "then load `*`",

@@ -1,5 +1,5 @@
 import { callsOf, readSubCall, type SubCallRequest } from "../../builtins/index.ts";
-import { LIMITS } from "../../runtime/index.ts";
+import { LIMITS, type PendingCall } from "../../runtime/index.ts";
 import { estimateTokens, loadSubCallLayer } from "../models/index.ts";
 import { type AgentCommands, reservesOf } from "../platform/agent-commands.ts";
 import { withoutUndefined } from "../platform/json.ts";
@@ -17,8 +17,8 @@ import { sumOfQuestion } from "./sub-calls/cache.ts";
 import { openFunctions } from "./sub-calls/functions.ts";
 import { openHeldBackCount } from "./sub-calls/held-back.ts";
 import { planSubCall } from "./sub-calls/plan.ts";
-import type { Answers } from "./sub-calls/port.ts";
-import { FREE } from "./sub-calls/port.ts";
+import { type Answered, type Answers, FREE, refused } from "./sub-calls/port.ts";
+import { type AskedPart, openTakenOver } from "./sub-calls/taken-over.ts";
 
 /** Runs the cell on another machine at the same checkpoint. Its journal, answers and state are thrown away. */
 export async function dryRun(
@@ -26,7 +26,7 @@ export async function dryRun(
   source: string,
   { limits = {}, name, signal, history, workflow = false, assumed = 0 }: DryRunOptions,
 ): Promise<DryRun> {
-  const answers = await placeholders(setup, assumed);
+  const answers = await placeholders(setup, { assumed, workflow });
   const store: Store = { ...setup.env.store, commit: async () => 0, thin: async () => 0, putContext: async () => {} };
   const env: Env = { ...setup.env, store, emit: (event) => event.kind === "notice" && setup.env.emit(event) };
   const guest = openGuest({ ...setup.guestOptions, env });
@@ -50,14 +50,12 @@ export async function dryRun(
   }
 }
 
-/**
- * Answers every call with a placeholder, and keeps count of what the requests would cost.
- * @param assumed items of lists in placeholders
- */
+/** Answers every call with a placeholder, and keeps count of what the requests would cost. */
 async function placeholders(
-  { answers, env, rules, state, granted, loading, options, recorded }: SessionParts,
-  assumed: number,
+  setup: SessionParts,
+  { assumed, workflow }: { readonly assumed: number; readonly workflow: boolean },
 ) {
+  const { answers, env, rules, state, granted, loading, options } = setup;
   const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
   const { models } = env;
   const { approve, ...policy } = options.subAgents ?? {};
@@ -67,12 +65,11 @@ async function placeholders(
     // The user is not asked to approve calls that are not sent.
     policy: { ...policy, ...(approve ? { approve: async () => true } : {}) },
     limitsCost: left.remaining_cost_usd !== undefined,
-    agents: options.agents ?? {},
+    agents: workflow ? (options.agents ?? {}) : {},
   };
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
-  const asking = { models, baseUrl: options.baseUrl };
-  const of = { maxDepth: rules.maxDepth, contextKey: () => state().account.context_key };
+  const onRecord = await openOnRecord(setup, workflow);
   const { remaining_tokens: tokens, remaining_cost_usd: cost_usd = Number.POSITIVE_INFINITY } = left;
   const byBatch = openHeldBackCount(limitsNow(rules, { question: null }), { tokens, cost_usd });
   const sites = new Map<string, CallEstimate>();
@@ -89,11 +86,9 @@ async function placeholders(
       return { settlement: { ok: true, value: PLACEHOLDER }, record: FREE, cacheKey: null };
     }
     const request = { ...options.sampling, ...readSubCall(call.name, call.args) };
-    const known = await recorded?.(sumOfQuestion(request, answers.thinking ?? "off", asking, of));
-    if (known !== undefined) {
-      reused++;
-      return { settlement: { ok: true, value: known }, record: { ...FREE, cached: true }, cacheKey: null };
-    }
+    const known = await onRecord?.(call, request);
+    if (known?.settlement.ok) reused++;
+    if (known) return known;
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if ("settlement" in plan) return plan;
     const site = request.phase ?? call.site ?? "<cell>";
@@ -115,9 +110,40 @@ async function placeholders(
       const list = [...sites].map(([site, estimate]) => ({ site, ...estimate }));
       const heldBack = byBatch.heldBack();
       const made = { ...(functions > 0 ? { functions } : {}), ...(heldBack ? { held_back: heldBack } : {}) };
-      const taken = recorded ? { reused } : {};
+      const taken = onRecord ? { reused } : {};
       return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial, ...made, ...taken };
     },
+  };
+}
+
+/** Finds the answers on record that calls would take over: those of earlier runs. null: nothing is on record for the session. */
+async function openOnRecord(
+  setup: SessionParts,
+  workflow: boolean,
+): Promise<((call: PendingCall, request: SubCallRequest) => Promise<Answered | undefined>) | null> {
+  const { answers, env, rules, state, options, recorded } = setup;
+  const thinking = answers.thinking ?? "off";
+  const of = { maxDepth: rules.maxDepth, contextKey: () => state().account.context_key };
+  const made: AskedPart[] = [];
+  const takenOver = await openTakenOver(setup, workflow, () => made);
+  if (!recorded && !(workflow && options.reuse)) return null;
+  return async (call, request) => {
+    made.push({
+      call_id: call.id,
+      name: call.name,
+      args: call.args,
+      thinking,
+      ...withoutUndefined({ sampling: options.sampling }),
+    });
+    const taken = takenOver.answer(call);
+    if (taken) return taken;
+    const lack = takenOver.lack(call);
+    if (lack) return refused(lack);
+    const value = await recorded?.(
+      sumOfQuestion(request, thinking, { models: env.models, baseUrl: options.baseUrl }, of),
+    );
+    if (value === undefined) return undefined;
+    return { settlement: { ok: true, value }, record: { ...FREE, cached: true }, cacheKey: null };
   };
 }
 

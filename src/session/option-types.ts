@@ -139,9 +139,12 @@ interface CommonOptions extends RemarkOptions {
 
 /** The session whose answers calls take over. */
 export interface ReuseOptions {
-  /** Id of a session in the same store. */
+  /** Name or id of a session in the same store. */
   readonly session: string;
-  /** The phase whose calls are made. Every other call must find its answer there: the exec ends with `policy_violation` if one does not. */
+  /**
+   * The phase whose calls are made. Every other call must find its answer there: before one is sent that does not, the exec is
+   * suspended with `policy_violation`.
+   */
   readonly only?: string | undefined;
 }
 

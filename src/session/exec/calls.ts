@@ -5,11 +5,12 @@ import { withoutUndefined } from "../../platform/json.ts";
 import { callIn } from "../journal/exec-records.ts";
 import { functionOf } from "../journal/ledger.ts";
 import type { Suspend } from "../journal/records.ts";
-import { openReuse } from "../journal/reused-answers.ts";
+import { askedBy, openReuse } from "../journal/reused-answers.ts";
 import type { Budget, SharedBudget } from "../sub-calls/budget.ts";
-import type { ExecTime } from "../sub-calls/call-time.ts";
+import { CANCELLED, type ExecTime } from "../sub-calls/call-time.ts";
 import type { Answered, CallContext } from "../sub-calls/port.ts";
-import { FREE } from "../sub-calls/port.ts";
+import { FREE, refused } from "../sub-calls/port.ts";
+import type { TakenOver } from "../sub-calls/taken-over.ts";
 import { openCallProgress } from "./call-progress.ts";
 import type { Continuation, ExecCalls, OnceCalls } from "./ports.ts";
 import type { Work } from "./work.ts";
@@ -23,6 +24,7 @@ interface ExecCallsOptions extends Pick<Work, "setup" | "recorder" | "exec_id"> 
   readonly once: Pick<OnceCalls, "hasBegun" | "processRestarted">;
   readonly history: Context | null;
   readonly suspend: AbortSignal | undefined;
+  readonly takenOver: TakenOver;
 }
 
 export function openCalls(options: ExecCallsOptions): ExecCalls {
@@ -35,6 +37,11 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
   const reusedAnswer = openReusedAnswers(options);
 
   async function answer(call: PendingCall, signal: AbortSignal, hold: CallContext["hold"]): Promise<Answered> {
+    const lack = options.takenOver.lack(call);
+    if (lack) {
+      await setup.suspension.wait(call.id, { why: "trouble", error: lack, model: "" }, signal);
+      return refused(CANCELLED);
+    }
     const hasChild = setup.answers.resumes?.(call) === true;
     if (hasChild) children.add(call.id);
     const isAgain = from?.recorded.has(call.id) === true;
@@ -77,7 +84,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
     // The answers of a session in a store are looked up there, and the store may fail.
     async answer(call, signal, hold) {
       try {
-        return reusedAnswer(call) ?? (await answer(call, signal, hold));
+        return reusedAnswer(call) ?? options.takenOver.answer(call) ?? (await answer(call, signal, hold));
       } catch (error) {
         recorder.noticed(error);
         throw error;
@@ -104,7 +111,7 @@ function moneyOf(budget: Budget, { tokens, cost_usd }: { readonly tokens: number
 /** Finds the answer that the same cell got before it was cancelled; `undefined`: the call is to be answered. */
 function openReusedAnswers({ setup, recorder }: ExecCallsOptions): (call: PendingCall) => Answered | undefined {
   const account = () => recorder.state().account;
-  const reuse = openReuse(account().reusable, () => account().last?.calls ?? []);
+  const reuse = openReuse(account().reusable, () => account().last?.calls ?? [], askedBy);
   return (call) => {
     const answer = reuse(call.id);
     if (!answer) return undefined;

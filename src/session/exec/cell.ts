@@ -33,6 +33,7 @@ import { envelopeFacts, type SessionParts } from "../parts.ts";
 import { type Budget, openBudget } from "../sub-calls/budget.ts";
 import { openTime } from "../sub-calls/call-time.ts";
 import { refuseMissing } from "../sub-calls/functions.ts";
+import { openTakenOver } from "../sub-calls/taken-over.ts";
 import { openCalls, openOnce } from "./calls.ts";
 import { giveUpCalls, inFlight, openAtState, reopen } from "./interrupted.ts";
 import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
@@ -249,6 +250,8 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
   }
   using time = openTime(setup.patience.time, work.startedAt, wholeMs);
   const once = openOnce(work, from);
+  const made = () => recorder.state().account.last?.calls ?? [];
+  const takenOver = await openTakenOver(setup, isWorkflow(request) && !setup.isDry, made);
   const calls = openCalls({
     setup,
     recorder,
@@ -260,6 +263,7 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
     once,
     history: history.context,
     suspend,
+    takenOver,
   });
   const journal = openExecJournal(work, release, calls, time, history);
   const { clock, emit } = setup.env;

@@ -7,9 +7,13 @@ import type { Start, ToolCall, ToolResult } from "./records.ts";
  * Answers that a cancelled cell got, for the same cell that is run next: by what was asked, in the order of the calls. A
  * client's own time limit can cancel a cell whose answers are paid for.
  */
-export type ReusableAnswers = ReadonlyMap<string, readonly ReusableAnswer[]>;
+export type ReusableAnswers = ReadonlyMap<string, readonly (ReusableAnswer | undefined)[]>;
 
-type ReusableAnswer = Pick<ToolResult, "value" | "model" | "mended">;
+/** An answer on record, with what it took if another session paid for it. */
+export interface ReusableAnswer extends Pick<ToolResult, "value" | "model" | "mended"> {
+  readonly tokens?: number;
+  readonly cost_usd?: number;
+}
 
 export const NOTHING_REUSABLE: ReusableAnswers = new Map();
 
@@ -30,10 +34,12 @@ export function reusableFor(start: Start, last: ExecRecords | null, before: Reus
  * Finds the answer that a call of an exec takes over; undefined: it is to be asked. The second of equal calls takes the second answer.
  *
  * @param made the calls of the exec so far, in their order; each is looked at once
+ * @param askedBy what a call asks, as the keys of the answers have it; null: nothing that has an answer
  */
-export function openReuse(
+export function openReuse<Call extends Pick<ToolCall, "call_id">>(
   reusable: ReusableAnswers,
-  made: () => readonly ToolCall[],
+  made: () => readonly Call[],
+  askedBy: (call: Call) => string | null,
 ): (call_id: string) => ReusableAnswer | undefined {
   if (reusable.size === 0) return () => undefined;
   let seen = 0;
@@ -43,6 +49,7 @@ export function openReuse(
     const calls = made();
     for (const call of calls.slice(seen)) {
       const asked = askedBy(call);
+      if (asked === null) continue;
       const time = times.get(asked) ?? 0;
       times.set(asked, time + 1);
       const answer = reusable.get(asked)?.[time];
@@ -75,5 +82,6 @@ function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => b
   return Map.groupBy(answers, ({ asked }) => asked);
 }
 
-const askedBy = ({ name, args_hash, thinking = "off", sampling = {} }: ToolCall) =>
+/** The words of a call, to the letter, and how it is asked. */
+export const askedBy = ({ name, args_hash, thinking = "off", sampling = {} }: ToolCall) =>
   `${name} ${args_hash} ${thinking} ${JSON.stringify(sampling)}`;
