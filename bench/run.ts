@@ -32,6 +32,7 @@ import { benchStart } from "./start.ts";
 import { benchStems } from "./stems.ts";
 import { benchView } from "./view.ts";
 import { benchWaiting } from "./waiting.ts";
+import { benchWorkflow } from "./workflow.ts";
 
 const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   exec: benchExec,
@@ -61,6 +62,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   memory: benchMemory,
   waiting: benchWaiting,
   view: benchView,
+  workflow: benchWorkflow,
 };
 /** Parts that install packages or take long, so they run only if they are named. */
 const BY_NAME: typeof PARTS = {

@@ -22,6 +22,10 @@ await startNamed("npm run campaign --", {
     about: "kills loads, appends, indexes and looks over contexts that lie in files",
     start: () => import("./large.ts"),
   },
+  workflow: {
+    about: "kills Belay, keepers and agents of workflows, over a folder or PostgreSQL",
+    start: () => import("./workflow.ts"),
+  },
   attack: { about: "cells, files and stores that want more than they may", start: () => import("./attack.ts") },
   corrupt: { about: "stores with bits flipped", start: () => import("./corrupt.ts") },
   fuzz: { about: "random input of each surface", start: () => import("./fuzz.ts") },

@@ -63,9 +63,11 @@ export async function largeCampaign(options: LargeOptions): Promise<LargeReport>
       mismatches.push(`${where}: ${finding}`);
       say(`${where}: ${finding}`);
     };
+    const { command } = reference.input;
+    const typing = { home, most, random, wrong, ...(command ? { command } : {}) };
     for (const [at, line] of linesOf(reference.input).entries()) {
       const { result = "", ms = 0 } = reference.ends[at] ?? {};
-      const { end, killed, collected } = await typedAgain(line, { home, ms, most, random, wrong });
+      const { end, killed, collected } = await typedAgain(line, { ...typing, ms });
       byLine.set(line.name, (byLine.get(line.name) ?? 0) + killed);
       report.kills += killed;
       report.collected += collected;
@@ -84,7 +86,7 @@ async function referenceOf(input: LargeInput, home: string): Promise<Reference> 
   mkdirSync(home);
   const ends: { result: string; ms: number }[] = [];
   for (const line of linesOf(input)) {
-    const life = await largeLife({ args: argsOf(line), home });
+    const life = await largeLife({ args: argsOf(line), home, command: input.command });
     if (life.code !== 0) throw new Error(`${input.name}, ${line.name}: ${life.code}\n${life.stdout}${life.stderr}`);
     ends.push({ result: resultOf(life), ms: life.ms });
   }
@@ -116,7 +118,7 @@ interface Typed {
 }
 
 /** How a line is typed. */
-interface Typing {
+interface Typing extends Pick<LargeInput, "command"> {
   readonly home: string;
   /** What it takes without a kill, ms. */
   readonly ms: number;
@@ -126,14 +128,14 @@ interface Typing {
 }
 
 async function typedAgain(line: LargeLine, typing: Typing): Promise<Typed> {
-  const { home, wrong } = typing;
+  const { home, wrong, command } = typing;
   let killed = 0;
   let collected = 0;
   let args = argsOf(line);
   for (let life = 0; ; life++) {
     const killAfterMs = life < typing.most && typing.random() < KILLED ? typing.random() * typing.ms * 1.1 : undefined;
     const collector = typing.random() < COLLECTED ? largeLife({ args: ["gc"], home }) : undefined;
-    const end = await largeLife({ args, home, ...(killAfterMs === undefined ? {} : { killAfterMs }) });
+    const end = await largeLife({ args, home, command, ...(killAfterMs === undefined ? {} : { killAfterMs }) });
     const swept = await collector;
     if (swept) {
       collected += 1;

@@ -9,6 +9,8 @@ export interface LargeInput {
   readonly context: string;
   /** Absolute path of what is appended. */
   readonly appended: string;
+  /** Arguments of node that make it the command; absent: those of `COMMAND`. */
+  readonly command?: readonly string[];
 }
 
 const MB = 2 ** 20;
@@ -24,13 +26,13 @@ export function logInput(folder: string, mb: number, seed: number): LargeInput {
   return { name: `log of ${mb} MB`, context, appended };
 }
 
-/** Writes so many files of a line, and a tenth of that. */
-export function filesInput(folder: string, count: number): LargeInput {
+/** Writes so many files of a line, and a tenth of that. @param command for which so many files make a large context */
+export function filesInput(folder: string, count: number, command?: readonly string[]): LargeInput {
   const context = join(folder, `${count}-files`);
   const appended = join(folder, `${count}-more`);
   writeFiles(context, count);
   writeFiles(appended, Math.ceil(count / 10));
-  return { name: `${count} files`, context, appended };
+  return { name: `${count} files`, context, appended, ...(command ? { command } : {}) };
 }
 
 function writeFiles(folder: string, count: number): void {

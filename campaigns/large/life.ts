@@ -15,6 +15,8 @@ export interface LargeLife {
 /** What a process of the command is started with. */
 interface LifeOptions {
   readonly args: readonly string[];
+  /** Arguments of node that make it the command; absent: those of `COMMAND`. */
+  readonly command?: readonly string[] | undefined;
   /** Folder of the store. */
   readonly home: string;
   /** When it is killed, ms after its start; absent: it runs to its end. */
@@ -22,10 +24,10 @@ interface LifeOptions {
 }
 
 /** Runs the command, and kills it in the middle if it was asked to. */
-export function largeLife({ args, home, killAfterMs }: LifeOptions): Promise<LargeLife> {
+export function largeLife({ args, command = COMMAND, home, killAfterMs }: LifeOptions): Promise<LargeLife> {
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED, BELAY_HOME: home };
   const started = performance.now();
-  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: home, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...command, ...args], { cwd: home, env, stdio: ["ignore", "pipe", "pipe"] });
   const texts = { stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"] as const)
     child[stream].setEncoding("utf8").on("data", (text: string) => {

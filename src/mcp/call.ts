@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/index.ts";
 import { amount, elapsed, priced, size } from "../platform/figures.ts";
 import { aborted, joinSignals } from "../platform/signals.ts";
 import { inLine } from "../platform/visible.ts";
-import { type SessionEvent, waitText } from "../session/index.ts";
+import { type PhaseProgress, type SessionEvent, waitText } from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 
 /** The running exec as answers tell of it. */
@@ -17,7 +17,22 @@ export interface RunningState {
   /** Sub-calls that were answered. */
   readonly done: number;
   readonly tokens: number;
+  /** Agents of a workflow by phase; absent for other execs. */
+  readonly phases?: readonly PhaseState[];
 }
+
+/**
+ * The agents of a phase: those that run, wait for their turn, and have ended. `failed` are some of the
+ * last. It is a type and no interface, since only types go where JSON does.
+ */
+type PhaseState = {
+  /** null: of calls without a phase. */
+  readonly phase: string | null;
+  readonly running: number;
+  readonly waiting: number;
+  readonly done: number;
+  readonly failed: number;
+};
 
 /** The facts of its server that a run needs. */
 export interface CallParts {
@@ -140,9 +155,14 @@ export function beginCall(
       const { turn, calls } = seen;
       const done = calls?.done ?? turn?.sub_calls ?? 0;
       const tokens = (turn ?? calls)?.tokens ?? 0;
-      return { exec_id, tool: tool.name, elapsed_ms, ...(turn ? { turn: turn.turn } : {}), done, tokens };
+      const phases = calls?.phases ? { phases: calls.phases.map(phaseState) } : {};
+      return { exec_id, tool: tool.name, elapsed_ms, ...(turn ? { turn: turn.turn } : {}), done, tokens, ...phases };
     },
   };
+}
+
+function phaseState({ phase, made, running, done, failed }: PhaseProgress): PhaseState {
+  return { phase, running, waiting: Math.max(0, made - running - done), done, failed };
 }
 
 /** The state of a running call. */
@@ -165,13 +185,21 @@ export function progressMessage({ name, elapsed_ms, turn, calls: counted, load, 
   const spent = turn ?? calls;
   const parts = [
     ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
-    ...(calls ? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`] : []),
+    ...(calls
+      ? (calls.phases?.map(phaseText) ?? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`])
+      : []),
     ...(spent ? [amount(spent.tokens, "token"), ...priced(spent.cost_usd)] : []),
     ...(load && !calls ? [`${amount(load.files, "file")}`, size(load.bytes)] : []),
     ...(notice === null ? [] : [inLine(notice)]),
   ];
   const line = parts.length > 0 ? parts.join(" · ") : `${name} runs, ${elapsed(elapsed_ms)}`;
   return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("");
+}
+
+/** `Verify: 3 of 9 agents, 1 failed` */
+function phaseText({ phase, made, done, failed }: PhaseProgress): string {
+  const named = phase === null ? "" : `${inLine(phase)}: `;
+  return `${named}${done} of ${amount(made, "agent")}${failed > 0 ? `, ${failed} failed` : ""}`;
 }
 
 const MESSAGE_CHARACTERS = 200;

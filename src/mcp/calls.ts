@@ -1,4 +1,5 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
 import {
   askAnswer,
@@ -74,7 +75,9 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
   /** A call of a tool that works in the session, when its turn has come. */
   async function work(tool: Tool, args: unknown, signals: Signals, key: unknown): Promise<ToolEnvelope> {
     const cwd = await connection.roots.first();
-    return runTool(() => connection.open(), tool, args, { cwd, ...signals, idempotencyKey: key });
+    const { workflows } = parts.source;
+    const host = { cwd, ...withoutUndefined({ workflows }) };
+    return runTool(() => connection.open(), tool, args, { ...host, ...signals, idempotencyKey: key });
   }
 
   /** Never rejects: what goes wrong is an answer that says so. */

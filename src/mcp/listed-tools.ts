@@ -22,10 +22,19 @@ const refuse = () => Promise.reject(new Error("no session is served here"));
 /** The tools are only looked at. */
 const NO_HOST: SessionHost = { status: refuse, goTo: refuse, page: refuse, discard: refuse, wait: refuse };
 
-/** Tools that may destroy something: a load resets the session, and rlm_wait can discard. */
-const DESTRUCTIVE: ReadonlySet<string> = new Set(["rlm_load", "rlm_wait", "rlm_memory_clear", "rlm_helpers_remove"]);
+/**
+ * Tools that may destroy something: a load resets the session, rlm_wait can discard, and agents of
+ * workflows change files.
+ */
+const DESTRUCTIVE: ReadonlySet<string> = new Set([
+  "rlm_load",
+  "rlm_wait",
+  "rlm_workflow",
+  "rlm_memory_clear",
+  "rlm_helpers_remove",
+]);
 /** Tools by which a model is asked: rlm_wait finishes what was interrupted. */
-const OPEN_WORLD: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query", "rlm_ask", "rlm_wait"]);
+const OPEN_WORLD: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query", "rlm_ask", "rlm_wait", "rlm_workflow"]);
 
 /** The protocol takes a tool without hints for one that destroys and reaches out. */
 function annotationsOf({ name }: Tool) {

@@ -91,7 +91,7 @@ function endBefore(transport: Transport, shutdown: Shutdown): void {
   };
 }
 
-function listTools(server: Server, set: "core" | "all"): void {
+function listTools(server: Server, set: ServerParts["tools"]): void {
   server.setRequestHandler("tools/list", async () => {
     const { listedTools } = await import("./listed-tools.ts");
     return { tools: listedTools(set) };

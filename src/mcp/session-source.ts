@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Session, SessionEvent } from "../session/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
+import type { WorkflowHost } from "../tools/index.ts";
 
 /** The command's sessions: the store, the user's choice, and a way to open one. */
 export interface SessionSource {
@@ -11,6 +12,8 @@ export interface SessionSource {
   readonly cwd: string;
   /** The user's home folder. */
   readonly home: string;
+  /** Gives the user's settings of workflows. Absent: the server runs none. @throws RlmError `invalid_config` */
+  workflows?(): Promise<WorkflowHost>;
   /** @throws RlmError `store_failed` and the like */
   openStore(): Promise<Store>;
   /**

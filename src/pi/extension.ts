@@ -8,10 +8,11 @@ import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import { onRequest, summariesOf } from "./host.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
-import { lentTools, type OpenedParts, settingsAt } from "./opened/opened.ts";
+import { lentTools, type OpenedParts, offersWorkflows, settingsAt } from "./opened/opened.ts";
 
 import { openReadCache, type ReadCache } from "./read-cache/index.ts";
 import type { ProgressDetails } from "./runs/board.ts";
+import { phasePart } from "./view/summary.ts";
 
 /** Parts that a test may replace, and the view. */
 export interface ExtensionParts extends OpenedParts {
@@ -39,7 +40,10 @@ export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: Extens
   };
   return (pi) => {
     const lifecycle = openLifecycle(parts, pi);
-    for (const tool of tools) pi.registerTool(definition(tool, lifecycle, parts.renderers[tool.name]));
+    for (const tool of tools) {
+      if (tool.name === "rlm_workflow" && !offersWorkflows(parts.env)) continue;
+      pi.registerTool(definition(tool, lifecycle, parts.renderers[tool.name]));
+    }
     const readCache = openReadCache(pi, {
       settings: (cwd) => settingsAt(cwd, parts.env),
       store: async () => (await lifecycle.opened()).store,
@@ -136,7 +140,8 @@ function progressLine({ tool, running: { phase, turn, child, calls, load, notice
     phase,
     ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
     ...(load ? [`${load.files} files`] : []),
-    ...(calls ? [`${calls.done} sub-calls done, ${calls.running} running`] : []),
+    ...(calls?.phases?.map(phasePart) ?? []),
+    ...(calls && !calls.phases ? [`${calls.done} sub-calls done, ${calls.running} running`] : []),
     ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
     ...(notice === null ? [] : [notice]),
   ];

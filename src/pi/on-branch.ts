@@ -7,7 +7,7 @@ import { lazy } from "../platform/lazy.ts";
 import { type LoadResult, type Session, summaryOf } from "../session/index.ts";
 import { PI_DEFAULTS, type PiSettings } from "../settings/index.ts";
 import type { Store } from "../store/index.ts";
-import type { Tool } from "../tools/index.ts";
+import type { Tool, WorkflowHost } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import { type BranchHead, type BranchView, readBranch, type StartEntry } from "./branch/entries.ts";
 import { type Conversations, openConversations } from "./conversation.ts";
@@ -15,7 +15,7 @@ import { announcementsOn } from "./events.ts";
 import type { Asked } from "./externalize/asked.ts";
 import { type Outside, openOutside } from "./externalize/follow.ts";
 import { type PiActions, type PiContext, quitsByAbort, reserveOf, type ToolResultMessage } from "./host.ts";
-import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
+import { type Opened, type OpenedParts, openForSession, settingsAt, workflowHostAt } from "./opened/opened.ts";
 import { openReading } from "./reading.ts";
 import { statsOf } from "./recovery/recorded.ts";
 import { type ContextState, openStateBoard, type StateBoard } from "./runs/board.ts";
@@ -38,6 +38,8 @@ export interface OnBranch {
   context(): PiContext;
   opened(): Promise<Opened>;
   settings(cwd: string): PiSettings;
+  /** The settings that scripts of workflows see. @throws RlmError `invalid_config` */
+  workflows(): Promise<WorkflowHost>;
   view(): BranchView;
 }
 
@@ -76,7 +78,8 @@ export function openBranch(parts: OpenedParts, actions: PiActions): OnBranch {
   const goTo = (from: PiContext) => {
     at = from;
   };
-  return { ...shared, begun, conversations, goTo, outside, refresh, rested, runs };
+  const workflows = async () => workflowHostAt(context().cwd, env);
+  return { ...shared, workflows, begun, conversations, goTo, outside, refresh, rested, runs };
 }
 
 /** Runs a call at the head of the branch, or finishes the open ask that the same call began. */
@@ -90,9 +93,9 @@ export async function runAtHead(
   const { cwd } = context();
   const open = async () => {
     const current = await branch.opened();
-    const { head, openAsk } = branch.view();
-    const isAsk = openAsk && tool.name === "rlm_ask";
-    const again = isAsk ? await askedAgain(current, openAsk, called, branch.actions) : null;
+    const { head, openWork } = branch.view();
+    const isAgain = openWork?.kind === RESUMED_BY[tool.name];
+    const again = openWork && isAgain ? await askedAgain(branch, tool, { current, openWork, called }) : null;
     const session = again ?? (await current.sessions.at(head, tool.name === "rlm_load"));
     showSession(board, session, current.store.head(session.id));
     board.progress({ phase: "running" });
@@ -107,22 +110,31 @@ export async function runAtHead(
   return outcome;
 }
 
+/** Kinds of execs that the same call again continues, by the tools that begin them. */
+const RESUMED_BY: Readonly<Record<string, string>> = { rlm_ask: "ask", rlm_workflow: "cell" };
+
+interface Again {
+  readonly current: Opened;
+  /** The exec that is open on the branch. */
+  readonly openWork: StartEntry;
+  readonly called: Called;
+}
+
 /**
- * The session in which an ask is open, as it is, if the call asks the same question: the ask then
- * continues, and an entry says that it is this call's now. null if the call is another one, or if
- * the session cannot be had.
+ * The session in which an ask or a workflow is open, as it is, if the call asks the same: it then
+ * continues, and an entry says that it is this call's now. null if the call is another one, or if the
+ * session cannot be had.
  */
-async function askedAgain(
-  { sessions }: Opened,
-  openAsk: StartEntry,
-  { tool_call_id, args }: Called,
-  actions: PiActions,
-): Promise<Session | null> {
+async function askedAgain(branch: OnBranch, tool: Tool, { current, openWork, called }: Again): Promise<Session | null> {
+  const { tool_call_id, args } = called;
   if (!isRecord(args)) return null;
-  const session = await nullIfFailed(sessions.interrupted(openAsk.session));
+  const session = await nullIfFailed(current.sessions.interrupted(openWork.session));
   const open = session?.unfinished();
-  if (!session || open?.exec_id !== openAsk.exec_id || open.input !== args.question) return null;
-  actions.appendEntry("rlm_start", { ...openAsk, tool_call_id });
+  if (!session || open?.exec_id !== openWork.exec_id) return null;
+  const cell = await tool.asks(session, args, hostOf(branch));
+  const isSame = cell === null ? open.input === args.question : String(open.input).startsWith(cell);
+  if (!isSame) return null;
+  branch.actions.appendEntry("rlm_start", { ...openWork, tool_call_id });
   return session;
 }
 
@@ -130,13 +142,13 @@ async function askedAgain(
  * The host's part in calls. An ask is driven by the model that Pi uses now; `sub_model` is that of
  * sub-calls.
  */
-function hostOf({ context, settings }: OnBranch) {
+function hostOf({ context, settings, workflows }: OnBranch) {
   const { cwd, model } = context();
   const mostIngested = () => {
     const { max_ingest_files: files, max_ingest_bytes: bytes } = { ...PI_DEFAULTS, ...settings(cwd) };
     return { files, bytes };
   };
-  return { cwd, mostIngested, ...(model ? { rootModel: `${model.provider}/${model.id}` } : {}) };
+  return { cwd, mostIngested, workflows, ...(model ? { rootModel: `${model.provider}/${model.id}` } : {}) };
 }
 
 export function toolNamed(name: string): Tool | undefined {

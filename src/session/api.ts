@@ -15,6 +15,8 @@ export interface Unfinished {
   readonly kind: ExecKind;
   /** The input: the cell, the question, the path. */
   readonly input: Json;
+  /** It is a cell that runs a workflow. */
+  readonly workflow: boolean;
   readonly rest: readonly CellFile[];
 }
 

@@ -104,6 +104,8 @@ export interface Questions {
   id(newest: string | null): string;
   /** The session in all may spend this many times the budget of a question. null: it has no limit. */
   readonly most: number | null;
+  /** Limits of a question that is a workflow, unless the options name others. Absent: they are those of every question. */
+  readonly workflow?: Partial<BudgetLimits>;
 }
 
 /** The session that a caller opened, above this one or this one itself. */
@@ -168,10 +170,12 @@ export function rulesOf(options: HostedOptions, above: ParentCall | undefined, q
 /** The session's own budget, and that of each question. @param own by the options */
 function budgetsOf(own: BudgetLimits, { budget = {} }: HostedOptions, questions: Questions | undefined): BudgetRules {
   if (!questions) return { budget: own, question: null };
+  const workflow = questions.workflow && { ...own, ...questions.workflow, ...withoutUndefined(budget) };
+  const ofWorkflow = workflow ? { workflow } : {};
   const { max_functions } = own;
   const lent = max_functions === undefined ? {} : { max_functions };
   const { most } = questions;
-  if (most === null) return { budget: { ...UNLIMITED, ...lent }, question: own };
+  if (most === null) return { budget: { ...UNLIMITED, ...lent }, question: own, ...ofWorkflow };
   const whole: BudgetLimits = {
     ...lent,
     max_tokens: own.max_tokens * most,
@@ -180,5 +184,5 @@ function budgetsOf(own: BudgetLimits, { budget = {} }: HostedOptions, questions:
     max_time_ms: (budget.max_time_ms ?? DEFAULT_ASK_MS) * most,
     max_cost_usd: own.max_cost_usd === null ? null : own.max_cost_usd * most,
   };
-  return { budget: whole, question: own };
+  return { budget: whole, question: own, ...ofWorkflow };
 }

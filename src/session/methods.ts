@@ -103,8 +103,8 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     unfinished() {
       const start = unfinishedIn(state().account);
       if (!start) return null;
-      const { exec_id, kind, rest } = start;
-      return { exec_id, kind, input: kind === "ask" ? questionOf(start) : start.input, rest };
+      const { exec_id, kind, workflow, rest } = start;
+      return { exec_id, kind, input: inputOf(start), workflow: workflow !== undefined, rest };
     },
     async resume(options = {}) {
       checkOptions("resume()", RESUME_OPTIONS, options);
@@ -123,6 +123,8 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
   };
   return withKeyedCalls(session, setup);
 }
+
+const inputOf = (start: Start) => (start.kind === "ask" ? questionOf(start) : start.input);
 
 /** Queries by cells shipped with Belay, on a machine that is thrown away. */
 function queriesOver(setup: SessionParts, whenFree: Turns["take"]): Pick<Session, "query" | "readObjects"> {

@@ -1,7 +1,7 @@
-import { type Json, RlmError, remedy } from "../../runtime/index.ts";
+import { type Json, RlmError, remedy, roundedIn } from "../../runtime/index.ts";
 import type { ObjectSource } from "../context/index.ts";
 import { compare } from "../models/schema/compare.ts";
-import { messageOf } from "../platform/errors.ts";
+import { messageOf, nullIfFailed } from "../platform/errors.ts";
 import { jsonOf } from "../platform/json.ts";
 import { meantBy } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
@@ -30,6 +30,8 @@ export interface ToolCall extends Signals {
   readonly idempotencyKey?: unknown;
   /** The model that writes the cells of an ask, `provider/id`; default: the session's. */
   readonly rootModel?: string;
+  /** Gives the user's settings of workflows; absent: there are none. @throws RlmError `invalid_config` */
+  readonly workflows?: () => Promise<WorkflowHost>;
   /** The conversation in which it is made, if the host has one. */
   readonly conversation?: Conversation;
   /**
@@ -37,6 +39,17 @@ export interface ToolCall extends Signals {
    * `invalid_config`
    */
   readonly mostIngested?: () => { readonly files: number; readonly bytes: number };
+}
+
+/** The user's settings that workflows of a host see. */
+export interface WorkflowHost {
+  /** Belay's home folder, which has the user's saved ones; null: the usual one. */
+  readonly belayHome: string | null;
+  /** Models by the short names that scripts use. */
+  readonly models: Readonly<Record<string, string>>;
+  /** The user has set a ceiling of tokens, or of dollars. */
+  readonly hasTokens: boolean;
+  readonly hasDollars: boolean;
 }
 
 /** Files that were named to be added, and P after it. */
@@ -105,6 +118,11 @@ export interface Tool {
    * nothing.
    */
   next(args: unknown, call: RecordedCall): ((session: Session) => Promise<ToolEnvelope>) | null;
+  /**
+   * The beginning of the cell that a call runs, for tools whose arguments do not have it as it is. null:
+   * it is an argument, or the arguments are wrong.
+   */
+  asks(session: Session, args: unknown, call: Pick<ToolCall, "cwd" | "workflows">): Promise<string | null>;
   /** A success is answered with its field `text` alone. */
   readonly answersText: boolean;
   /** The answer if an exec failed. */
@@ -130,6 +148,8 @@ interface Definition<P extends Parameters, Subject>
   run(subject: Subject, args: Arguments<P>, call: ToolCall): Promise<object>;
   recorded?(args: Arguments<P>, call: RecordedCall): object | Promise<object>;
   next?(args: Arguments<P>, call: RecordedCall): ((session: Session) => Promise<object>) | null;
+  /** @throws RlmError if the arguments are wrong */
+  asks?(session: Session, args: Arguments<P>, call: Pick<ToolCall, "cwd" | "workflows">): Promise<string>;
 }
 
 /** A tool that works in the session. */
@@ -160,7 +180,7 @@ export function conversationOf(tool: string, { conversation }: Pick<ToolCall, "c
  * host answers it.
  */
 export function defineOpeningTool<const P extends Parameters>(definition: Definition<P, () => Promise<Session>>): Tool {
-  const { failureFields, moved = {}, run, recorded, next, ...told } = definition;
+  const { failureFields, moved = {}, run, recorded, next, asks, ...told } = definition;
   const { name, parameters } = told;
   const failed = ({ code, message, suggestion }: Failure) =>
     wire({ success: false, error_code: code, error_message: message, suggestion, ...failureFields });
@@ -186,6 +206,11 @@ export function defineOpeningTool<const P extends Parameters>(definition: Defini
     next(args, call) {
       const rest = areRight(parameters, args) ? (next?.(args, call) ?? null) : null;
       return rest && (async (session) => wire(await rest(session)));
+    },
+    async asks(session, args, call) {
+      if (!asks || !areRight(parameters, args)) return null;
+      // Wrong arguments are the answer of the call.
+      return nullIfFailed(asks(session, args, call));
     },
     failed,
   };
@@ -351,4 +376,17 @@ export function plainJson(value: unknown): Json | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The value, if no reader of its JSON has rounded a number of it. @throws RlmError
+ * `invalid_argument`
+ */
+export function unrounded(tool: string, name: string, given: unknown): Json {
+  const value = jsonOf(given);
+  const rounded = roundedIn(value);
+  if (!rounded) return value;
+  const place = rounded.path === "" ? name : `${name}.${rounded.path}`;
+  const problem = `${tool}: ${place} is ${rounded.value}, and whole numbers beyond 2^53 are rounded`;
+  throw new RlmError("invalid_argument", problem, { suggestion: "Pass its digits as a string." });
 }

@@ -28,7 +28,7 @@ export async function runTool(
     const begin = () => keyed?.begin();
     met = keyed?.answer
       ? { answer: keyed.answer, warnings: [] }
-      : await meetUnfinished(session, tool, args, { signal, suspend, begin });
+      : await meetUnfinished(session, { tool, args, call, begin });
     if (met.answer) throw ANSWERED;
     begin();
     return session;
@@ -47,6 +47,15 @@ async function keyedOf(session: Session, call: KeyedCall): Promise<Keyed> {
 /** Ends the opening of a tool whose answer is there already. It is never shown. */
 const ANSWERED = new RlmError("exec_unfinished", "the call was answered by what was interrupted", { suggestion: "" });
 
+/** A call that is about to begin. */
+interface Beginning {
+  readonly tool: Tool;
+  readonly args: unknown;
+  readonly call: ToolCall;
+  /** Notes that the exec which begins or is resumed next is that of the call. */
+  begin(): void;
+}
+
 /** The answer to a call that meets an exec which another process began, with a note on it. */
 interface Met {
   /** null: the call is still to be run. */
@@ -62,16 +71,14 @@ interface Met {
  * @throws RlmError `exec_unfinished` if it could not be finished; `path_not_found` … if the load of
  * another path cannot be done
  */
-async function meetUnfinished(
-  session: Session,
-  tool: Tool,
-  args: unknown,
-  { begin, ...signals }: Signals & { begin(): void },
-): Promise<Met> {
+async function meetUnfinished(session: Session, { tool, args, call, begin }: Beginning): Promise<Met> {
   const unfinished = session.unfinished();
   if (!unfinished) return { answer: null, warnings: [] };
   const { exec_id } = unfinished;
-  if (isSameCall(unfinished, tool.name, args)) {
+  const { signal, suspend } = call;
+  const signals = { signal, suspend };
+  const cell = await tool.asks(session, args, call);
+  if (cell === null ? isSameCall(unfinished, tool.name, args) : isCellOf(unfinished, cell)) {
     begin();
     return { answer: await finished(session, tool, args, signals), warnings: [] };
   }
@@ -80,8 +87,22 @@ async function meetUnfinished(
     await session.discard();
     return { answer: null, warnings: [`discarded: ${exec_id}`] };
   }
+  if (isWorkflow(unfinished)) throw unfinishedWorkflow(unfinished);
   await finish(session, signals);
   return { answer: null, warnings: [`finished: ${exec_id}`] };
+}
+
+/** True if an exec runs the cell that begins so. */
+const isCellOf = ({ kind, input }: Pick<Unfinished, "kind" | "input">, cell: string) =>
+  kind === "cell" && typeof input === "string" && input.startsWith(cell);
+
+const isWorkflow = ({ workflow }: Unfinished) => workflow === true;
+
+/** A workflow may run for hours and spend much: another call does not finish it by the way. */
+function unfinishedWorkflow({ exec_id }: Unfinished): RlmError {
+  return new RlmError("exec_unfinished", `the workflow ${exec_id} was interrupted, and is not over`, {
+    suggestion: `The same rlm_workflow call goes on with it; ${remedy("discard")} to give it up.`,
+  });
 }
 
 async function finish(session: Session, signals: Signals): Promise<void> {

@@ -1,6 +1,5 @@
-import { type Json, RlmError, roundedIn } from "../../runtime/index.ts";
-import { jsonOf } from "../platform/json.ts";
-import { defineTool, JSON_VALUE, type Tool } from "./define.ts";
+import { type Json, RlmError } from "../../runtime/index.ts";
+import { defineTool, JSON_VALUE, type Tool, unrounded } from "./define.ts";
 
 const rlm_memory_put = defineTool({
   name: "rlm_memory_put",
@@ -13,7 +12,7 @@ const rlm_memory_put = defineTool({
     properties: { key: { type: "string" }, value: JSON_VALUE },
   },
   async run(session, { key, value }) {
-    await session.memory.put(key, unrounded("rlm_memory_put", value));
+    await session.memory.put(key, unrounded("rlm_memory_put", "value", value));
     return { key };
   },
   recorded: ({ key }) => ({ key }),
@@ -82,25 +81,12 @@ const rlm_memory_batch = defineTool({
   failureFields: { results: [] },
 });
 
-/**
- * The value, if no reader of its JSON has rounded a number of it. @throws RlmError
- * `invalid_argument`
- */
-function unrounded(tool: string, given: unknown): Json {
-  const value = jsonOf(given);
-  const rounded = roundedIn(value);
-  if (!rounded) return value;
-  const place = rounded.path === "" ? "value" : `value.${rounded.path}`;
-  const problem = `${tool}: ${place} is ${rounded.value}, and whole numbers beyond 2^53 are rounded`;
-  throw new RlmError("invalid_argument", problem, { suggestion: "Pass its digits as a string." });
-}
-
 type Operation = Parameters<import("../session/index.ts").SessionMemory["batch"]>[0][number];
 
 /** @throws RlmError `invalid_argument` for a put of nothing */
 function operation({ op, key, value }: { op: (typeof OPERATIONS)[number]; key: string; value?: unknown }): Operation {
   if (op !== "put") return { op, key };
-  if (value !== undefined) return { op, key, value: unrounded("rlm_memory_batch", value) };
+  if (value !== undefined) return { op, key, value: unrounded("rlm_memory_batch", "value", value) };
   throw new RlmError("invalid_argument", `rlm_memory_batch: the put of ${JSON.stringify(key)} has no value`, {
     suggestion: "Pass a value, null included, or delete the key.",
   });

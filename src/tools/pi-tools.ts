@@ -10,6 +10,7 @@ import { rlm_peek } from "./rlm_peek.ts";
 import { rlm_query_in_conversation } from "./rlm_query_in_conversation.ts";
 import { rlm_search } from "./rlm_search.ts";
 import { rlm_stats } from "./rlm_stats.ts";
+import { rlm_workflow_in_pi } from "./rlm_workflow.ts";
 
 // A door of its own: what reads a conversation loads the layer of contexts, and a server lists its
 // tools without that.
@@ -27,6 +28,7 @@ export const tools: readonly Tool[] = [
   rlm_batch,
   rlm_extract,
   rlm_ask,
+  rlm_workflow_in_pi,
   ...CONVERSATION,
   ...KEEPING,
 ];

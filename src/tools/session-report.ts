@@ -19,15 +19,30 @@ export const MODEL_CURES = {
   readLossily: "pass latin1 if it is unknown, which takes every byte",
 };
 
+export interface ToldUnfinished {
+  readonly exec_id: string;
+  /** As `belay show` has it, or `workflow`. */
+  readonly kind: string;
+  /** Its beginning. */
+  readonly input: string;
+  readonly suggestion: string;
+}
+
 /** An exec of a session that is unfinished, and the calls that finish it; null: there is none. */
-export function unfinishedOf(session: Session): { readonly exec_id: string; readonly suggestion: string } | null {
+export function unfinishedOf(session: Session): ToldUnfinished | null {
   const unfinished = session.unfinished();
   if (!unfinished) return null;
-  const { exec_id, kind, input } = unfinished;
+  const { exec_id, kind, input, workflow } = unfinished;
   const text = typeof input === "string" ? input : JSON.stringify(input);
-  const told = { exec_id, kind, input: text.slice(0, INPUT_CHARACTERS) };
-  return { ...told, suggestion: BY_CALLING };
+  if (workflow) {
+    const [, named = text] = /^\/\* (workflow .*?) \*\//.exec(text) ?? [];
+    return { exec_id, kind: "workflow", input: named.slice(0, INPUT_CHARACTERS), suggestion: BY_WORKFLOW };
+  }
+  return { exec_id, kind, input: text.slice(0, INPUT_CHARACTERS), suggestion: BY_CALLING };
 }
+
+const BY_WORKFLOW =
+  "The same rlm_workflow call goes on with it, and so does rlm_wait; rlm_load with reset: true gives it up. No other call runs before.";
 
 const BY_CALLING =
   "The same call again finishes it, and any other call finishes it first; rlm_load with reset: true gives it up.";

@@ -1,6 +1,7 @@
 export { type WorkflowCell, type WorkflowSettings, workflowCell } from "./cell.ts";
 export {
   type AskedWorkflow,
+  lentSaved,
   lentSource,
   type RunWorkflowOptions,
   runWorkflow,

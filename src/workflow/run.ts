@@ -10,6 +10,7 @@ import {
   type WaitOptions,
 } from "../session/index.ts";
 import { type WorkflowCell, workflowCell } from "./cell.ts";
+import { refuseUntrusted, savedWorkflow, type WorkflowPlaces, workflowAt } from "./saved.ts";
 import { readWorkflow, type WorkflowScript } from "./script.ts";
 
 /** Options of a run in code: those of its session, and its own. */
@@ -83,6 +84,15 @@ async function runCell(
   return session.exec(source, { ...options, name: meta.name, workflow: true });
 }
 
+/** Lends saved workflows to `workflow()`, and scripts by their path: those that the user has written or trusted. */
+export function lentSaved(places: WorkflowPlaces): LentSource {
+  return lentSource(({ name, path }) => {
+    const found = name === null ? workflowAt(places, path ?? "") : savedWorkflow(places, name);
+    refuseUntrusted(found);
+    return found.script;
+  });
+}
+
 function refuseUnknownAgent(agent: string | undefined, names: readonly string[]): void {
   if (agent === undefined || names.includes(agent)) return;
   throw new RlmError("invalid_argument", `the agent ${agent} is not in \`agents\`${meantBy(agent, names)}`, {
@@ -106,14 +116,18 @@ export interface AskedWorkflow {
   readonly path: string | null;
 }
 
+/** The function by which `workflow()` gets scripts, as a session takes it. */
+export interface LentSource {
+  readonly workflow_source: SessionFunction;
+  readonly [name: string]: SessionFunction;
+}
+
 /**
  * Makes the function by which `workflow()` gets scripts.
  *
  * @param find returns the script that was asked for, and throws if there is none or it is not trusted
  */
-export function lentSource(find: (asked: AskedWorkflow) => WorkflowScript): {
-  readonly workflow_source: SessionFunction;
-} {
+export function lentSource(find: (asked: AskedWorkflow) => WorkflowScript): LentSource {
   const text = (value: Json | undefined) => (typeof value === "string" ? value : null);
   return {
     workflow_source: {

@@ -47,6 +47,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [file: string, names: string]>
   "read-cache": ["tests/src/pi/read-cache/property.test.ts", "read-cache/histories"],
   soak: ["tests/e2e/soak.test.ts", "campaigns/soak/soak.ts"],
   large: ["tests/e2e/large-campaign.test.ts", "campaigns/large"],
+  workflow: ["tests/e2e/workflow-campaign.test.ts", "campaigns/workflow"],
   memory: ["tests/e2e/memory.test.ts", "campaigns/attack/memory.ts"],
 };
 

@@ -222,6 +222,15 @@ const HERE: Readonly<Record<string, () => Promise<void>>> = {
     const { result_json, warnings } = await session.exec('"x".repeat(2 ** 20)');
     expect([result_json, warnings]).toEqual([null, [expect.stringMatching(/^result_too_large: .* > 1 MB$/)]]);
   },
+  async "LIMITS.agentSeconds"() {
+    const print = ["sh", "-c", 'cat "$(dirname "$0")/job.json"', "{prompt_file}"];
+    const { session } = await open({ agents: { own: { command: print } } });
+    const { result_json } = await session.exec('JSON.parse(await llm_query("q", { agent: "own" }))', {
+      workflow: true,
+    });
+    const { timeout_ms } = Object(result_json);
+    expect([timeout_ms > 3_500_000, timeout_ms <= 3_600_000]).toEqual([true, true]);
+  },
   "MAX_EXEC_LIMITS.max_output_bytes": () => mostOf("max_output_bytes", 1_048_576),
   "MAX_EXEC_LIMITS.max_execution_ms": () => mostOf("max_execution_ms", 120_000),
   "MAX_EXEC_LIMITS.max_find_results": () => mostOf("max_find_results", 100_000),

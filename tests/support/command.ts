@@ -20,6 +20,9 @@ export const QUICK: readonly string[] = [
 /** Arguments of node that make it `belay`. */
 export const COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "src/cli/main.js")];
 
+/** As COMMAND, but a context is large from 1,001 files on. */
+export const LOW_BORDER_COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/low-border-cli.js")];
+
 /** As COMMAND, over a store that kills the process where it is told to. */
 export const CRASHING_COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/crash/cli.js")];
 
@@ -68,6 +71,7 @@ async function bundled(): Promise<void> {
     "tests/support/crash/cli",
     "tests/support/crash/functions",
     "tests/support/jobs/killed-worker",
+    "tests/support/low-border-cli",
     "tests/support/pi/extension",
     "tests/support/tool-host",
   ]);

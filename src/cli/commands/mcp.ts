@@ -1,7 +1,7 @@
 import type { Client } from "../../mcp/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { SERVER_FLAGS, sessionFlagsBut, withHelps } from "../flags/declared.ts";
-import { choice, count, toggle, under } from "../flags/flag.ts";
+import { choice, count, toggle, under, words } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
@@ -21,8 +21,12 @@ const OWN = under("output", {
   },
   port: { type: count(65_535, 0), needs: ["http"], help: "listen on port N (default 7431; 0: any free port)" },
   tools: {
-    type: choice(["core", "all"]),
-    help: "core (default): load, exec, query, ask, status and wait; all: also helpers and memory, which cells reach without tools",
+    type: choice(["core", "workflow", "all"]),
+    help: "core (default): load, exec, query, ask, status and wait; workflow: also rlm_workflow, with which the model directs many agents; all: helpers and memory instead, which cells reach without tools",
+  },
+  agents: {
+    type: words("NAME,…", "names of agents", (name) => /^[A-Za-z][\w-]{0,39}$/.test(name)),
+    help: "let workflows of the client's model run these agents of `agents` in your configuration, with your rights; the first answers calls that name none (default: none, the model answers). Needs --tools workflow",
   },
   answerMs: {
     type: count(Number.MAX_SAFE_INTEGER, 0),

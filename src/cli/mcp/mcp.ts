@@ -12,6 +12,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { INPUT_FLAGS, NAMED_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkName, settingsIn, storePlace } from "../flags/values.ts";
+import type { LentWorkflows } from "./opening.ts";
 
 /**
  * `belay mcp`: serves until the client goes away, which ends the process. Gives the exit code if
@@ -28,6 +29,10 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     const problem = "an MCP client starts this server and talks to it on stdin and stdout; this is a terminal";
     throw new UsageError(problem, commandLine(["mcp", "--print-config", "claude"]));
   }
+  const { tools = "core", answerBytes = null, agents = [] } = own;
+  if (agents.length > 0 && tools !== "workflow") {
+    throw new UsageError("--agents is for --tools workflow: no other tool runs agents", AGENTS_EXAMPLE);
+  }
   const note = (line: string) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`);
   const token = own.http ? chosenToken(note) : null;
   // Before the transport listens: what runs must be suspended before the client's end is told to
@@ -36,12 +41,11 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     exit: (code) => process.exit(code),
     on: (signal, handle) => void process.on(signal, handle),
   });
-  const { tools = "core", answerBytes = null } = own;
   // Each answer that a slow client has not read yet listens for the stream.
   process.stdout.setMaxListeners(0);
   const parts = {
     version: version(),
-    source: sessionSource(args, host),
+    source: sessionSource(args, host, { runsWorkflows: tools === "workflow", agents }),
     tools,
     limits: { answerMs: msOf(own, ANSWER_MS), answerMsWithProgress: msOf(own, ANSWER_MS_WITH_PROGRESS), answerBytes },
     shutdown,
@@ -52,6 +56,7 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
   return new Promise(() => {});
 }
 
+const AGENTS_EXAMPLE = commandLine(["mcp", "--tools", "workflow", "--agents", "claude"]);
 const PORT = 7431;
 const PORT_OF_ENTRY = "--port: 0 takes another port with each start, and an entry needs one that stays: name it";
 
@@ -112,12 +117,12 @@ function msOf({ answerMs }: McpFlags, usual: number): number {
  *
  * @throws UsageError
  */
-function sessionSource(args: Arguments, host: Host): SessionSource {
+function sessionSource(args: Arguments, host: Host, lent: LentWorkflows): SessionSource {
   const help = commandLine(["help", "mcp"]);
   settingsIn(args, help);
   const folder = storePlace(args);
   const signer = openSigner(folder, process.env);
-  const opening = async () => (await import("./opening.ts")).openingOf(args, host, folder);
+  const opening = async () => (await import("./opening.ts")).openingOf(args, host, folder, lent);
   const signedIn = (row: SessionRow, field: KeptField) =>
     signer.doubt(row.settings, row.id) === null ? keptBy(row, field) : null;
   return {
@@ -125,6 +130,7 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
     roots: args.get(INPUT_FLAGS.root),
     cwd: process.cwd(),
     home: userHome(),
+    ...(lent.runsWorkflows ? { workflows: async () => (await opening()).workflows() } : {}),
     openStore: async () => (await opening()).openStore(),
     open: async (store, place) => (await opening()).open(store, place),
     madeFor: (row) => keptBy(row, "folder"),

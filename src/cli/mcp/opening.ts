@@ -1,9 +1,15 @@
 import { ulid } from "ulid";
-import { type Json, RlmError } from "../../index.ts";
+import { LIMITS } from "../../../runtime/index.ts";
+import { type Json, RlmError, type SessionOptions } from "../../index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
+import type { AgentCommand, AgentCommands } from "../../platform/agent-commands.ts";
+import { homeFolder } from "../../platform/home.ts";
+import { meantBy } from "../../platform/nearest.ts";
 import { openSessionWith } from "../../session/index.ts";
-import { SETTINGS } from "../../settings/index.ts";
+import { SETTINGS, type Settings } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
+import type { WorkflowHost } from "../../tools/index.ts";
+import { lentSaved, WORKFLOW_BUDGET } from "../../workflow/index.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
@@ -13,7 +19,15 @@ import { openKeeping } from "../session/keeping.ts";
 import { optionsOf, rowOf } from "../session/recorded-settings.ts";
 import { hasUnfinishedWork } from "../session/session.ts";
 import { checkPrice, readSettings } from "../session/settings.ts";
+import { workflowPlaces } from "../session/workflow-options.ts";
 import { openSendingStore } from "../store/open-store.ts";
+
+/** The workflows that a server runs for its clients. */
+export interface LentWorkflows {
+  readonly runsWorkflows: boolean;
+  /** Names of the user's agents that workflows may run. */
+  readonly agents: readonly string[];
+}
 
 /**
  * Opens the store and the sessions of a server. A session has the settings of this server: a
@@ -22,10 +36,19 @@ import { openSendingStore } from "../store/open-store.ts";
  *
  * @param place of the store
  */
-export function openingOf(args: Arguments, host: Host, place: string): Pick<SessionSource, "openStore" | "open"> {
+export function openingOf(
+  args: Arguments,
+  host: Host,
+  place: string,
+  lent: LentWorkflows,
+): Pick<Required<SessionSource>, "openStore" | "open" | "workflows"> {
   const { stderr } = processTerminal(() => {});
   const signer = openSigner(place, process.env);
+  const { runsWorkflows } = lent;
   return {
+    async workflows() {
+      return workflowHostOf(await orInvalid(async () => readSettings(sessionFlags(args, "mcp"))));
+    },
     async openStore() {
       const { otlp } = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
       const say = (line: string) => stderr.line(`belay mcp: ${line}`);
@@ -42,11 +65,18 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
       checkPrice(keeping.settings.settings);
       const { max_session_budgets: most = SETTINGS.max_session_budgets.default } = keeping.settings.settings;
       // Each call of the client is a question of its own.
-      const questions = { id: () => ulid(), most };
+      const questions = { id: () => ulid(), most, ...(runsWorkflows ? { workflow: WORKFLOW_BUDGET } : {}) };
       const own = { folder, ...(client === null ? {} : { client }) };
       const owned = (id: string): Json => signer.sign(rowOf({ first: keeping.settings, newest: null }, own), id);
+      const options = optionsOf(keeping.settings);
       const session = await openSessionWith(
-        { ...optionsOf(keeping.settings), delivery: "now", session: row?.id ?? name, onProgress },
+        {
+          ...options,
+          ...(await workflowsOf(lent, { folder, options })),
+          delivery: "now",
+          session: row?.id ?? name,
+          onProgress,
+        },
         { store, origin: "mcp", settings: isOfServer ? owned : keeping.signed, signer, questions },
       );
       try {
@@ -59,6 +89,53 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
       }
     },
   };
+}
+
+/** The settings of the user that scripts see. */
+function workflowHostOf({ agent_models = {}, max_tokens, max_cost_usd }: Settings): WorkflowHost {
+  return {
+    belayHome: homeFolder(process.env),
+    models: agent_models,
+    hasTokens: max_tokens !== undefined,
+    hasDollars: max_cost_usd !== undefined,
+  };
+}
+
+interface Opened {
+  /** The folder that the session belongs to. */
+  readonly folder: string;
+  readonly options: SessionOptions;
+}
+
+/**
+ * The part of workflows in a session's options. Also a run of `belay workflow` that a client opens has
+ * the agents that the user lends to this server, and no others.
+ *
+ * @throws RlmError `invalid_config`
+ */
+async function workflowsOf(
+  { runsWorkflows, agents }: LentWorkflows,
+  { folder, options }: Opened,
+): Promise<SessionOptions> {
+  if (!runsWorkflows) return {};
+  const { agents: known = {} } = await orInvalid(async () => readSettings({ settings: {} }));
+  const lent = agents.map((name) => [name, agentNamed(known, name)] as const);
+  return {
+    agents: Object.fromEntries(lent),
+    functions: lentSaved(workflowPlaces(folder)),
+    waitsForUser: true,
+    concurrency: options.concurrency ?? LIMITS.workflowAtOnce,
+  };
+}
+
+/** @throws RlmError `invalid_config` */
+function agentNamed(known: AgentCommands, name: string): AgentCommand {
+  const command = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (command) return command;
+  const meant = meantBy(name, Object.keys(known));
+  throw new RlmError("invalid_config", `--agents: ${name} is not in \`agents\` of ~/.belay/config.json${meant}`, {
+    suggestion: "Ask the user to correct the arguments of this server, or to add the agent to that file.",
+  });
 }
 
 /**

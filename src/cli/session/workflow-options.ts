@@ -1,6 +1,6 @@
 import type { SessionOptions } from "../../index.ts";
 import { homeFolder, userHome } from "../../platform/home.ts";
-import { lentSource, refuseUntrusted, savedWorkflow, type WorkflowPlaces, workflowAt } from "../../workflow/index.ts";
+import { lentSaved, type WorkflowPlaces } from "../../workflow/index.ts";
 import type { KeptSettings } from "./recorded-settings.ts";
 import { readSettings } from "./settings.ts";
 
@@ -19,15 +19,9 @@ export function workflowOptions({
   workflow,
 }: Pick<KeptSettings, "cwd" | "workflow">): Pick<SessionOptions, "agents" | "functions" | "reuse" | "waitsForUser"> {
   const { agents = {} } = readSettings({ settings: {} });
-  const places = workflowPlaces(cwd);
-  const functions = lentSource(({ name, path }) => {
-    const found = name === null ? workflowAt(places, path ?? "") : savedWorkflow(places, name);
-    refuseUntrusted(found);
-    return found.script;
-  });
   return {
     agents,
-    functions,
+    functions: lentSaved(workflowPlaces(cwd)),
     waitsForUser: true,
     ...(workflow?.reuse ? { reuse: workflow.reuse } : {}),
   };

@@ -84,8 +84,8 @@ function tellFacts({ agents, reused_from, worktrees, again }: RunFacts, { parts 
     stderr.line(`the changes of ${who} are in ${path}`, "yellow");
   }
   if (again === null) return;
-  const failed = amount(agents.failed, "agent");
-  stderr.write(`${failed} gave no answer; this line asks only those again: ${again}\n`, "yellow");
+  // The run's own warning has said how many gave no answer.
+  stderr.write(`ask only those again: ${again}\n`, "yellow");
 }
 
 /** The time at which a limit ends, on the user's clock. */

@@ -63,10 +63,10 @@ export interface BranchView {
   readonly starts: StartEntry[];
   readonly unanswered: Unanswered[];
   /**
-   * The ask that was begun last, if it is not over and nothing was run after it: its provider
-   * failed.
+   * The ask or the cell that was begun last, if it is not over and nothing was run after it: its
+   * provider failed, or it waits for the user.
    */
-  readonly openAsk: StartEntry | null;
+  readonly openWork: StartEntry | null;
   /** True if any entry is ours. */
   readonly isUsed: boolean;
 }
@@ -76,6 +76,9 @@ export interface BranchView {
  */
 export type BranchHead = NonNullable<BranchView["head"]>;
 
+/** Kinds of execs that a later call may continue. */
+const RESUMABLE: readonly string[] = ["ask", "cell"];
+
 /**
  * Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed
  * over.
@@ -83,7 +86,7 @@ export type BranchHead = NonNullable<BranchView["head"]>;
 export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean): BranchView {
   const starts: StartEntry[] = [];
   const completed = new Map<string, CompleteEntry>();
-  let openAsk: StartEntry | null = null;
+  let openWork: StartEntry | null = null;
   const open = openCalls();
   const calls = new Map<string, OpenCall>();
   /**
@@ -97,14 +100,14 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
       if (!read.success) continue;
       starts.push(read.output);
       calls.get(open.next(read.output.tool_call_id)?.key ?? "")?.starts.push(read.output);
-      openAsk = read.output.kind === "ask" ? read.output : null;
+      openWork = RESUMABLE.includes(read.output.kind) ? read.output : null;
     } else if (type === "custom" && customType === "rlm_complete") {
       const read = v.safeParse(CompleteSchema, data);
       if (!read.success) continue;
       // An exec that was mirrored twice has the place of its last entry.
       completed.delete(read.output.exec_id);
       completed.set(read.output.exec_id, read.output);
-      openAsk = null;
+      openWork = null;
     } else {
       const said = messageOn(entry);
       if (!said) continue;
@@ -131,7 +134,7 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
     completed: new Set(completed.keys()),
     starts,
     unanswered,
-    openAsk,
+    openWork,
     isUsed: starts.length > 0 || completed.size > 0,
   };
 }

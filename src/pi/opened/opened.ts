@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { type Clock, DEFAULT_BUDGET, type Json, RlmError } from "../../../runtime/index.ts";
+import { type Clock, DEFAULT_BUDGET, type Json, LIMITS, RlmError } from "../../../runtime/index.ts";
 import { type AgentTool, agentDirOf, type Models } from "../../models/index.ts";
 
-import { homeFolder, indexFolder } from "../../platform/home.ts";
+import { homeFolder, indexFolder, userHome } from "../../platform/home.ts";
 import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import { openSessionWith, type Session, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 
@@ -17,6 +17,8 @@ import "../../models/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
+import type { WorkflowHost } from "../../tools/index.ts";
+import { lentSaved, WORKFLOW_BUDGET } from "../../workflow/index.ts";
 import { openBranchSessions } from "../branch/sessions.ts";
 import { fromHost, hostHas, type PiActions, type PiContext } from "../host.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -75,8 +77,9 @@ export async function openForSession(
   const options = sessionOptionsOf(settings, {
     cwd,
     ...withoutUndefined({ indexDir: indexFolder(env) }),
-    subAgents: { tools: parts.lent(cwd), approve: (request) => approve(context(), request, runs) },
+    subAgents: { tools: parts.lent(cwd), approve: openApproval(context, runs) },
     onProgress: runs.progress,
+    ...workflowsOf(settings, { cwd, folder }),
   });
   const { machineEntry, clock, newId } = parts;
   const sessions = openBranchSessions({
@@ -95,7 +98,11 @@ export async function openForSession(
           clock,
           newId,
           // Each prompt of the user has the budget of the settings.
-          questions: { id: () => promptOn(context().sessionManager.getBranch()), most: null },
+          questions: {
+            id: () => promptOn(context().sessionManager.getBranch()),
+            most: null,
+            ...(settings.agents ? { workflow: WORKFLOW_BUDGET } : {}),
+          },
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
         },
       ),
@@ -123,22 +130,72 @@ export function placesOf(cwd: string, env: NodeJS.ProcessEnv) {
   return { cwd, env, agentDir: agentDirOf(env), userFile: join(homeFolder(env), "config.json") };
 }
 
-/**
- * Asks the user about tools that a sub-agent does not have by itself. Without a user interface the
- * answer is no; if Pi has left the session, the call is suspended until a person can be asked.
- */
-async function approve(
-  { hasUI, ui }: PiContext,
-  { tools, prompt }: { readonly tools: readonly string[]; readonly prompt: string },
-  runs: Pick<Runs, "hasLeft" | "suspend">,
-): Promise<boolean> {
-  if (runs.hasLeft()) {
-    runs.suspend();
-    return new Promise<never>(() => {});
+/** True if the model may direct agents: the user has set `agents`, which may be empty. */
+export function offersWorkflows(env: NodeJS.ProcessEnv): boolean {
+  try {
+    return settingsAt(process.cwd(), env).agents !== undefined;
+  } catch {
+    // Wrong settings are reported when a call needs them.
+    return false;
   }
-  if (!hasUI) return false;
-  const what = harmless(prompt.slice(0, SHOWN));
-  return ui.confirm(harmless(`A sub-agent wants ${tools.join(", ")}`), `It is to do this:\n\n${what}`);
+}
+
+/** The settings of the user that scripts of workflows see. @throws RlmError `invalid_config` */
+export function workflowHostAt(cwd: string, env: NodeJS.ProcessEnv): WorkflowHost {
+  const { agent_models = {}, max_tokens, max_cost_usd } = settingsAt(cwd, env);
+  return {
+    belayHome: homeFolder(env),
+    models: agent_models,
+    hasTokens: max_tokens !== undefined,
+    hasDollars: max_cost_usd !== undefined,
+  };
+}
+
+/** The part of workflows in a session's options, if the user has set `agents`. */
+function workflowsOf(
+  { agents, concurrency = LIMITS.workflowAtOnce }: PiSettings,
+  { cwd, folder }: { readonly cwd: string; readonly folder: string },
+): Pick<SessionOptions, "agents" | "agentsDir" | "functions" | "waitsForUser" | "concurrency"> {
+  if (!agents) return {};
+  const functions = lentSaved({ cwd, home: userHome(), belayHome: folder });
+  return { agents, agentsDir: join(folder, "agents"), functions, waitsForUser: true, concurrency };
+}
+
+/** A request to lend a sub-agent tools, or to run an agent of the user's. */
+type Request = Parameters<NonNullable<SubAgentPolicy["approve"]>>[0];
+
+/**
+ * Asks the user about tools that a sub-agent does not have by itself, and once about each agent.
+ * Without a user interface the answer is no; if Pi has left the session, the call is suspended until a
+ * person can be asked.
+ */
+function openApproval(context: () => PiContext, runs: Pick<Runs, "hasLeft" | "suspend">) {
+  const agents = new Map<string, Promise<boolean>>();
+
+  async function ask(request: Request): Promise<boolean> {
+    if (runs.hasLeft()) {
+      runs.suspend();
+      return new Promise<never>(() => {});
+    }
+    const { hasUI, ui } = context();
+    if (!hasUI) return false;
+    const names = request.tools.join(", ");
+    const title =
+      request.builtin === "agent" ? `A workflow wants to run the agent ${names}` : `A sub-agent wants ${names}`;
+    const what = harmless(request.prompt.slice(0, SHOWN));
+    return ui.confirm(harmless(title), `It is to do this:\n\n${what}`);
+  }
+
+  return async function approve(request: Request): Promise<boolean> {
+    if (request.builtin !== "agent") return ask(request);
+    const key = request.tools.join();
+    const answer = agents.get(key) ?? ask(request);
+    agents.set(key, answer);
+    const isAllowed = await answer;
+    // A refusal holds for the workflow that asked.
+    if (!isAllowed) agents.delete(key);
+    return isAllowed;
+  };
 }
 
 const SHOWN = 1_000;

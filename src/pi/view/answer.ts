@@ -140,6 +140,7 @@ const maybeText = v.fallback(v.optional(v.string()), undefined);
 const ArgumentsSchema = v.fallback(
   v.object({
     code: maybeText,
+    script: maybeText,
     prompt: maybeText,
     question: maybeText,
     instructions: maybeText,
@@ -168,11 +169,20 @@ export interface ShownArguments {
 }
 
 export function readArguments(args: unknown): ShownArguments {
-  const { question, instructions, paths, ...others } = v.parse(ArgumentsSchema, args);
+  const { question, instructions, paths, script, ...given } = v.parse(ArgumentsSchema, args);
+  const others = script === undefined ? given : { ...given, ...workflowOf(script) };
   const prompt = others.prompt ?? question ?? instructions;
   const path = others.path ?? paths?.join(", ");
   return { ...others, ...withoutUndefined({ prompt, path }) };
 }
+
+/** A workflow's script is its code; it names itself in its head. */
+function workflowOf(script: string): Pick<ShownArguments, "code" | "name"> {
+  const [, name] = /\bname:\s*["'`]([^"'`\n]{1,60})/.exec(script.slice(0, HEAD_UNITS)) ?? [];
+  return { code: script, ...withoutUndefined({ name }) };
+}
+
+const HEAD_UNITS = 2_000;
 
 /**
  * The subject of a call, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder

@@ -1,6 +1,6 @@
 import { amount, compact, dollars, duration, priced, size } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
-import type { RemainingBudget } from "../../session/index.ts";
+import type { PhaseProgress, RemainingBudget } from "../../session/index.ts";
 import type { ConversationState, RunningState, TurnState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
@@ -58,11 +58,17 @@ export function progress({ turn, child, calls, load, notice }: RunningState): st
     ...(turn ? turnParts(turn, calls !== null) : []),
     ...(load ? [amount(load.files, "file"), size(load.bytes)] : []),
     ...(notice === null ? [] : [oneLine(notice, 60)]),
-    ...(calls
-      ? [`${done} done`, `${running} running`, `${left} left`, `${compact(tokens)} tokens${held}`, ...cost]
-      : []),
+    ...(calls?.phases?.map(phasePart) ?? []),
+    ...(calls && !calls.phases ? [`${done} done`, `${running} running`, `${left} left`] : []),
+    ...(calls ? [`${compact(tokens)} tokens${held}`, ...cost] : []),
     ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
   ];
+}
+
+/** `Verify 3 of 9, 1 failed`: agents of a phase that have ended, of those that were asked for. */
+export function phasePart({ phase, made, done, failed }: PhaseProgress): string {
+  const counts = `${done} of ${phase === null ? amount(made, "agent") : made}`;
+  return `${phase === null ? "" : `${oneLine(phase, 30)} `}${counts}${failed > 0 ? `, ${failed} failed` : ""}`;
 }
 
 /** The usage of an ask until now; while sub-calls are out, their line shows that. */

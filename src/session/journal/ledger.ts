@@ -74,6 +74,8 @@ export interface Question {
   readonly ledger: Ledger;
   /** Limits of its caller for it alone. */
   readonly limits: Partial<BudgetLimits>;
+  /** Its newest exec is a workflow. */
+  readonly isWorkflow: boolean;
 }
 
 /**
@@ -96,10 +98,11 @@ const ASKED_KINDS: ReadonlySet<string> = new Set(["cell", "query", "ask"]);
 /** True for what a person can ask for. Turns and cells of an ask belong to its question. */
 const isAsked = ({ kind, ask }: Start) => ask === undefined && ASKED_KINDS.has(kind);
 
-function begunBy({ question }: Start, before: Question | null): Question | null {
+function begunBy({ question, workflow }: Start, before: Question | null): Question | null {
   if (!question) return null;
   const { id, budget: limits = {} } = question;
-  return { id, limits, ledger: before?.id === id ? before.ledger : EMPTY_LEDGER };
+  const ledger = before?.id === id ? before.ledger : EMPTY_LEDGER;
+  return { id, limits, isWorkflow: workflow !== undefined, ledger };
 }
 
 /** The number of sub-calls that a call counts as while it is open. */
@@ -153,6 +156,8 @@ export interface BudgetRules {
   readonly budget: BudgetLimits;
   /** Those of each question; null: only a call that names limits has a budget of its own. */
   readonly question: BudgetLimits | null;
+  /** Those of a question that is a workflow. Absent: they are those of every question. */
+  readonly workflow?: BudgetLimits;
 }
 
 /** The spending of the session and of its newest question, as the account of the journal has it. */
@@ -171,8 +176,9 @@ export const UNLIMITED: BudgetLimits = {
 
 /** The limits of the newest question. A record can lower them, and never raises them. null: it has none of its own. */
 function limitsOfQuestion(rules: BudgetRules, question: Question | null): BudgetLimits | null {
-  if (!question || Object.keys(question.limits).length === 0) return rules.question;
-  return lowerOf(rules.question ?? UNLIMITED, question.limits);
+  const usual = question?.isWorkflow ? (rules.workflow ?? rules.question) : rules.question;
+  if (!question || Object.keys(question.limits).length === 0) return usual;
+  return lowerOf(usual ?? UNLIMITED, question.limits);
 }
 
 /** The lower of the session's limits and those of its newest question. */
@@ -239,7 +245,7 @@ export function leftOfQuestion(limits: BudgetLimits, spendings: Spendings): Rema
 
 /** The budget of a question that has spent nothing. */
 export function leftForNext(rules: BudgetRules, { ledger }: Pick<Spendings, "ledger">): RemainingBudget {
-  return leftOfBoth(rules, { ledger, question: { id: "", ledger: EMPTY_LEDGER, limits: {} } });
+  return leftOfBoth(rules, { ledger, question: { id: "", ledger: EMPTY_LEDGER, limits: {}, isWorkflow: false } });
 }
 
 /** A budget as callers are told of it: beside that of a question stands what the session has spent in all. */

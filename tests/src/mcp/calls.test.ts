@@ -4,44 +4,13 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { folderSession } from "../../../src/mcp/session-source.ts";
-import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/index.ts";
+import { heldAnswers } from "../../support/held-answers.ts";
 import { heldClock } from "../../support/held-clock.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { ERAS, openPair, type PairOptions, type Project, project } from "./pair.ts";
-
-/** Answers that wait until they are let go; `asked` settles with the next prompt, `stopped` when one is called off. */
-function heldAnswers() {
-  const stopped = Promise.withResolvers<void>();
-  let gate = Promise.withResolvers<void>();
-  let asked = Promise.withResolvers<string>();
-  const prompts: string[] = [];
-  const { answer, ...others } = lengthAnswers();
-  const answers: Answers = {
-    ...others,
-    async answer(call, options) {
-      prompts.push(String(call.args[0]));
-      asked.resolve(String(call.args[0]));
-      const aborted = new Promise<void>((resolve) => options.signal.addEventListener("abort", () => resolve()));
-      void aborted.then(stopped.resolve);
-      await Promise.race([gate.promise, aborted]);
-      return answer(call, options);
-    },
-  };
-  return {
-    answers,
-    prompts,
-    asked: () => asked.promise,
-    stopped: () => stopped.promise,
-    letGo() {
-      gate.resolve();
-      gate = Promise.withResolvers();
-      asked = Promise.withResolvers();
-    },
-  };
-}
 
 async function loaded(options: PairOptions, of: Project = project()) {
   const pair = await openPair(of, options);

@@ -20,7 +20,7 @@ export interface Told {
 
 export interface PairOptions {
   readonly era?: Era;
-  readonly tools?: "core" | "all";
+  readonly tools?: "core" | "workflow" | "all";
   readonly limits?: Partial<AnswerLimits>;
   readonly answers?: Answers;
   /** A server whose model drives asks, and answers sub-calls in place of `answers`. */

@@ -17,11 +17,12 @@ import { openMovedClock } from "../../support/moved-clock.ts";
 const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);
 
 /** What a client puts into every conversation. */
-const seen = (set: "core" | "all") =>
+const seen = (set: "core" | "workflow" | "all") =>
   listedTools(set).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
 
-test("the texts of the core tools take at most 1,750 tokens, those of all at most 2,300", () => {
+test("the texts of the core tools take at most 1,750 tokens, those of all at most 2,300, and rlm_workflow 330", () => {
   expect(tokens(seen("core"))).toBeLessThanOrEqual(1_750);
+  expect(tokens(seen("workflow")) - tokens(seen("core"))).toBeLessThanOrEqual(330);
   expect(tokens(seen("all"))).toBeLessThanOrEqual(2_300);
 });
 
@@ -38,25 +39,27 @@ test("schemas are valid under draft 2020-12", () => {
   const validator = new AjvJsonSchemaValidator();
   const isSchema = validator.getValidator({ $ref: "https://json-schema.org/draft/2020-12/schema" });
   expect(isSchema({ type: "objet" })).toMatchObject({ valid: false });
-  for (const { name, inputSchema } of listedTools("all")) {
+  for (const { name, inputSchema } of [...listedTools("all"), ...listedTools("workflow")]) {
     expect(isSchema(inputSchema), name).toMatchObject({ valid: true });
     expect(validator.getValidator(inputSchema)([]), name).toMatchObject({ valid: false });
   }
 });
 
 test("schemas have no union and no boolean schema, and every parameter but value has one type", () => {
-  for (const { name, inputSchema } of listedTools("all")) {
+  for (const { name, inputSchema } of [...listedTools("all"), ...listedTools("workflow")]) {
     for (const [path, { type, ...others }] of schemasIn(inputSchema)) {
       const at = `${name}${path}`;
       expect(Object.keys(others), at).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(any|one|all)Of$/)]));
-      if (!path.endsWith(".value")) expect(type, at).toEqual(expect.any(String));
+      if (!/\.(value|args)$/.test(path)) expect(type, at).toEqual(expect.any(String));
       else expect([type, others.description], at).toEqual([undefined, "any JSON value; a string stays a string"]);
     }
   }
 });
 
 test("tools say what they may do to the session and the world", () => {
-  const hints = Object.fromEntries(listedTools("all").map(({ name, annotations }) => [name, annotations]));
+  const all = [...listedTools("all"), ...listedTools("workflow")];
+  const hints = Object.fromEntries(all.map(({ name, annotations }) => [name, annotations]));
+  expect(hints.rlm_workflow).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
   expect(hints.rlm_load).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: false });
   expect(hints.rlm_wait).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
   expect(hints.rlm_exec).toEqual({ readOnlyHint: false, destructiveHint: false, openWorldHint: true });
@@ -212,6 +215,14 @@ test("progress says what was done, in at most 200 characters", () => {
   const calls = { kind: "calls", done: 7, running: 2, tokens: 18_412, cost_usd: 0.03, ...counts } as const;
   const tally = { name: "rlm_exec", elapsed_ms: 12_000, turn: null, calls: null, load: null, notice: null };
   expect(progressMessage({ ...tally, calls })).toBe("7 of 9 sub-calls · 18,412 tokens · $0.030");
+  const agents = { made: 12, running: 0, done: 12, failed: 0 };
+  const phases = [
+    { phase: "Find\u001b[2J", ...agents },
+    { phase: null, made: 9, running: 2, done: 3, failed: 1 },
+  ];
+  expect(progressMessage({ ...tally, calls: { ...calls, phases } })).toBe(
+    "Find\\x1b[2J: 12 of 12 agents · 3 of 9 agents, 1 failed · 18,412 tokens · $0.030",
+  );
   const turn = { kind: "turn", depth: 0, path: [], turn: 3, of: 20, phase: "ran", cells: 2, sub_calls: 9 } as const;
   const detail = { text: "", cells: [] };
   const asking = { ...tally, calls, turn: { ...turn, model: "a/b", detail, tokens: 4_000, cost_usd: 0 } };

@@ -13,6 +13,7 @@ import { folderWith } from "../../support/tree.ts";
 
 const NAMES = [
   ...["rlm_load", "rlm_load_append", "rlm_ingest", "rlm_exec", "rlm_query", "rlm_batch", "rlm_extract", "rlm_ask"],
+  "rlm_workflow",
   ...["rlm_peek", "rlm_search", "rlm_stats", "rlm_helpers_add", "rlm_helpers_list", "rlm_helpers_remove"],
   ...["rlm_memory_put", "rlm_memory_get", "rlm_memory_batch", "rlm_memory_list", "rlm_memory_clear"],
 ];
@@ -73,7 +74,7 @@ test("parameters are those of the specification", () => {
     ...{ rlm_ask: "question max_turns?", rlm_peek: "id offset? length?", rlm_search: "pattern scope?" },
     ...{ rlm_stats: "", rlm_helpers_add: "name code", rlm_helpers_list: "", rlm_helpers_remove: "name" },
     ...{ rlm_memory_put: "key value", rlm_memory_get: "key", rlm_memory_batch: "ops", rlm_memory_list: "" },
-    rlm_memory_clear: "",
+    ...{ rlm_memory_clear: "", rlm_workflow: "script? name? args?" },
   });
   const { limits_override } = toolNamed("rlm_exec").parameters.properties;
   const type = "integer";
@@ -85,7 +86,10 @@ test("parameters are those of the specification", () => {
 });
 
 test("all texts of the tools take at most 2,650 tokens of a request, those of rlm_ask 150, of rlm_ingest 90 and those over the conversation 300, and rlm_exec names every builtin", () => {
-  const total = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
+  // Hosts show it only to users who want workflows.
+  const usual = tools.filter(({ name }) => name !== "rlm_workflow");
+  const total = usual.reduce((sum, tool) => sum + toolTokens(tool), 0);
+  expect(toolTokens(toolNamed("rlm_workflow"))).toBeLessThanOrEqual(330);
   expect(TOOLS_BUDGET).toBe(2_650);
   expect(total).toBeLessThanOrEqual(TOOLS_BUDGET);
   expect(toolTokens(toolNamed("rlm_ask"))).toBeLessThanOrEqual(150);
@@ -150,6 +154,7 @@ test("a failure has every field of a success", async () => {
     ["rlm_memory_batch", { ops: [{ op: "get", key: "k" }] }],
     ["rlm_memory_list", {}],
     ["rlm_memory_clear", {}],
+    ["rlm_workflow", { script: 'export const meta = { name: "w", description: "a trial" };\nreturn 1;' }],
   ];
   const failure = { code: "machine_lost", message: "it is gone", suggestion: "Call it again." };
   for (const [name, args] of calls) {
@@ -343,5 +348,6 @@ test("other changes are answered from their records too; reads are none", async 
     ...{ rlm_memory_put: { success: true, key: "k" }, rlm_memory_get: null },
     ...{ rlm_memory_batch: { success: true, results: [] }, rlm_memory_list: null },
     rlm_memory_clear: { success: true },
+    rlm_workflow: { success: true, stdout: "x" },
   });
 });

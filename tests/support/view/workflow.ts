@@ -6,7 +6,7 @@ import { readWorkflow, workflowCell } from "../../../src/workflow/index.ts";
 import { sessionOf } from "../ask/described.ts";
 import { openJournal } from "../ask/journal.ts";
 
-export const SCRIPT = `// Looks twice.
+const SCRIPT = `// Looks twice.
 export const meta = {
   name: "audit",
   description: "Looks for faults, and <b>verifies</b> each",

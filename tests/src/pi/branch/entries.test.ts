@@ -23,7 +23,7 @@ const answerOf = (toolCallId: string): ToolResultMessage => ({
   timestamp: 0,
 });
 
-const NOTHING = { head: null, completed: new Set(), starts: [], unanswered: [], openAsk: null, isUsed: false };
+const NOTHING = { head: null, completed: new Set(), starts: [], unanswered: [], openWork: null, isUsed: false };
 
 const read = (...entries: BranchEntry[]) => readBranch(entries, (name) => name.startsWith("rlm_"));
 
@@ -36,12 +36,13 @@ test("the state is that of the last exec that ended", () => {
   expect(read(complete("1", "K1"), complete("2", "K2"), complete("1", "K1")).head?.checkpoint).toBe("K1");
 });
 
-test("an ask is open until it ends, or until something else is run on the branch", () => {
+test("an ask or a cell is open until it ends, or until something else is run on the branch", () => {
   const ask = start("a", "1", "ask");
-  expect(read(ask).openAsk).toMatchObject({ session: "S", exec_id: "1" });
-  expect(read(ask, result("a"), user, start("b", "1", "ask")).openAsk).toMatchObject({ tool_call_id: "b" });
-  expect(read(ask, complete("1", "K1")).openAsk).toBeNull();
-  expect(read(ask, start("b", "2")).openAsk).toBeNull();
+  expect(read(ask).openWork).toMatchObject({ session: "S", exec_id: "1" });
+  expect(read(ask, result("a"), user, start("b", "1", "ask")).openWork).toMatchObject({ tool_call_id: "b" });
+  expect(read(ask, complete("1", "K1")).openWork).toBeNull();
+  expect(read(ask, start("b", "2")).openWork).toMatchObject({ exec_id: "2", kind: "cell" });
+  expect(read(ask, start("b", "2", "load")).openWork).toBeNull();
 });
 
 test("entries that are not whole, and those of others, are passed over", () => {

@@ -6,17 +6,23 @@ import type { SessionEvent } from "../../../../src/session/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { findingsIn, openStore, type Store } from "../../../../src/store/index.ts";
 import { flipByte } from "../../../support/flip-byte.ts";
+import { lowerBorder } from "../../../support/low-border.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 
 /** One more than a small context has. */
-const FILES = 10_001;
+const FILES = 101;
 let source: string;
+let raiseBorder: () => void;
 
 beforeAll(() => {
+  raiseBorder = lowerBorder(FILES - 1);
   source = realpathSync(mkdtempSync(join(tmpdir(), "belay-test-")));
   grow(source, Object.fromEntries(Array.from({ length: FILES }, (_, n) => [`${n}.txt`, `text ${n}\n`])));
 });
-afterAll(() => rmSync(source, { recursive: true, force: true }));
+afterAll(() => {
+  rmSync(source, { recursive: true, force: true });
+  raiseBorder();
+});
 
 async function loaded() {
   const store = await openStore(folderWith());
@@ -95,10 +101,12 @@ test("a load that would take more than three times the limit is refused, and lea
   onTestFinished(() => writeFileSync(own, "text 0\n"));
   await using session = await openSessionWith({ ...optionsOf("a"), maxContextMb: 1 }, { store });
   const texts = () => readdirSync(store.texts?.folder ?? "").sort();
-  writeFileSync(own, "a".repeat(700_000));
-  await session.load(source);
+  for (const letter of ["a", "b", "c"]) {
+    writeFileSync(own, letter.repeat(900_000));
+    await session.load(source);
+  }
   const [all, stats] = [texts(), session.stats()];
-  writeFileSync(own, "b".repeat(699_000));
+  writeFileSync(own, "d".repeat(900_000));
   await expect(session.load(source)).rejects.toMatchObject({
     code: "context_too_large",
     message: expect.stringMatching(

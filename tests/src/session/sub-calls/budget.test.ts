@@ -290,7 +290,7 @@ test("a call that an earlier process left open begins with what its child has sp
 
 test("a request has to fit into what the question has left, and into what the session has", async () => {
   const rules = { budget: limits(1000), question: limits(100) };
-  const question = { id: "q", ledger: { ...EMPTY_LEDGER, tokens: 30 }, limits: {} };
+  const question = { id: "q", ledger: { ...EMPTY_LEDGER, tokens: 30 }, limits: {}, isWorkflow: false };
   const budget = openBudget(rules, { ledger: { ...EMPTY_LEDGER, tokens: 930 }, question });
   expect(budget.left()).toMatchObject({ remaining_tokens: 70, remaining_sub_calls: 50 });
   const held = await budget.open("a").reserve(estimate(60), never);
@@ -303,10 +303,21 @@ test("a request has to fit into what the question has left, and into what the se
   expect(leftForNext(rules, { ledger: { ...EMPTY_LEDGER, tokens: 990 } }).remaining_tokens).toBe(10);
 });
 
+test("a question that is a workflow has limits of its own, which a record lowers too", () => {
+  const rules = { budget: limits(1000, 9), question: limits(100, 1), workflow: limits(800, 8) };
+  const left = (isWorkflow: boolean, own: Partial<BudgetLimits> = {}) =>
+    leftOfBoth(rules, { ledger: EMPTY_LEDGER, question: { id: "q", ledger: EMPTY_LEDGER, limits: own, isWorkflow } });
+  expect([left(false), left(true)].map(({ remaining_tokens }) => remaining_tokens)).toEqual([100, 800]);
+  expect(left(true, { max_tokens: 40 }).remaining_tokens).toBe(40);
+});
+
 test("a record lowers the limits of a question, and raises none", () => {
   const rules = { budget: limits(1000, 2), question: limits(100, 1) };
   const left = (own: Partial<BudgetLimits>) =>
-    leftOfBoth(rules, { ledger: EMPTY_LEDGER, question: { id: "q", ledger: EMPTY_LEDGER, limits: own } });
+    leftOfBoth(rules, {
+      ledger: EMPTY_LEDGER,
+      question: { id: "q", ledger: EMPTY_LEDGER, limits: own, isWorkflow: false },
+    });
   expect(left({ max_tokens: 40, max_cost_usd: 0.5 })).toMatchObject({ remaining_tokens: 40, remaining_cost_usd: 0.5 });
   const raised = left({ max_tokens: 1e9, max_sub_calls: 1e9, max_time_ms: 1e9, max_cost_usd: null });
   expect(raised).toEqual(left({}));
