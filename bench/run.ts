@@ -73,7 +73,7 @@ const MB = 1024 * 1024;
 const CORPUS_BYTES = size(10 * MB, MB / 4);
 const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]
        npm run bench -- peers, which installs sandboxes and readers of others in bench/peers
-       npm run bench -- full-size, which loads logs of 0.1, 1 and 4 GB
+       npm run bench -- full-size, which loads logs of 0.1, 1 and 4 GB (or of BELAY_BENCH_GB=0.1,1)
        npm run bench -- --size ${Object.keys(SIZES).join("|")} [--write]`;
 
 process.exitCode = await main(process.argv.slice(2));

@@ -1,41 +1,9 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { find } from "../../../../src/context/find/find.ts";
 import { compileFind } from "../../../../src/context/find/pattern.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
-import { flags, onePass, plainText, source } from "../../../support/patterns.ts";
+import { onePass } from "../../../support/patterns.ts";
 import { refusalOf } from "../../../support/refusal.ts";
-
-const texts = fc.array(plainText, { minLength: 12, maxLength: 12 });
-const windows = fc
-  .tuple(fc.integer({ min: 1, max: 24 }), fc.integer({ min: 1, max: 4 }))
-  .map(([smallest, factor]) => ({ smallest, largest: smallest * factor, effort: 1e6 }));
-
-test("windows of any size find what one pass of Rust's regex over the whole text finds", () => {
-  fc.assert(fc.property(source, flags, texts, windows, expectOnePass), { numRuns: 200 });
-});
-
-test.each([
-  ...["TODO|foo", "foo", "a.", ".*", "\\bfoo\\b", "[ab]+\\b", "(?m)^.*$", "(?m)^\\s?a", "(?m)$", "\\b", ""],
-  ...[
-    "é?foo\\b",
-    "\\B(?:foo|漢)\\n?",
-    "(?m)^.*?(?:foo|😀)+",
-    "\\b(?i)foo.?",
-    "(?i)\\w*(?:foo|aaa|x y)",
-    "[ab][xyz]foo$",
-  ],
-  ...["aa|a", "a|aa", "foo|fooa|\\n", "(?i)foo|b", "a\\nb|a", "(?i)k\\n"],
-  ...["foo\\n?", "a\\sb?", "(?s).{1,3}", "(?s)a.?", "\\n\\n", "\\W{2}"],
-  ...[
-    ...["\\s+", "[^b]*", "a[\\s\\S]*?b", "a[\\s\\S]*b", "a(?:[\\s\\S]*=)?", "\\w+\\s+\\w+", "\\b\\w+\\s+\\w+\\b"],
-    "\\B\\s*\\B",
-  ],
-  ...["[ab]", "foo\\s+\\w+", "\\s+", "\\w{2,}", "=[^=]+", "o\\n+\\w", "[^b]{3}", "7[^x]{1,2}"],
-  ...["\\Aa", "a\\z", "\\A|b\\s*", "(a+)+$", "(?mR)^\\s*$", "(?:(?:\\W)*?|a)*(?mR:^)"],
-])("windows of any size find the matches of %s", (pattern) => {
-  fc.assert(fc.property(fc.constant(pattern), fc.constant(""), texts, windows, expectOnePass), { numRuns: 15 });
-});
 
 test("a text of many windows of the usual size gives the matches of one pass", () => {
   const lines = Array.from({ length: 9000 }, (_, n) =>
@@ -171,19 +139,6 @@ test("more patterns than are remembered, and then the first again", () => {
       expect(find(text, compileFind(`[a-z0-9]{1,${n}}`, ""), 9).matches.length).toBe(n === 1 ? 5 : n === 2 ? 3 : 2);
   }
 });
-
-function expectOnePass(
-  pattern: string,
-  flags: string,
-  texts: string[],
-  windows: { smallest: number; largest: number; effort: number },
-): void {
-  const compiled = compileFind(pattern, flags);
-  for (const plain of texts) {
-    const text = textFromString(plain);
-    expect(find(text, compiled, 1000, undefined, { windows }).matches).toEqual(onePass(pattern, flags, text));
-  }
-}
 
 const places = ({ matches }: Pick<ReturnType<typeof find>, "matches">) => matches.map((at) => at.join("-")).join(" ");
 

@@ -1,5 +1,4 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { count, find } from "../../../../src/context/find/find.ts";
 import { compileFind } from "../../../../src/context/find/pattern.ts";
@@ -7,27 +6,9 @@ import { SIZES, type Sizes } from "../../../../src/context/find/sizes.ts";
 import { type Text, textFromString } from "../../../../src/context/text/text.ts";
 import { PAGE_BYTES } from "../../../../src/platform/checked-file.ts";
 import { largeText } from "../../../support/large-context.ts";
-import { flags, onePass, plainText, source } from "../../../support/patterns.ts";
+import { onePass } from "../../../support/patterns.ts";
 import { refusalOf } from "../../../support/refusal.ts";
 
-/** Sizes of a few bytes, so that matches lie on every border. This thread searches alone. */
-const smallSizes = fc
-  .record({
-    smallest: fc.integer({ min: 1, max: 24 }),
-    factor: fc.integer({ min: 1, max: 4 }),
-    piece: fc.integer({ min: 1, max: 60 }),
-    line: fc.constantFrom(4, 400, 4000),
-    heldLine: fc.constantFrom(4, 400, 4000),
-    held: fc.constantFrom(1, 100),
-  })
-  .map(
-    ({ smallest, factor, ...rest }): Sizes => ({
-      ...rest,
-      windows: { smallest, largest: smallest * factor, effort: 1e6 },
-      largestWindow: 2 ** 20,
-      alone: Number.POSITIVE_INFINITY,
-    }),
-  );
 /** Pieces of a few lines, which four threads search. */
 const SHARED: Partial<Sizes> = { piece: 300, alone: 0 };
 
@@ -43,44 +24,6 @@ function expectOnePass(pattern: string, letters: string, text: Text, sizes: Part
   expect(find(text, compiled, 1000, undefined, sizes).matches).toEqual(expected.slice(0, 1000));
   expect(count(text, compiled, undefined, sizes)).toBe(expected.length);
 }
-
-test("pieces and windows of any size have the matches of one pass", () => {
-  const texts = fc.array(fc.tuple(plainText, smallSizes), { minLength: 6, maxLength: 6 });
-  fc.assert(
-    fc.property(source, flags, texts, (pattern, letters, all) => {
-      for (const [plain, sizes] of all) expectOnePass(pattern, letters, byWindows(plain), sizes);
-    }),
-    { numRuns: 40 },
-  );
-});
-
-test.each([
-  ...["foo", "(?i)foo", "foo|x y", "a.", "[^\\n]*", "\\bfoo\\b", "(?m)^.*$", "(?m)^", "(?m)$", "\\b", "", "a*"],
-  ...["aa|a", "a|aa", "foo|fooa|\\n", "(?i)foo|b", "a\\nb|a", "(?i)k\\n"],
-  ...["\\r$", "(?m)a\\r?$", "é|漢", "\\w+", "[ab]+\\b", "foo\\s+\\w+", "foo\\n?", "\\n\\n", "(?s)a.*?b", "(?s).{1,3}"],
-  ...["\\Aa", "a\\z", "\\A|b\\s*", "(?mR)^\\s*$", "\\s+", "[^b]*", "\\W{2}", "(?s:foo.{0,20}b)", "\\B\\s*\\B"],
-])("pieces and windows of any size have the matches of %s", (pattern) => {
-  fc.assert(
-    fc.property(plainText, smallSizes, (plain, sizes) => expectOnePass(pattern, "", byWindows(plain), sizes)),
-    { numRuns: 8 },
-  );
-});
-
-test.each(["(?m)^a", "\\ba", "\\Ba", "(?m)^.", "a$"])(
-  "in parts of a long line %s has the matches of one pass",
-  (pattern) => {
-    const windows = { smallest: 3, largest: 9, effort: 1e6 };
-    for (const plain of [
-      `${"a".repeat(50)}\nb a b a`,
-      `${"b".repeat(30)}${"a".repeat(20)}\na`,
-      `${"é".repeat(30)}a\na`,
-    ]) {
-      for (const heldLine of [1, 4]) {
-        expectOnePass(pattern, "", byWindows(plain), { piece: 1, line: 2, heldLine, windows });
-      }
-    }
-  },
-);
 
 const LINES = Array.from({ length: 3000 }, (_, n) => {
   const end = n % 3 === 0 ? "\r\n" : "\n";
