@@ -44,15 +44,34 @@ export function isRunning({ pid, born }: KnownProcess): boolean {
  * `/proc`, and for those that have cleared their environment.
  */
 export function markedBy(key: string): number[] {
-  const wanted = `${MARK}=${key}`;
-  const pids = orNone(() => readdirSync("/proc"))
-    .map(Number)
-    .filter(Boolean);
-  return pids.filter((pid) => pid !== process.pid && orNone(() => variablesOf(pid)).includes(wanted));
+  const wanted = Buffer.from(`\0${MARK}=${key}\0`);
+  const pids = processes().filter((pid) => pid !== process.pid);
+  return pids.filter((pid) => hasVariable(pid, wanted));
 }
 
-function variablesOf(pid: number): string[] {
-  return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+/** Sends a signal to the processes with the mark of an agent. */
+export function endMarked(key: string, signal: NodeJS.Signals): void {
+  for (const pid of markedBy(key)) send(pid, signal);
+}
+
+function processes(): number[] {
+  try {
+    return readdirSync("/proc").map(Number).filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+/** @param wanted a variable and its value, between NUL characters */
+function hasVariable(pid: number, wanted: Buffer): boolean {
+  try {
+    const variables = readFileSync(`/proc/${pid}/environ`);
+    const first = wanted.subarray(1);
+    return variables.includes(wanted) || variables.subarray(0, first.length).equals(first);
+  } catch {
+    // It is another user's, or it has ended.
+    return false;
+  }
 }
 
 /** The state of a process and the time of its start; null: it has ended, or there is no `/proc`. */
@@ -64,14 +83,5 @@ function statOf(pid: number): { readonly state: string; readonly born: string } 
     return { state: fields[0] ?? "X", born: fields[19] ?? "" };
   } catch {
     return null;
-  }
-}
-
-/** Nothing of another user's process, and nothing of one that has ended. */
-function orNone<T>(read: () => T[]): T[] {
-  try {
-    return read();
-  } catch {
-    return [];
   }
 }

@@ -20,10 +20,13 @@ for (;;) {
     const { folder, env } = JSON.parse(received.toString("utf8", 0, end));
     received = received.subarray(end + 1);
     let isBegun = false;
-    const failed = await keep(folder, env, () => {
-      isBegun = true;
-    }).then(() => null, messageOf);
-    report(failed, isBegun);
+    const steps = {
+      begun() {
+        isBegun = true;
+      },
+      kept: () => report(null, isBegun),
+    };
+    await keep(folder, env, steps).catch((error: unknown) => report(messageOf(error), isBegun));
     continue;
   }
   const { bytesRead } = await promisify(read)(0, chunk, 0, chunk.length, null).catch(() => ({ bytesRead: 0 }));

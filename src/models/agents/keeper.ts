@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, constants, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as later } from "node:timers/promises";
 import { messageOf } from "../../platform/errors.ts";
-import { hasGroup, isRunning, type KnownProcess, MARK, markedBy, processOf, send } from "./group.ts";
+import { endMarked, hasGroup, isRunning, type KnownProcess, MARK, markedBy, processOf, send } from "./group.ts";
 import {
   type AgentEnd,
   type AgentJob,
@@ -23,7 +24,7 @@ export type Environment = Readonly<Record<string, string>>;
 
 /** Time for which another Belay may look at the outbox, ms. */
 const CLAIM_MS = 2000;
-/** The entries that are new on disk: the files, the outbox, the session's folder and the one above. */
+/** Folders above a file that may be new: the outbox, the session's, the one of all agents and the store's. */
 const NEW_LEVELS = 4;
 /** From the request to end until the end by force, ms. */
 const GRACE_MS = 5000;
@@ -31,21 +32,49 @@ const GRACE_MS = 5000;
 const SOON_MS = 25;
 const LATER_MS = 200;
 
+/** Steps that a keeper tells of. */
+export interface KeeperSteps {
+  /** The agent is started next. */
+  begun(): void;
+  /** The end of the agent is on disk, and the outbox is free. */
+  kept(): void;
+}
+
 /**
  * Runs the agent of an outbox, and keeps its end. An agent that has lost its keeper is watched until
  * it ends. Nothing is done if another keeper has the outbox, or if the agent has ended.
  *
- * @param begun is called before the agent is started
  * @throws Error if the outbox cannot be written
  */
-export async function keep(folder: string, env: Environment, begun: () => void): Promise<void> {
+export async function keep(folder: string, env: Environment, { begun, kept }: KeeperSteps): Promise<void> {
+  const key = await keepLocked(folder, env, begun);
+  kept();
+  // The look at all processes takes longer than the rest: nothing waits for it.
+  if (key !== null) endMarked(key, "SIGKILL");
+}
+
+/** Returns the mark of an agent that may have left processes behind; null: nothing was started. */
+async function keepLocked(folder: string, env: Environment, begun: () => void): Promise<string | null> {
   using claim = claimOutbox(folder, CLAIM_MS);
   const { job, start, result } = readOutbox(folder);
-  if (!claim || !job || (result && result.tries >= job.tries)) return;
-  if (start && start.tries >= job.tries) return await watchLost(folder, job, start);
-  if (isAsked(folder)) return;
-  const ended = await runAgent(folder, job, env, begun);
-  writeDurably(folder, "result.json", JSON.stringify({ ...ended, tries: job.tries }));
+  if (!claim || !job || (result && result.tries >= job.tries)) return null;
+  if (start && start.tries >= job.tries) await watchLost(folder, job, start, env);
+  else if (isAsked(folder)) return null;
+  else await keepEnd(folder, { ...(await runAgent(folder, job, env, begun)), tries: job.tries });
+  return job.key;
+}
+
+const keepEnd = (folder: string, result: AgentResult) =>
+  writeDurably(folder, "result.json", JSON.stringify(result), { after: "out" });
+
+/** Folders of sessions that this keeper has brought to the disk, with those above them. */
+const onDisk = new Set<string>();
+
+async function keepStart(folder: string, start: AgentStart): Promise<void> {
+  const { ino, birthtimeMs } = statSync(dirname(folder));
+  const session = `${ino} ${birthtimeMs}`;
+  await writeDurably(folder, "started", JSON.stringify(start), { levels: onDisk.has(session) ? 2 : NEW_LEVELS });
+  onDisk.add(session);
 }
 
 type End = Omit<AgentResult, "tries">;
@@ -63,11 +92,9 @@ async function runAgent(folder: string, job: AgentJob, env: Environment, begun: 
   const out = emptied(folder, "out");
   const err = emptied(folder, "err");
   try {
-    const start: AgentStart = { tries: job.tries, cut: job.cut, at: Date.now() };
-    writeDurably(folder, "started", JSON.stringify(start), NEW_LEVELS);
+    await keepStart(folder, { tries: job.tries, cut: job.cut, at: Date.now() });
     begun();
     const ended = await untilEnd(folder, job, { cwd, env, prompt, printed: [out, err] });
-    fsyncSync(out);
     if (tree !== null) await settleWorktree(tree, env);
     return ended;
   } finally {
@@ -122,12 +149,12 @@ async function untilEnd(folder: string, job: AgentJob, { cwd, env, prompt, print
     () => endGroup(pid, job.key, "SIGKILL"),
   );
   const ended = await promise;
-  await endRest(pid, job.key, why !== null);
+  await endRest(pid, job, why !== null);
   return { ...ended, ended: why ?? ended.ended };
 }
 
 /** An agent whose keeper was killed: it is ended when its time is over, and its exit code is unknown. */
-async function watchLost(folder: string, job: AgentJob, start: AgentStart): Promise<void> {
+async function watchLost(folder: string, job: AgentJob, start: AgentStart, env: Environment): Promise<void> {
   const main = readFrom<KnownProcess>(folder, "process");
   const isAlive = () => (main ? isRunning(main) : markedBy(job.key).length > 0);
   const ended = (async () => {
@@ -135,7 +162,7 @@ async function watchLost(folder: string, job: AgentJob, start: AgentStart): Prom
   })();
   const end = (signal: NodeJS.Signals) => {
     if (main && isRunning(main)) endGroup(main.pid, job.key, signal);
-    else for (const pid of markedBy(job.key)) send(pid, signal);
+    else endMarked(job.key, signal);
   };
   const printed = ["out", "err"].flatMap((name) => openIn(folder, name, constants.O_RDWR) ?? []);
   const why = await watch(
@@ -148,11 +175,10 @@ async function watchLost(folder: string, job: AgentJob, start: AgentStart): Prom
     () => end("SIGKILL"),
   );
   for (const descriptor of printed) closeSync(descriptor);
-  for (const pid of markedBy(job.key)) send(pid, "SIGKILL");
+  endMarked(job.key, "SIGKILL");
   const tree = job.tree === null ? null : fileIn(folder, job.tree);
-  if (tree !== null) await settleWorktree(tree, {});
-  const result: AgentResult = { tries: job.tries, ended: why ?? "unknown", code: null, signal: null };
-  writeDurably(folder, "result.json", JSON.stringify(result));
+  if (tree !== null) await settleWorktree(tree, env);
+  await keepEnd(folder, { tries: job.tries, ended: why ?? "unknown", code: null, signal: null });
 }
 
 /**
@@ -221,7 +247,7 @@ function isAsked(folder: string): boolean {
 /** Sends a signal to the group of an agent, and to its processes that have left the group. */
 function endGroup(pid: number, key: string, signal: NodeJS.Signals): void {
   send(-pid, signal);
-  for (const one of markedBy(key)) send(one, signal);
+  endMarked(key, signal);
 }
 
 /**
@@ -229,11 +255,11 @@ function endGroup(pid: number, key: string, signal: NodeJS.Signals): void {
  *
  * @param isAsked its processes were asked to end, and have their time for it
  */
-async function endRest(pid: number, key: string, isAsked: boolean): Promise<void> {
-  const until = performance.now() + (isAsked ? GRACE_MS : 0);
-  while (performance.now() < until && (hasGroup(pid) || markedBy(key).length > 0)) await later(SOON_MS);
-  for (let round = 0; round < 3 && (hasGroup(pid) || markedBy(key).length > 0); round++) {
-    endGroup(pid, key, "SIGKILL");
-    await later(SOON_MS);
-  }
+async function endRest(pid: number, { key, tree }: AgentJob, isAsked: boolean): Promise<void> {
+  const isLeft = () => hasGroup(pid) || markedBy(key).length > 0;
+  const until = performance.now() + GRACE_MS;
+  while (isAsked && performance.now() < until && isLeft()) await later(SOON_MS);
+  send(-pid, "SIGKILL");
+  // Nothing may write to a worktree that is looked at.
+  if (tree !== null) endMarked(key, "SIGKILL");
 }

@@ -2,7 +2,7 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
+  fsync,
   lstatSync,
   openSync,
   readdirSync,
@@ -10,8 +10,10 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { readAtMost } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { parseJson } from "../../platform/json.ts";
@@ -178,34 +180,61 @@ function isBusy(error: unknown): boolean {
 }
 
 /** Writes a whole file or none. */
-export function writeWhole(folder: string, name: string, text: string, flush = false): void {
+export function writeWhole(folder: string, name: string, text: string): void {
   const path = fileIn(folder, name);
-  const temporary = `${path}.new`;
-  rmSync(temporary, { recursive: true, force: true });
-  writeFileSync(temporary, text, { mode: 0o600, flag: "wx", flush });
+  rmSync(`${path}.new`, { recursive: true, force: true });
+  writeFileSync(`${path}.new`, text, { mode: 0o600, flag: "wx" });
+  nameIt(path);
+}
+
+/** Gives a file that was written its name, also if a folder has it. */
+function nameIt(path: string): void {
   try {
-    renameSync(temporary, path);
+    renameSync(`${path}.new`, path);
   } catch (error) {
     if (errorCode(error) === "ENOENT") throw error;
-    // A folder is in its place.
     rmSync(path, { recursive: true, force: true });
-    renameSync(temporary, path);
+    renameSync(`${path}.new`, path);
   }
 }
 
-/** The same, and it is on disk when this returns. @param levels of folders whose entries are too */
-export function writeDurably(folder: string, name: string, text: string, levels = 1): void {
-  writeWhole(folder, name, text, true);
+interface Durably {
+  /** Folders whose entries are on disk too, from the outbox upwards. Default: the outbox. */
+  readonly levels?: number;
+  /** A file of the outbox that is on disk before this one has its name. */
+  readonly after?: string;
+}
+
+/** The same, and it is on disk when this resolves. What can go to the disk together does. */
+export async function writeDurably(
+  folder: string,
+  name: string,
+  text: string,
+  { levels = 1, after }: Durably = {},
+): Promise<void> {
+  const path = fileIn(folder, name);
+  rmSync(`${path}.new`, { recursive: true, force: true });
+  const written = writeFile(`${path}.new`, text, { mode: 0o600, flag: "wx", flush: true });
+  await Promise.all([written, after === undefined ? undefined : flushed(folder, after)]);
+  nameIt(path);
   // Windows opens no folder for that.
   if (process.platform === "win32") return;
-  for (let at = folder, level = 0; level < levels; level++, at = dirname(at)) sync(at);
+  const folders = Array.from({ length: levels }, (_, level) => join(folder, ...Array(level).fill("..")));
+  await Promise.all(folders.map(syncFolder));
 }
 
 /** Brings the entries of a folder to the disk. */
-function sync(path: string): void {
-  const descriptor = openSync(path, "r");
+async function syncFolder(path: string): Promise<void> {
+  await using opened = await open(path, "r");
+  await opened.sync();
+}
+
+/** Brings a file of an outbox to the disk, if it is there. */
+async function flushed(folder: string, name: string): Promise<void> {
+  const descriptor = openIn(folder, name, constants.O_RDONLY);
+  if (descriptor === null) return;
   try {
-    fsyncSync(descriptor);
+    await promisify(fsync)(descriptor);
   } finally {
     closeSync(descriptor);
   }

@@ -7,7 +7,7 @@ import { makeFolder } from "../../platform/make-folder.ts";
 import { onceAborted, WORK_ON } from "../../platform/signals.ts";
 import { type AgentAnswer, readAnswer } from "./answer.ts";
 import { type CallParts, environmentOf, isPromptInWords, wordsOf } from "./command-line.ts";
-import { markedBy, send } from "./group.ts";
+import { endMarked } from "./group.ts";
 import { handToKeeper, KEEPER_ENDED } from "./keepers.ts";
 import {
   type AgentJob,
@@ -104,11 +104,11 @@ export async function runAgent(run: AgentRun, signal: AbortSignal): Promise<Agen
 }
 
 /** An agent whose end nobody could keep. A later process looks again, and must not take it for one that was never started. */
-function notKept(folder: string, { job, start }: OutboxState, why: string): AgentOutcome {
+async function notKept(folder: string, { job, start }: OutboxState, why: string): Promise<AgentOutcome> {
   const begun = start ?? { tries: job?.tries ?? 1, cut: job?.cut ?? 0, at: Date.now() };
   try {
     makeFolder(folder);
-    if (!start) writeDurably(folder, "started", JSON.stringify(begun));
+    if (!start) await writeDurably(folder, "started", JSON.stringify(begun));
   } catch {
     // The reason is told already.
   }
@@ -249,7 +249,7 @@ export function isUnderWay(folder: string): boolean {
 /** Gives up what an earlier process has begun, whatever came of it: its agent is ended. */
 export function giveUpAgent(folder: string, key: string): void {
   askToStop(folder);
-  if (!isKept(folder)) for (const pid of markedBy(key)) send(pid, "SIGKILL");
+  if (!isKept(folder)) endMarked(key, "SIGKILL");
 }
 
 /**
