@@ -61,7 +61,8 @@
   }
 
   function effortFor(effort) {
-    if (effort === undefined || efforts.includes(effort)) return effort;
+    const level = typeof effort === "string" ? effort.toLowerCase() : effort;
+    if (level === undefined || efforts.includes(level)) return level;
     once(`agent(): the effort ${named(effort)} is not known, and does nothing; it is one of ${efforts.join(", ")}`);
     return undefined;
   }

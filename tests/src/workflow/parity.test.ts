@@ -105,9 +105,9 @@ const LINES: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "`effort`"() {
     const { calls, lines } = await runScript(
-      "await agent('a', { effort: 'high' }); await agent('b', { effort: 'ultra' })",
+      "await agent('a', { effort: 'high' }); await agent('b', { effort: 'ultra' }); await agent('c', { effort: 'XHigh' })",
     );
-    expect(calls).toEqual([{ thinking: "high" }, {}]);
+    expect(calls).toEqual([{ thinking: "high" }, {}, { thinking: "xhigh" }]);
     expect(lines).toEqual([
       expect.stringMatching(/^agent\(\): the effort ultra is not known, and does nothing; it is one of /),
     ]);
