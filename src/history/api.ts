@@ -108,6 +108,8 @@ export interface ExecDescription {
   readonly error: string | null;
   /** Cells that are to be run after it, by name. */
   readonly rest: readonly string[];
+  /** The exec whose cell it runs again, and the numbers of that one's calls to which a person gave answers; null: it runs none again. */
+  readonly again: AgainDescription | null;
   /** The checkpoint of the state after it; null if it left none, or if that is dropped. */
   readonly checkpoint_id: string | null;
   /** The parts of the context that it looked at; null if that is not recorded. */
@@ -118,6 +120,13 @@ export interface ExecDescription {
   readonly turn: TurnDescription | null;
   /** Texts that are not whole here, by field: how many characters each has. */
   readonly cut?: Readonly<Record<string, number>>;
+}
+
+/** An exec whose cell was run again in a fork. */
+export interface AgainDescription {
+  /** Its number; null if its records are lost. */
+  readonly exec: number | null;
+  readonly by_hand: readonly number[];
 }
 
 /** A process that took an exec over. */
@@ -196,6 +205,10 @@ export interface CallDescription {
   readonly reused?: { readonly from: string; readonly tokens: number; readonly cost_usd: number };
   /** Folders of worktrees in which its agent has changed something. They stay until the session is dropped. */
   readonly worktrees: readonly string[];
+  /** A person gave the answer, with a fork. */
+  readonly by_hand: boolean;
+  /** The agent of the user's that was asked; null: a model was. */
+  readonly agent: string | null;
   /** Nothing was sent. */
   readonly refused: boolean;
   /**

@@ -13,9 +13,9 @@ import { toldCoverage } from "../session/journal/coverage.ts";
 import { withFiles } from "../session/journal/envelope.ts";
 import { answeredCalls, type ExecRecords, statusOf, type Takeover } from "../session/journal/exec-records.ts";
 import { isSubCall } from "../session/journal/ledger.ts";
-import { type Complete, readRecord, type ToolCall, type ToolResult } from "../session/journal/records.ts";
+import { type Complete, readRecord, type Start, type ToolCall, type ToolResult } from "../session/journal/records.ts";
 import type { StoredRecord } from "../store/index.ts";
-import type { CallDescription, ExecDescription, ResumeDescription } from "./api.ts";
+import type { AgainDescription, CallDescription, ExecDescription, ResumeDescription } from "./api.ts";
 
 /** The execs that a journal tells of, in its order. */
 export function describeExecs(records: readonly StoredRecord[]): ExecDescription[] {
@@ -41,6 +41,7 @@ interface Known {
 interface Described {
   readonly exec: ExecDescription;
   readonly ask: string | undefined;
+  readonly again: Start["again"];
 }
 
 function describeExec({ exec, files }: Known, number: number): Described {
@@ -84,13 +85,14 @@ function describeExec({ exec, files }: Known, number: number): Described {
     result_json: complete?.end?.kind === "ok" ? JSON.parse(complete.end.result) : null,
     error: complete && !complete.success ? whyFailed(complete, files) : null,
     rest: rest.map((cell) => cell.name),
+    again: null,
     checkpoint_id: complete?.checkpoint_id ?? null,
     coverage: toldCoverage(complete?.coverage),
     ask: kind === "ask" ? describeAsk(start, complete) : null,
     // The record of its call may be damaged, and its reply whole.
     turn: kind === "turn" && "results" in exec ? describeTurn(start, exec.results[0] ?? null) : null,
   };
-  return { exec: description, ask: start.ask };
+  return { exec: description, ask: start.ask, again: start.again };
 }
 
 function describeResume({ at, gap_ms, checkpoint_id, replayed, resent, failed }: Takeover): ResumeDescription {
@@ -101,7 +103,9 @@ function describeResume({ at, gap_ms, checkpoint_id, replayed, resent, failed }:
 function inTree(told: readonly Described[]): ExecDescription[] {
   const asks = new Map(told.flatMap(({ exec }) => (exec.ask ? [[exec.exec_id, exec.number] as const] : [])));
   let turn: number | null = null;
-  const execs = told.map(({ exec, ask }) => {
+  const byId = new Map(told.map(({ exec }) => [exec.exec_id, exec]));
+  const execs = told.map(({ exec: own, ask, again }) => {
+    const exec = again ? { ...own, again: describeAgain(again, byId.get(again.exec_id)) } : own;
     const above = ask === undefined ? undefined : asks.get(ask);
     if (above === undefined) return exec;
     if (exec.turn) turn = exec.number;
@@ -118,6 +122,11 @@ function inTree(told: readonly Described[]): ExecDescription[] {
       cost_usd: sum(own, ({ cost_usd }) => cost_usd),
     };
   });
+}
+
+function describeAgain({ answers }: NonNullable<Start["again"]>, exec: ExecDescription | undefined): AgainDescription {
+  const numbers = answers.map(({ call_id }) => exec?.calls.find((call) => call.call_id === call_id)?.number);
+  return { exec: exec?.number ?? null, by_hand: numbers.filter((number) => number !== undefined) };
 }
 
 function sum<T>(all: readonly T[], of: (one: T) => number): number {
@@ -164,6 +173,8 @@ function describeCall(
     cost_usd: usage.cost_usd,
     usage,
     cached: result?.cached ?? false,
+    by_hand: result?.by_hand ?? false,
+    agent: isSubCall(name) ? v.parse(Agent, args[1]).agent : null,
     worktrees: result?.worktrees ?? [],
     ...(result?.reused ? { reused: result.reused } : {}),
     refused: result?.refused ?? false,
@@ -188,4 +199,5 @@ const shortName = v.pipe(
 );
 const name = v.fallback(v.nullable(shortName), null);
 const Named = v.fallback(v.object({ label: name, phase: name }), { label: null, phase: null });
+const Agent = v.fallback(v.object({ agent: name }), { agent: null });
 const Batch = v.fallback(v.object({ id: v.nullable(v.number()) }), { id: null });

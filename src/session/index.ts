@@ -54,6 +54,7 @@ export {
 } from "./options.ts";
 export { openSession, openSessionWith, refuseBundled } from "./session.ts";
 export { childName } from "./stored/children.ts";
+export { type AnsweredFork, forkWithAnswers, type GivenAnswer } from "./stored/fork-answered.ts";
 export { keepSettings, REMARK_NAMES, type RemarkOptions, remarksOf } from "./stored/remarks.ts";
 export {
   canBeChosen,

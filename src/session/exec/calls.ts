@@ -115,10 +115,10 @@ function openReusedAnswers({ setup, recorder }: ExecCallsOptions): (call: Pendin
   return (call) => {
     const answer = reuse(call.id);
     if (!answer) return undefined;
-    const { value, model, mended } = answer;
+    const { value, model, mended, by_hand } = answer;
     // Another model may be the reason why the cell is run again.
     if (model && (setup.answers.modelOf?.(call) ?? model) !== model) return undefined;
-    const record = { ...FREE, model, cached: true, ...withoutUndefined({ mended }) };
+    const record = { ...FREE, model, cached: true, ...withoutUndefined({ mended, by_hand }) };
     return { settlement: { ok: true, value }, record, cacheKey: null };
   };
 }

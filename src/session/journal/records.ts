@@ -41,10 +41,18 @@ export interface Start {
   readonly history_hash?: string;
   /** The mark of a workflow of the user's, signed if there was a key: only its calls may ask agents. Absent: it is none. */
   readonly workflow?: Json;
+  /** Present if it runs the cell of another exec again, in a fork: its calls take over that exec's answers. */
+  readonly again?: AgainRecord;
   /** Cells that are to be run after this one, if it succeeds. */
   readonly rest: readonly CellFile[];
   /** ms since the epoch. */
   readonly at: number;
+}
+
+/** The exec whose cell runs again, and the answers that a person gave to calls of it. */
+interface AgainRecord {
+  readonly exec_id: string;
+  readonly answers: readonly { readonly call_id: string; readonly value: Json }[];
 }
 
 /** The key that the host of a tool gave to a call, so that it can be made again. */
@@ -169,6 +177,8 @@ export interface ToolResult {
   readonly cached: boolean;
   /** Present if it is the answer that an earlier run got; `cached` is true then. */
   readonly reused?: ReusedRecord;
+  /** A person gave the answer, with a fork; `cached` is true then. */
+  readonly by_hand?: true;
   /** The limit of the budget that had no room for it. Absent: none was met. */
   readonly limit_met?: BudgetLimit;
   readonly tool_override_event: ToolOverrideEvent | null;

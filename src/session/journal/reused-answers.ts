@@ -10,7 +10,7 @@ import type { Start, ToolCall, ToolResult } from "./records.ts";
 export type ReusableAnswers = ReadonlyMap<string, readonly (ReusableAnswer | undefined)[]>;
 
 /** An answer on record, with what it took if another session paid for it. */
-export interface ReusableAnswer extends Pick<ToolResult, "value" | "model" | "mended"> {
+export interface ReusableAnswer extends Pick<ToolResult, "value" | "model" | "mended" | "by_hand"> {
   readonly tokens?: number;
   readonly cost_usd?: number;
 }
@@ -19,13 +19,13 @@ export const NOTHING_REUSABLE: ReusableAnswers = new Map();
 
 /** The answers for an exec that begins. @param before those that the exec before it had */
 export function reusableFor(start: Start, last: ExecRecords | null, before: ReusableAnswers): ReusableAnswers {
-  if (!last || !isAgain(start, last)) return NOTHING_REUSABLE;
+  if (!last || !(isAgain(start, last) || start.again?.exec_id === last.start.exec_id)) return NOTHING_REUSABLE;
   const reusable = new Map(before);
   // A conversation that has grown since decides what a call gets that is given places of it, and no other.
   const holds = start.history_hash === last.start.history_hash ? () => true : isOutsideHistory;
   // Answers that the exec took over are the first of its own.
-  for (const [asked, answers] of answersOf(last, holds)) {
-    if (answers.length > (reusable.get(asked)?.length ?? 0)) reusable.set(asked, answers);
+  for (const [asked, answers] of answersOf(last, holds, start.again?.answers)) {
+    reusable.set(asked, [...answers, ...(reusable.get(asked) ?? []).slice(answers.length)]);
   }
   return reusable;
 }
@@ -71,13 +71,22 @@ function isOutsideHistory({ args }: ToolCall): boolean {
   return args.every((arg) => !(isRecord(arg) && isRecord(arg.context) && arg.context.of === OF_HISTORY));
 }
 
-function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => boolean): Map<string, ReusableAnswer[]> {
+/** @param given answers that a person gave to the calls */
+function answersOf(
+  { calls, results }: ExecRecords,
+  holds: (call: ToolCall) => boolean,
+  given: NonNullable<Start["again"]>["answers"] = [],
+): Map<string, ReusableAnswer[]> {
   const answered = new Map(results.filter(({ success }) => success).map((result) => [result.call_id, result]));
-  const answers = calls.filter(holds).flatMap((call) => {
+  const byHand = new Map(given.map(({ call_id, value }) => [call_id, value]));
+  const answers = calls.filter(holds).flatMap((call): (ReusableAnswer & { readonly asked: string })[] => {
+    const asked = askedBy(call);
+    const value = byHand.get(call.call_id);
+    if (value !== undefined) return [{ asked, value, model: "", by_hand: true }];
     const result = answered.get(call.call_id);
     if (!result) return [];
-    const { value, model, mended } = result;
-    return [{ asked: askedBy(call), value, model, ...withoutUndefined({ mended }) }];
+    const { model, mended, by_hand } = result;
+    return [{ asked, value: result.value, model, ...withoutUndefined({ mended, by_hand }) }];
   });
   return Map.groupBy(answers, ({ asked }) => asked);
 }

@@ -159,7 +159,7 @@ export function checkNewName(name: string): void {
 }
 
 /** The checkpoint at which a fork begins, and what it is called. */
-interface Forking {
+export interface Forking {
   /** The new session's id, a ULID. */
   readonly id: string;
   readonly name: string | null;
@@ -316,7 +316,7 @@ const FactsSchema = v.object({
 });
 
 /** A session that has done nothing yet has said nothing of itself. */
-function factsIn({ facts }: SessionRow): SessionFacts {
+export function factsIn({ facts }: SessionRow): SessionFacts {
   const read = v.safeParse(FactsSchema, facts);
   return read.success ? read.output : factsOf(EMPTY_ACCOUNT, null);
 }

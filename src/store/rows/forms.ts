@@ -130,6 +130,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
     "helpers_hash?": "text",
     "history_hash?": "text",
     "workflow?": "any",
+    "again?": { exec_id: "text", answers: [{ call_id: "text", value: "any" }] },
   },
   rlm_resume: {
     "checkpoint_id?": "text",
@@ -155,6 +156,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
   rlm_run: { call_id: "text", "agent?": { host: "text", outbox: "text" } },
   rlm_tool_result: {
     "worktrees?": ["text"],
+    "by_hand?": "flag",
     call_id: "text",
     name: "text",
     success: "flag",

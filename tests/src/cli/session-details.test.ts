@@ -35,6 +35,8 @@ const CALL: CallDescription = {
     batch: null,
     label: null,
     phase: null,
+    agent: null,
+    by_hand: false,
     sent_at: HOUR,
     ended_at: HOUR + 1500,
     retries: [],
@@ -60,7 +62,7 @@ const SESSION: SessionDescription = {
     {
       ...{ exec_id: "e", number: 1, kind: "cell", input: "go()", source: "go()\n", file: "go.js" },
       ...{ status: "unfinished", error_code: null, began_at: HOUR, time_ms: null, resumed: 2 },
-      ...{ tokens: 100, cost_usd: 0.001, rest: [], stdout: "so far\n", stderr: "", warnings: [] },
+      ...{ tokens: 100, cost_usd: 0.001, rest: [], again: null, stdout: "so far\n", stderr: "", warnings: [] },
       ...{ result_json: null, error: null, ended_at: null, parent: null, ask: null, turn: null },
       ...{ resumes: [], checkpoint_id: null, coverage: null },
       calls: [

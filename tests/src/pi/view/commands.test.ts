@@ -32,7 +32,17 @@ function checkpoint(id: string, exec_id: string, at: number, kind: "end" | "step
 }
 
 function exec(exec_id: string, input: string, error_code: string | null = null) {
-  const counts = { number: 1, began_at: 0, time_ms: 1, resumed: 0, tokens: 0, cost_usd: 0, calls: [], rest: [] };
+  const counts = {
+    number: 1,
+    began_at: 0,
+    time_ms: 1,
+    resumed: 0,
+    tokens: 0,
+    cost_usd: 0,
+    calls: [],
+    rest: [],
+    again: null,
+  };
   const tree = { parent: null, ask: null, turn: null, resumes: [], ended_at: 1, checkpoint_id: null, coverage: null };
   const outcome = { source: input, file: null, stdout: "", stderr: "", warnings: [], result_json: null, error: null };
   const status = error_code ? "failed" : "ok";
