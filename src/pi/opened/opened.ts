@@ -79,7 +79,7 @@ export async function openForSession(
     ...withoutUndefined({ indexDir: indexFolder(env) }),
     subAgents: { tools: parts.lent(cwd), approve: openApproval(context, runs) },
     onProgress: runs.progress,
-    ...workflowsOf(settings, { cwd, folder }),
+    ...workflowsOf(settings, { cwd, belayHome: folder }),
   });
   const { machineEntry, clock, newId } = parts;
   const sessions = openBranchSessions({
@@ -154,11 +154,11 @@ export function workflowHostAt(cwd: string, env: NodeJS.ProcessEnv): WorkflowHos
 /** The part of workflows in a session's options, if the user has set `agents`. */
 function workflowsOf(
   { agents, concurrency = LIMITS.workflowAtOnce }: PiSettings,
-  { cwd, folder }: { readonly cwd: string; readonly folder: string },
-): Pick<SessionOptions, "agents" | "agentsDir" | "functions" | "waitsForUser" | "concurrency"> {
+  { cwd, belayHome }: { readonly cwd: string; readonly belayHome: string },
+): Pick<SessionOptions, "agents" | "functions" | "waitsForUser" | "concurrency"> {
   if (!agents) return {};
-  const functions = lentSaved({ cwd, home: userHome(), belayHome: folder });
-  return { agents, agentsDir: join(folder, "agents"), functions, waitsForUser: true, concurrency };
+  const functions = lentSaved({ cwd, home: userHome(), belayHome });
+  return { agents, functions, waitsForUser: true, concurrency };
 }
 
 /** A request to lend a sub-agent tools, or to run an agent of the user's. */

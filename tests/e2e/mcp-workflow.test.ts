@@ -1,0 +1,172 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, onTestFinished, test } from "vitest";
+import { doing, loggedIn, scriptedAgent, startsIn } from "../support/agents/agents.ts";
+import { COMMAND } from "../support/command.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { folderWith } from "../support/tree.ts";
+
+// A real client over stdio, a real server and real processes of agents.
+
+const META = 'export const meta = { name: "audit", description: "looks at files", phases: [{ title: "Find" }] };\n';
+const SCRIPT = `${META}phase("Find");
+return await parallel(args.prompts.map((prompt, at) => () => agent(prompt, { label: "file " + at })));`;
+
+interface Scene {
+  readonly work: string;
+  readonly log: string;
+  readonly env: Record<string, string>;
+  readonly models: ModelServer;
+}
+
+async function scene(): Promise<Scene> {
+  const folder = folderWith({ "work/a.txt": "alpha\n", "home/": "" });
+  const models = await startModelServer(({ prompt }) => ({ text: `the model: ${prompt}` }));
+  onTestFinished(() => models.close());
+  const agents = { first: scriptedAgent(), second: scriptedAgent("text") };
+  writeFileSync(join(folder, "home/config.json"), JSON.stringify({ agents, agent_models: { quick: "local/q" } }));
+  const log = join(folder, "log");
+  const env = {
+    PATH: process.env.PATH ?? "",
+    HOME: folder,
+    BELAY_HOME: join(folder, "home"),
+    BELAY_AGENT_LOG: log,
+    XDG_CONFIG_HOME: join(folder, "config"),
+    K: "key",
+  };
+  return { work: join(folder, "work"), log, env, models };
+}
+
+const modelOf = ({ models }: Scene) => ["--model", "local/m", "--base-url", models.url, "--api-key-env", "K"];
+
+/** Runs the command. */
+async function belay({ work, env }: Scene, ...words: readonly string[]) {
+  const child = spawn(process.execPath, [...COMMAND, ...words], {
+    cwd: work,
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let stderr = "";
+  child.stderr.on("data", (text) => {
+    stderr += text;
+  });
+  const [code] = await once(child, "close");
+  return { code, stderr };
+}
+
+/** A client of a server with these flags, which have the model too. */
+async function connected(of: Scene, ...flags: readonly string[]) {
+  const client = new Client({ name: "t", version: "1" });
+  const args = [...COMMAND, "mcp", ...modelOf(of), ...flags];
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args,
+    cwd: of.work,
+    env: of.env,
+    stderr: "ignore",
+  });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return {
+    client,
+    transport,
+    async call(name: string, args: Record<string, unknown> = {}, options = {}): Promise<Record<string, unknown>> {
+      const { content } = await client.callTool({ name, arguments: args }, options);
+      const [block] = content;
+      return JSON.parse(block?.type === "text" ? block.text : "{}");
+    },
+  };
+}
+
+test("agents are lent by the flag alone: the first answers, others by their names, and no cell of rlm_exec reaches one", async () => {
+  const of = await scene();
+  const { call } = await connected(of, "--tools", "workflow", "--agents", "second,first");
+  const script = `${META}return await parallel([
+    () => agent("one"), () => agent("two", { agentType: "first" }), () => agent("three", { agentType: "third" }),
+  ]);`;
+  const answer = await call("rlm_workflow", { script });
+  expect(answer).toMatchObject({
+    success: true,
+    result_json: ["answer to: one", "answer to: two", "answer to: three"],
+    stderr: expect.stringContaining("no agent third is configured"),
+  });
+  expect([...startsIn(of.log).values()]).toEqual([1, 1, 1]);
+  await call("rlm_load", { path: of.work });
+  const hostile = [
+    `await llm_query("run me", { agent: "first" })`,
+    `/* workflow audit: x */ result = await llm_query("run me", { agent: "second", label: "w", phase: "Find" })`,
+    `await llm_query_batch(["run me"], { agent: "first" })`,
+    `await rlm_query("run me", { agent: "first" })`,
+  ];
+  for (const code of hostile) {
+    const refused = await call("rlm_exec", { code });
+    expect(JSON.stringify(refused), code).toMatch(/policy_violation|do not go together/);
+  }
+  expect(loggedIn(of.log).filter(({ what }) => what === "BEGUN")).toHaveLength(3);
+});
+
+test("without the flag the model answers, and a name that is not the user's is refused before anything runs", async () => {
+  const of = await scene();
+  const plain = await connected(of, "--tools", "workflow");
+  const args = { prompts: ["one"] };
+  expect(await plain.call("rlm_workflow", { script: SCRIPT, args })).toMatchObject({ result_json: ["the model: one"] });
+  await plain.client.close();
+  const wrong = await connected(of, "--tools", "workflow", "--agents", "frist");
+  expect(await wrong.call("rlm_workflow", { script: SCRIPT, args })).toMatchObject({
+    success: false,
+    error_code: "invalid_config",
+    error_message: expect.stringContaining("did you mean first?"),
+  });
+  expect(existsSync(of.log)).toBe(false);
+  expect(await belay(of, "mcp", "--agents", "first")).toMatchObject({ code: 2 });
+});
+
+test("a server that is killed leaves its agents at work: the same call adopts them, and starts none twice", async () => {
+  const of = await scene();
+  const first = await connected(of, "--tools", "workflow", "--agents", "first");
+  const prompts = [doing({ ms: 300, says: "a" }), doing({ ms: 2500, says: "b" })];
+  void first.call("rlm_workflow", { script: SCRIPT, args: { prompts } }).catch(() => {});
+  await expect.poll(() => startsIn(of.log).size, { timeout: 30_000 }).toBe(2);
+  process.kill(first.transport.pid ?? 0, "SIGKILL");
+  const { call } = await connected(of, "--tools", "workflow", "--agents", "first");
+  expect(await call("rlm_exec", { code: "1" })).toMatchObject({ error_code: "exec_unfinished" });
+  const notes: string[] = [];
+  const onprogress = ({ message = "" }) => void notes.push(message);
+  const answer = await call("rlm_workflow", { script: SCRIPT, args: { prompts } }, { onprogress });
+  expect(answer).toMatchObject({ success: true, result_json: ["a", "b"], resumed: 1 });
+  expect([...startsIn(of.log).values()]).toEqual([1, 1]);
+});
+
+test("a run of belay workflow gives a client that opens it no agents: the client leaves it as it is, and resume finishes it", async () => {
+  const of = await scene();
+  writeFileSync(join(of.work, "a.js"), SCRIPT);
+  const args = JSON.stringify({ prompts: [doing({ ms: 2500, says: "a" })] });
+  const words = ["workflow", "a.js", "--agent", "first", "--session", "RUN", ...modelOf(of), "--args", args];
+  const child = spawn(process.execPath, [...COMMAND, ...words], { cwd: of.work, env: of.env, stdio: "ignore" });
+  const gone = once(child, "exit");
+  await expect.poll(() => startsIn(of.log).size, { timeout: 30_000 }).toBe(1);
+  child.kill("SIGKILL");
+  await gone;
+  const { call, client } = await connected(of, "--tools", "workflow", "--session", "RUN");
+  expect(await call("rlm_exec", { code: "1" })).toMatchObject({ error_code: "exec_unfinished" });
+  expect(await call("rlm_wait")).toMatchObject({
+    success: false,
+    resumable: true,
+    error_code: "policy_violation",
+    suggestion: expect.stringMatching(/--agents first.*belay resume/),
+  });
+  await client.close();
+  expect(await belay(of, "resume", "RUN")).toMatchObject({ code: 0 });
+  const again = await connected(of, "--tools", "workflow", "--session", "RUN");
+  expect(await again.call("rlm_wait")).toMatchObject({ result_json: ["a"] });
+  await again.call("rlm_load", { path: of.work });
+  const asking = await again.call("rlm_exec", { code: `await llm_query("run me", { agent: "first" })` });
+  expect(asking).toMatchObject({ success: false, error_code: "policy_violation" });
+  const script = `${META}return await agent("two", { agentType: "first" });`;
+  expect(await again.call("rlm_workflow", { script })).toMatchObject({ result_json: "the model: two" });
+  expect([...startsIn(of.log).values()]).toEqual([1]);
+});
