@@ -148,3 +148,17 @@ test.each([
 ])("is away: %s for %s", (isAway, said, seen) => {
   expect(isServerAway({ status: null, retryAfterMs: null, networkError: null, ...seen }, said)).toBe(isAway);
 });
+
+test("a process that is busy has not waited for a server that is there", async () => {
+  let at = 0;
+  const clock = { now: () => at, monotonic: () => (at += 25), after: () => () => {} };
+  const patience: Patience = {
+    clock,
+    mostMs: 60_000,
+    answered: new Set(),
+    firstToken: () => ({ [Symbol.dispose]() {} }),
+    waiting: (_of, _since, work) => work(),
+  };
+  const asked = await sendPatiently(async () => ANSWER, { id: "busy/m" }, patience, new AbortController().signal);
+  expect(asked.waitedMs).toBeUndefined();
+});
