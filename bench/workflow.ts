@@ -76,9 +76,11 @@ export async function benchWorkflow(): Promise<Report> {
 /** Runs a script by a process of the command, each time as a run of its own. */
 function openRuns(main: string, home: string) {
   mkdirSync(home, { recursive: true });
+  // What they take they do not say, so what they hold counts.
+  const held = { at_once: AT_ONCE, max_tokens: 100 };
   const agents = {
-    waits: { command: agentOf(SECONDS), at_once: AT_ONCE },
-    empty: { command: EMPTY, at_once: AT_ONCE },
+    waits: { command: agentOf(SECONDS), ...held },
+    empty: { command: EMPTY, ...held },
   };
   writeFileSync(join(home, "config.json"), JSON.stringify({ agents }));
   return async (script: string, agent: keyof typeof agents, expected: number): Promise<void> => {
