@@ -188,8 +188,8 @@ async function besides(
   return [second];
 }
 
-/** True if another process has the run, or has made it at this moment. */
-const isInUse = ({ stdout }: LifeEnd) => /"error_code":"session_(busy|exists)"/.test(stdout);
+/** True if another process has the run, has made it at this moment, or holds the store for longer than a line waits. */
+const isInUse = ({ stdout }: LifeEnd) => /"error_code":"(session_busy|session_exists|store_failed)"/.test(stdout);
 
 /** The result in the envelope, which is the last line. */
 function resultOf({ stdout }: LifeEnd): Json | undefined {

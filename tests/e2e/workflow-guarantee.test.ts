@@ -170,8 +170,7 @@ test("an agent that is safe to start again is started three times at most", asyn
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s ends agents and says so; resume starts them again", async (signal) => {
   const scene = sceneOf('return await parallel([() => ask("a", "@one"), () => ask("b", "@none")]);');
-  const line = [...LINE, "--session", "run"];
-  const life = scene.begin(line);
+  const life = scene.begin([...LINE, "--session", "run"]);
   await begun(scene, 2);
   scene.open("one");
   await vi.waitFor(() => expect(scene.runs().filter((run) => run.ended !== null)).toHaveLength(1));
@@ -182,7 +181,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s ends agents and says so; resume st
   expect(end.stderr).toMatch(/ending [12] agents?; starting (it|them) again may cost up to/);
   await ended(scene, 1);
   scene.open("none");
-  const resumed = await scene.belay(line);
+  const resumed = await scene.belay(["resume", "run", "--json"]);
   expect(envelopeOf(resumed)).toMatchObject({ result_json: ["a(-)", "b(-)"] });
   expect(scene.starts()).toEqual({ a: 1, b: 2 });
 });
