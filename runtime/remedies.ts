@@ -29,6 +29,7 @@ export const REMEDIES = {
   raiseSpace: "raise `maxSessionMb`",
   raiseContext: "allow it with `maxContextMb: *`",
   raiseFiles: "allow so many with `maxFiles: *`",
+  folderStore: "name one as `store`",
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",
   addFlags: "continue with `*` in the command",

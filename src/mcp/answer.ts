@@ -140,6 +140,7 @@ const MCP: Wording = {
   raiseDepth: "ask the user to add `--depth N` to the arguments of this server",
   raiseSpace: "ask the user to add `--max-session-mb N` to the arguments of this server",
   raiseContext: "ask the user to add `--max-context-mb *` to the arguments of this server",
+  folderStore: "ask the user to name one with `--store FOLDER` in the arguments of this server",
   raiseFiles: "ask the user to add `--max-files *` to the arguments of this server",
   beginAnew: "go over to a new session with rlm_wait and session: NAME, or load the context again with rlm_load",
   removeHelper: "remove it in a cell with helpers.remove(*)",

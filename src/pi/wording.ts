@@ -23,6 +23,7 @@ export const PI: Wording = {
   raiseDepth: "ask the user to raise max_depth in belay.json",
   raiseSpace: "ask the user to raise max_session_mb in belay.json",
   raiseContext: "ask the user to set `max_context_mb` to * in belay.json",
+  folderStore: "load it with the command `belay`, whose store is in a folder",
   raiseFiles: "ask the user to set `max_files` to * in belay.json",
   beginAnew: "load the context again with rlm_load",
   removeHelper: "remove it with rlm_helpers_remove",

@@ -25,6 +25,7 @@ const COMMAND: Wording = {
   giveFunction: "continue in the program that lends `*`",
   raiseSpace: "raise `--max-session-mb`",
   raiseContext: "allow it with `--max-context-mb *`",
+  folderStore: "name one with `--store FOLDER`",
   raiseFiles: "allow so many with `--max-files *`",
   beginAnew: "begin a new session with `--session NAME`, or load the context again with `--reload`",
   removeHelper: "remove it in a cell with `helpers.remove(*)`",

@@ -67,7 +67,6 @@ export function tooLarge(
 
 /** The limits that would do, as a sentence that another follows. */
 function raising(size: Readonly<ContextSize>, most: MostSize): string {
-  if (isLargeSize(size) && !most.keepsLarge) return "Only a store in a folder keeps larger ones. ";
   if (size.files > LIMITS.mostFiles) return `A context has at most ${thousands(LIMITS.mostFiles)} files. `;
   if (size.bytes > LIMITS.mostContextMb * MB) {
     const limit = `A context has at most ${thousands(LIMITS.mostContextMb)} MB`;
@@ -81,6 +80,9 @@ function raising(size: Readonly<ContextSize>, most: MostSize): string {
   ];
   const [first = "", ...others] = wanted;
   const sentence = [`${first.charAt(0).toUpperCase()}${first.slice(1)}`, ...others].join(" and ");
+  if (isLargeSize(size) && !most.keepsLarge) {
+    return `Only a store in a folder keeps larger ones: ${remedy("folderStore")}, and ${wanted.join(" and ")}. Or: `;
+  }
   return `${sentence}: its text then takes ${groupedMegabytes(size.bytes)} of disk. Or: `;
 }
 

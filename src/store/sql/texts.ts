@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Json, LIMITS, RlmError } from "../../../runtime/index.ts";
+import { type Json, LIMITS, RlmError, remedy } from "../../../runtime/index.ts";
 import { checkedBytes, isKnownDamaged, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
@@ -167,7 +167,7 @@ function* damagedPage(file: string): Plan<string | null> {
 
 function onlyInFolders(): RlmError {
   return new RlmError("context_too_large", "the text of this context is too large for a store on a server", {
-    suggestion: "Only a store in a folder keeps larger ones. Load a smaller folder, or use a store in a folder.",
+    suggestion: `Only a store in a folder keeps larger ones: ${remedy("folderStore")}. Or: load a smaller folder or file.`,
   });
 }
 

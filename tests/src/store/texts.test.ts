@@ -46,7 +46,7 @@ for (const kind of STORES) {
     if (store.texts === null) {
       await expect(keptIn(store)).rejects.toMatchObject({
         code: "context_too_large",
-        suggestion: expect.stringContaining("Only a store in a folder keeps larger ones."),
+        suggestion: expect.stringContaining("Only a store in a folder keeps larger ones: name one as `store`."),
       });
       return;
     }

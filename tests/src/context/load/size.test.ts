@@ -25,7 +25,9 @@ test("what is too large names the limit that would do, or what to do if none wou
   // Without a folder for texts no setting helps; a project's own limit can be raised.
   const fixed = mostOf({ most: { files: 50_000, bytes: 500 * MB } });
   expect(fixed).toMatchObject({ files: 10_000, bytes: 100 * MB });
-  expect(cure(1, 101, fixed)).toMatch(/^Only a store in a folder keeps larger ones\. Load a smaller file/);
+  expect(cure(1, 101, fixed)).toMatch(
+    /^Only a store in a folder keeps larger ones: name one as `store`, and allow it with `maxContextMb: 200`\. Or: Load a/,
+  );
   expect(cure(1, 60, mostOf({ most: { files: 10, bytes: 50 * MB } }))).toMatch(/^Allow it with `maxContextMb: 100`/);
 });
 
