@@ -33,7 +33,7 @@ export const OWN = {
     only: {
       type: text("PHASE"),
       needs: ["reuse"],
-      help: "make the calls of this phase alone; the run is refused if another call has no answer in RUN",
+      help: "make the calls of this phase alone; the run stops with 3 if another call has no answer in RUN",
     },
   }),
   ...under("output", {

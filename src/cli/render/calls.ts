@@ -63,7 +63,8 @@ export function callLines(calls: readonly CallDescription[], margin: string, out
 
 const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 1", "left"];
 
-function statusOf({ refused, cached, reused, error_code, status }: CallDescription): string {
+function statusOf({ by_hand, refused, cached, reused, error_code, status }: CallDescription): string {
+  if (by_hand) return "by hand";
   if (refused) return "refused";
   if (cached) return reused ? "reused" : "cached";
   return error_code ?? status;

@@ -7,6 +7,7 @@ import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
 import {
   forkSession,
+  forkWithAnswers,
   listReadableSessions,
   REMARK_NAMES,
   type Removing,
@@ -41,6 +42,7 @@ import {
   refuseTrees,
 } from "./agent-outboxes.ts";
 import { type Page, resumeLine } from "./exec-tree.ts";
+import { givenAnswers } from "./fork-answers.ts";
 import {
   checkpointMeant,
   newLine,
@@ -171,6 +173,7 @@ export function rmCommand(args: Arguments, host: Host, { discard = false }: RmFl
 export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {
   const { name = null } = own;
   const typed = onlyName(args, "fork");
+  const given = givenAnswers(own);
   if (name !== null) checkName("--name", name, commandLine(["help", "fork"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
     const at = Date.now();
@@ -178,10 +181,15 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
     const made = await withStore(place, host, async (store) => {
       const { session, checkpoint } = await checkpointMeant(store, typed, flags);
       const id = ulid(at);
-      const settings = openSigner(place, process.env).forFork(id);
-      const forking = { id, name, origin: "command", checkpoint, at, settings } as const;
+      const signer = openSigner(place, process.env);
+      const forking = { id, name, origin: "command", at, settings: signer.forFork(id) } as const;
       const { id: parent } = await sessionNamed(store, session, passedOver(stderr));
-      return forkSession(store, parent, forking);
+      if (given.length === 0) return forkSession(store, parent, { ...forking, checkpoint });
+      if (checkpoint !== null) {
+        const problem = "--answer and --skip are about the last exec, and take no checkpoint";
+        throw new UsageError(problem, commandLine(["fork", session, ...args.typed.filter((word) => word !== typed)]));
+      }
+      return (await forkWithAnswers(store, parent, { ...forking, newId: ulid, signer }, given)).session;
     });
     if (args.get(OUTPUT_FLAGS.json)) return stdout.json({ success: true, session: made });
     stdout.write(`${displayName(made)}\n`);

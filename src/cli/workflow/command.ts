@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { LIMITS } from "../../../runtime/index.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
 import { sessionNamed } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session/session-name.ts";
@@ -43,7 +44,7 @@ export function workflowCommand(args: Arguments, host: Host, own: WorkflowFlags)
   if (named === undefined) return withoutScript(args);
   return inSession(args, host, "workflow", async (parts) => {
     const asked = askedBy(named, args, parts, own);
-    return own.dryRun ? estimate(asked, parts, own) : run(asked, host, parts, own);
+    return own.dryRun ? estimate(asked, host, parts, own) : run(asked, host, parts, own);
   });
 }
 
@@ -89,21 +90,21 @@ function ofWorkflows(flags: SessionFlags, { script: { meta } }: NamedScript): Se
 }
 
 /** Runs the script with placeholders for answers, and tells what each phase could cost. */
-async function estimate(
-  { cell, flags, ...asked }: AskedRun,
-  { open, report, stop }: InSession,
-  { assume }: WorkflowFlags,
-): Promise<number> {
-  const workflow = recordOf({ ...asked, cell }, null);
-  const opened = await open({
-    asked: { kind: "cell", input: cell.asked, isBeginning: true },
-    flags: { ...flags, store: null, session: null, workflow },
+async function estimate(asked: AskedRun, host: Host, parts: InSession, own: WorkflowFlags): Promise<number> {
+  const { cell, flags } = asked;
+  const { report, stop } = parts;
+  const reuse = flags.store === null ? null : await withReuse(flags.store, host, parts, own);
+  // Answers on record are looked up in the run that has them.
+  const place = reuse === null ? { store: null, session: null } : { session: reuse.session };
+  const opened = await parts.open({
+    flags: { ...flags, ...place, workflow: recordOf(asked, reuse) },
     looksOnly: true,
     runsWorkflows: true,
   });
   opened.progress.begin();
   const options = { signal: stop.signal, name: asked.shown, workflow: true };
-  const dry = await opened.session.dryRun(cell.source, { ...options, ...(assume ? { assumed: assume } : {}) });
+  const { assume: assumed } = own;
+  const dry = await opened.session.dryRun(cell.source, { ...options, ...withoutUndefined({ assumed }) });
   opened.progress.end();
   if (stop.exitCode === 0) return 0;
   report.dryRun(dry);
@@ -136,12 +137,12 @@ async function placeOf(asked: AskedRun, host: Host, parts: InSession, own: Workf
   }
   if (place === null) return { name: null, workflow: recordOf(asked, null) };
   return withStore(place, host, async (store) => {
-    const { isNew = false, only, reuse } = own;
-    const session = reuse === undefined ? null : await idOf(store, reuse, parts);
-    const workflow = recordOf(asked, session === null ? null : { session, ...(only === undefined ? {} : { only }) });
+    const { isNew = false } = own;
+    const reuse = await reuseIn(store, parts, own);
+    const workflow = recordOf(asked, reuse);
     const wanted = { mark: workflow.mark, isNew, isTyped: typed !== null };
     const name = await nameOfRun(store, typed ?? usualName(workflow), wanted);
-    if (isNew || session !== null || (await store.find(name))) return { name, workflow };
+    if (isNew || reuse !== null || (await store.find(name))) return { name, workflow };
     const earlier = await earlierRun(store, workflow, openSigner(place, process.env));
     if (!earlier) return { name, workflow };
     if (earlier.isSame) return { name: earlier.name, workflow };
@@ -151,6 +152,17 @@ async function placeOf(asked: AskedRun, host: Host, parts: InSession, own: Workf
   });
 }
 
+type Reuse = AskedWorkflow["reuse"];
+
+const withReuse = (place: string, host: Host, parts: InSession, own: WorkflowFlags): Promise<Reuse> =>
+  own.reuse === undefined ? Promise.resolve(null) : withStore(place, host, (store) => reuseIn(store, parts, own));
+
+/** The run that --reuse names, and the phase of --only; null: none. @throws RlmError `session_not_found` */
+async function reuseIn(store: Store, parts: InSession, { reuse, only }: WorkflowFlags): Promise<Reuse> {
+  if (reuse === undefined) return null;
+  return { session: await idOf(store, reuse, parts), ...(only === undefined ? {} : { only }) };
+}
+
 /** The id of a run. @throws RlmError `session_not_found` */
 async function idOf(store: Store, name: string, { terminal, flags }: InSession): Promise<string> {
   const words = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
@@ -158,10 +170,7 @@ async function idOf(store: Store, name: string, { terminal, flags }: InSession):
 }
 
 /** The record of a run in its session's row. */
-function recordOf(
-  { script, file, cell, line }: Omit<AskedRun, "flags" | "shown">,
-  reuse: AskedWorkflow["reuse"],
-): AskedWorkflow {
+function recordOf({ script, file, cell, line }: Omit<AskedRun, "flags" | "shown">, reuse: Reuse): AskedWorkflow {
   const asked = hash("sha256", cell.asked);
   return {
     name: script.meta.name,

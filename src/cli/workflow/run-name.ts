@@ -69,7 +69,8 @@ export async function earlierRun(store: Store, asked: AskedWorkflow, signer: Sig
   const runs = found.filter((row) => canBeChosen(row) && isOfSame(row, asked));
   const signed = runs.filter((row) => recordedSettings(row, signer)?.kept);
   const newestFirst = signed.toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  const same = newestFirst.find((row) => workflowOf(row)?.asked === asked.asked);
+  const isSame = (one: AskedWorkflow | null) => one?.asked === asked.asked && one.reuse?.only === undefined;
+  const same = newestFirst.find((row) => isSame(workflowOf(row)));
   if (same) return { name: same.name ?? same.id, isSame: true, answers: 0, cost_usd: 0 };
   const [newest] = newestFirst;
   if (!newest || workflowOf(newest)?.text === asked.text) return null;

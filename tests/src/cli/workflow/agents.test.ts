@@ -152,3 +152,28 @@ test("a run that another user has recorded is not resumed, since it may ask agen
   expect([code, stderr]).toEqual([1, expect.stringContaining("(settings_untrusted)")]);
   expect(stderr).toMatch(/belay workflow \S+audit\.js` with its args begins the workflow for you/);
 });
+
+test("after an edit --reuse makes only the calls that ask something new, and the line says how many", async () => {
+  const { run, line, work, log } = await withAgent();
+  const first = json(await run([...line({ says: "zero" }, { says: "one" }), "--json"]));
+  writeFileSync(join(work, "audit.js"), `${SCRIPT}// edited\n`);
+  const edited = [...line({ says: "zero" }, { says: "new" }), "--reuse", first.run];
+  const dry = await run([...edited, "--dry-run"]);
+  expect([dry.code, dry.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^Odd {2}1 sub-call .*\$0\.500\n1 answer is on record\n/),
+  ]);
+  const { code, stdout, stderr } = await run(edited);
+  expect([code, stdout]).toEqual([0, '["zero", "new"]\n']);
+  expect(stderr).toContain(`1 of 2 answers are those of ${first.run}; 1 call was made`);
+  expect(startsIn(log).size).toBe(3);
+  expect(json(await run([...edited, "--json"]))).toMatchObject({
+    reused_from: first.run,
+    agents: { made: 2, reused: 1 },
+  });
+  const only = await run([...edited, "--only", "Even"]);
+  expect([only.code, only.stderr]).toEqual([3, expect.stringContaining("is not of the phase Even, and")]);
+  // The line without --reuse is the same run, and pays nothing.
+  const plain = await run(line({ says: "zero" }, { says: "new" }));
+  expect([plain.code, plain.stdout, startsIn(log).size]).toEqual([0, stdout, 3]);
+});
