@@ -73,12 +73,12 @@ interface Span {
   readonly shift: number;
 }
 
-/** Places around literals. All literals before `end` are in them. */
+/** Places around literals. */
 interface Gathered {
   readonly spans: readonly Span[];
   /** Bytes that the engine reads in the same time. */
   readonly cost: number;
-  /** No match that begins before it reaches beyond it; `from` if there is no such place. */
+  /** All matches that begin before it are in the spans. It is `from` if there is no such place. */
   readonly end: number;
 }
 
