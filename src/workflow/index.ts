@@ -1,13 +1,6 @@
 export { type WorkflowCell, type WorkflowSettings, workflowCell } from "./cell.ts";
-export {
-  type AskedWorkflow,
-  lentSaved,
-  lentSource,
-  type RunWorkflowOptions,
-  runWorkflow,
-  WORKFLOW_BUDGET,
-  WORKFLOW_OUTPUT,
-} from "./run.ts";
+export { lentSaved } from "./lent.ts";
+export { type RunWorkflowOptions, runWorkflow, WORKFLOW_BUDGET, WORKFLOW_OUTPUT } from "./run.ts";
 export {
   type FoundWorkflow,
   refuseUntrusted,
@@ -18,5 +11,5 @@ export {
   type WorkflowPlaces,
   workflowAt,
 } from "./saved.ts";
-export { readWorkflow, type WorkflowMeta, type WorkflowScript } from "./script.ts";
-export { type ToldWorkflow, workflowInCell } from "./told.ts";
+export { readWorkflow, type WorkflowScript } from "./script.ts";
+export { workflowInCell } from "./told.ts";

@@ -5,12 +5,11 @@ import {
   type ExecOptions,
   openSession,
   type Session,
-  type SessionFunction,
   type SessionOptions,
   type WaitOptions,
 } from "../session/index.ts";
 import { type WorkflowCell, workflowCell } from "./cell.ts";
-import { refuseUntrusted, savedWorkflow, type WorkflowPlaces, workflowAt } from "./saved.ts";
+import { lentScripts } from "./lent.ts";
 import { readWorkflow, type WorkflowScript } from "./script.ts";
 
 /** Options of a run in code: those of its session, and its own. */
@@ -65,7 +64,7 @@ export async function runWorkflow(source: string, options: RunWorkflowOptions = 
     ...ofSession,
     budget: { ...WORKFLOW_BUDGET, ...budget },
     limits: { ...WORKFLOW_OUTPUT, ...limits },
-    functions: workflows ? { ...functions, ...lentSource((asked) => scriptIn(workflows, asked)) } : functions,
+    functions: workflows ? { ...functions, ...lentScripts(workflows) } : functions,
   });
   return await runCell(session, cell, script, { signal, suspend, resendDoubtful, wait_ms });
 }
@@ -84,61 +83,9 @@ async function runCell(
   return session.exec(source, { ...options, name: meta.name, workflow: true });
 }
 
-/** Lends saved workflows to `workflow()`, and scripts by their path: those that the user has written or trusted. */
-export function lentSaved(places: WorkflowPlaces): LentSource {
-  return lentSource(({ name, path }) => {
-    const found = name === null ? workflowAt(places, path ?? "") : savedWorkflow(places, name);
-    refuseUntrusted(found);
-    return found.script;
-  });
-}
-
 function refuseUnknownAgent(agent: string | undefined, names: readonly string[]): void {
   if (agent === undefined || names.includes(agent)) return;
   throw new RlmError("invalid_argument", `the agent ${agent} is not in \`agents\`${meantBy(agent, names)}`, {
     suggestion: names.length > 0 ? `Agents are ${names.join(", ")}.` : "Pass it in `agents`, or leave `agent` out.",
   });
-}
-
-function scriptIn(workflows: { readonly [name: string]: string }, { name, path }: AskedWorkflow): WorkflowScript {
-  const asked = name ?? path ?? "";
-  const source = Object.hasOwn(workflows, asked) ? workflows[asked] : undefined;
-  if (source !== undefined) return readWorkflow(source, `${asked}.js`);
-  throw new RlmError("invalid_argument", `the workflow ${asked} is not in \`workflows\``, {
-    suggestion: `Workflows are ${Object.keys(workflows).join(", ") || "none"}.`,
-  });
-}
-
-/** The argument of `workflow()`: one of both. */
-export interface AskedWorkflow {
-  readonly name: string | null;
-  /** That of `{ scriptPath }`. */
-  readonly path: string | null;
-}
-
-/** The function by which `workflow()` gets scripts, as a session takes it. */
-export interface LentSource {
-  readonly workflow_source: SessionFunction;
-  readonly [name: string]: SessionFunction;
-}
-
-/**
- * Makes the function by which `workflow()` gets scripts.
- *
- * @param find returns the script that was asked for, and throws if there is none or it is not trusted
- */
-export function lentSource(find: (asked: AskedWorkflow) => WorkflowScript): LentSource {
-  const text = (value: Json | undefined) => (typeof value === "string" ? value : null);
-  return {
-    workflow_source: {
-      description: "The script of a workflow.",
-      parameters: { type: "object", properties: { name: { type: "string" }, path: { type: "string" } } },
-      effects: "none",
-      runsDry: true,
-      run: ({ name, path }) => {
-        const { meta, body } = find({ name: text(name), path: text(path) });
-        return { name: meta.name, body };
-      },
-    },
-  };
 }
