@@ -33,7 +33,7 @@ export type Row = Readonly<Record<Column, number | null>>;
  * Marks of a call: it took over the answer of an earlier run, a person gave its answer, and its
  * agent has a worktree of its own.
  */
-export const MARKS = ["reused", "by hand", "worktree"] as const;
+export const MARKS = ["taken over", "by hand", "worktree"] as const;
 
 /**
  * Stands for null: in `queue` of a call that was not sent, in `run` of one without an answer, in

@@ -94,7 +94,7 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
         places.set(call, rows.length);
         const label = labelOf(call, workflow !== null);
         const phase = names.phases.numberOf(call.phase);
-        const marks = marksOf(call);
+        const marks = marksOf(call, workflow !== null);
         rows.push({ ...rowOf(exec, call, execs.length, texts), model, error, label, phase, marks });
         ofCalls.push({ texts, error: call.status === "failed" ? 1 : null });
       }
@@ -130,9 +130,9 @@ function namesModel({ turn }: ExecDescription, { args: [, options], refused }: C
 }
 
 /** The model of a call. The agent of one that has no answer yet is known by its options. */
-function modelOf({ model, args: [, options] }: CallDescription): string {
-  if (model !== "" || !isRecord(options) || typeof options.agent !== "string") return model;
-  return agentModelName(options.agent, typeof options.model === "string" ? options.model : null);
+function modelOf({ model, agent, args: [, options] }: CallDescription): string {
+  if (model !== "" || agent === null) return model;
+  return agentModelName(agent, isRecord(options) && typeof options.model === "string" ? options.model : null);
 }
 
 function rowOf(
@@ -196,10 +196,11 @@ function ownUsage({ usage, child }: CallDescription) {
   };
 }
 
-/** Its prompt and its answer. The request of a turn has what the turn added to the conversation. */
-function callTexts({ turn }: ExecDescription, { prompt, args, answer, misfit }: CallDescription): Texts {
+/** Its prompt and its answer, and the folders of its changes, if there are any. The request of a turn has what the turn added to the conversation. */
+function callTexts({ turn }: ExecDescription, { prompt, args, answer, misfit, worktrees }: CallDescription): Texts {
   const asked = turn ? turn.messages.join("\n\n") : textOf(prompt ?? [...args]);
-  return [asked, misfit === null ? textOf(answer) : `${textOf(answer)}\n\nThe model's last answer:\n${misfit}`];
+  const said = misfit === null ? textOf(answer) : `${textOf(answer)}\n\nThe model's last answer:\n${misfit}`;
+  return worktrees.length > 0 ? [asked, said, worktrees.join("\n")] : [asked, said];
 }
 
 function execTexts({ source, stdout, stderr, result_json, error, ask, turn }: ExecDescription): Texts {

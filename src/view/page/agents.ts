@@ -129,11 +129,15 @@ function rowOf(view: View, call: number, number: number, isOpen: boolean, toggle
 }
 
 function textsRow({ query }: View, call: number, texts: Texts | string): HTMLElement {
-  const [asked, answer] = typeof texts === "string" ? [] : texts;
+  const [asked, answer, trees] = typeof texts === "string" ? [] : texts;
   const parts: Child[] =
     typeof texts === "string"
       ? [h("p", { class: "note" }, texts)]
-      : [...textSection("prompt", asked, query), ...textSection("answer", answer, query)];
+      : [
+          ...textSection("prompt", asked, query),
+          ...textSection("answer", answer, query),
+          ...textSection("its changes are in", trees, query),
+        ];
   const empty = h("p", { class: "note" }, "Texts are left out.");
   return h(
     "tr",

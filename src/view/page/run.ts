@@ -30,7 +30,7 @@ export function stateOf(model: Model, call: number): string {
   const code = head.errors[columns.of("error", call)] ?? "";
   switch (kindOf(model, call)) {
     case "cached":
-      return (columns.of("marks", call) & 1) === 0 ? "done, from the cache" : "done";
+      return columns.of("marks", call) === 0 ? "done, from the cache" : "done";
     case "lost":
       return `✗ failed${code === "" ? "" : `: ${code}`}`;
     case "refused":

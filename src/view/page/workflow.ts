@@ -105,7 +105,9 @@ function statusOf({ session }: Head, { status, error_code }: WorkflowExec, texts
   if (status !== "unfinished") return null;
   if (session.status === "running") return h("p", { class: "warned" }, "It is running.");
   const why =
-    session.waiting === "" ? "It was interrupted, and a resume continues it." : `It waits: ${session.waiting}`;
+    session.waiting === ""
+      ? "It was interrupted, or waits for its user. belay resume says for what, and continues it."
+      : `It waits: ${session.waiting}`;
   return h("p", { class: "warned" }, why);
 }
 

@@ -50,17 +50,23 @@ test("agents without an answer are known by what was asked for, and wait if no p
   expect([0, 1, 3].map((call) => stateOf(model, call))).toEqual(["done", "✗ failed: timeout", "… waits"]);
 });
 
-test("an answer of an earlier run is marked as taken over", () => {
+test("answers of an earlier run and by hand are marked, and changes in a worktree are named", () => {
   const session = workflowSession();
   const execs = session.execs.map((exec) => ({
     ...exec,
     calls: exec.calls.map((call, at) =>
-      at === 0 ? { ...call, cached: true, reused: { from: "audit-1", tokens: 9, cost_usd: 0 } } : call,
+      at < 2 ? { ...call, cached: true, by_hand: at === 1, worktrees: at === 0 ? ["/trees/1"] : [] } : call,
     ),
   }));
-  const model = modelled(traced({ ...session, execs }));
-  expect(model.columns.of("marks", 0)).toBe(1 << MARKS.indexOf("reused"));
-  expect(stateOf(model, 0)).toBe("done");
+  const trace = traced({ ...session, execs });
+  const model = modelled(trace);
+  expect([0, 1, 2].map((call) => model.columns.of("marks", call))).toEqual([
+    1 << MARKS.indexOf("taken over"),
+    1 << MARKS.indexOf("by hand"),
+    0,
+  ]);
+  expect([0, 1].map((call) => stateOf(model, call))).toEqual(["done", "done"]);
+  expect(textsIn(trace)[0]).toEqual(["Audit 1.ts", "one fault", "/trees/1"]);
 });
 
 test("without texts a run has no name, labels and args, and its phases have numbers", () => {
