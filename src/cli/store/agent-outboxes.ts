@@ -18,7 +18,7 @@ export interface Outboxes {
   readonly trees: readonly string[];
 }
 
-const TREE = /^tree(\.\d+)?$/;
+const TREE = /^tree(?:\.\d{1,6})?$/;
 
 /**
  * The outboxes that sessions of a store have here: agents are processes of this computer.

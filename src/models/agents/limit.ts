@@ -47,7 +47,7 @@ const epochs: Reader = (said) =>
 /** `2026-03-01T10:00:00Z`; without a zone it is local. */
 const isoTimes: Reader = (said) =>
   Array.from(
-    said.matchAll(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?/g),
+    said.matchAll(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?/g),
     ([text]) =>
       Date.parse(
         text
@@ -91,25 +91,34 @@ function durationIn(text: string): number | null {
 
 /** `resets 3pm`, `resets at 15:30 (Europe/Berlin)`, `resets Oct 9 at 5pm`, `try again at 3:05 PM`. */
 const clockTimes: Reader = (said, now) =>
-  Array.from(said.matchAll(AT), ({ groups = {} }) => {
-    const { month, day, hour = "0", minute = "0", half, zone } = groups;
-    const hours = (Number(hour) % (half ? 12 : 24)) + (half?.toLowerCase().startsWith("p") ? 12 : 0);
-    return timeAt({ month: month ?? null, day: Number(day ?? 0), hours, minutes: Number(minute) }, zone, now);
+  Array.from(said.matchAll(BEFORE_CLOCK)).flatMap(({ index, 0: words }) => {
+    const at = clockIn(said.slice(index + words.length, index + words.length + 80), now);
+    return at === null ? [] : [at];
   });
 
+const BEFORE_CLOCK = /\b(?:resets?|again|available|until|try) (?:(?:on|at|after) )?/gi;
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-const AT = new RegExp(
-  [
-    "(?:resets?|again|available|until|try)(?: (?:on|at|after))?",
-    String.raw`(?: (?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} (?<day>\d{1,2})(?:st|nd|rd|th)?,?(?: \d{4},?)?(?: at)?)?`,
-    String.raw` (?<hour>\d{1,2})(?::(?<minute>\d\d))? ?(?:(?<half>[ap])\.?m\b\.?|(?<=:\d\d)(?!\d))`,
-    String.raw`(?: ?\(?(?<zone>[A-Z][A-Za-z_]+/[A-Za-z_/+-]+|UTC|GMT)\)?)?`,
-  ].join(""),
-  "gi",
-);
+const DAY_OF_YEAR = /^([a-z]{3})[a-z]{0,6} (\d{1,2})(?:st|nd|rd|th)?,? (?:\d{4},? )?(?:at )?/i;
+const CLOCK = /^(\d{1,2})(?::(\d\d))? ?(?:([ap])\.?m\b\.?|(?<=:\d\d)(?!\d))/i;
+const ZONE = /^ ?\(?([A-Z][A-Za-z_]{1,40}\/[\w/+-]{1,40}|UTC|GMT)\)?/;
+
+/** The next moment of the date and the time that a text begins with; null: it begins with none. */
+function clockIn(text: string, now: Date): number | null {
+  const [date = "", name = "", day = "0"] = DAY_OF_YEAR.exec(text) ?? [];
+  const month = MONTHS.indexOf(name.toLowerCase());
+  if (date !== "" && month < 0) return null;
+  const rest = text.slice(date.length);
+  const [clock, hour, minute = "0", half = ""] = CLOCK.exec(rest) ?? [];
+  if (clock === undefined) return null;
+  const hours = (Number(hour) % (half === "" ? 24 : 12)) + (half.toLowerCase() === "p" ? 12 : 0);
+  const zone = ZONE.exec(rest.slice(clock.length))?.[1];
+  const at = { month: month < 0 ? null : month, day: Number(day), hours, minutes: Number(minute) };
+  return timeAt(at, zone, now);
+}
 
 interface ClockTime {
-  readonly month: string | null;
+  /** From 0; null: any day. */
+  readonly month: number | null;
   readonly day: number;
   readonly hours: number;
   readonly minutes: number;
@@ -121,7 +130,7 @@ function timeAt({ month, day, hours, minutes }: ClockTime, zone: string | undefi
   if (here === null) return Number.NaN;
   const at = new Date(here);
   at.setUTCHours(hours, minutes, 0, 0);
-  if (month !== null) at.setUTCMonth(MONTHS.indexOf(month.toLowerCase()), day);
+  if (month !== null) at.setUTCMonth(month, day);
   // One at a past date is of the next year, one at a past hour of the next day.
   if (at.getTime() <= here && month !== null) at.setUTCFullYear(at.getUTCFullYear() + 1);
   else if (at.getTime() <= here) at.setUTCDate(at.getUTCDate() + 1);

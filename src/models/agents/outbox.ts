@@ -251,7 +251,7 @@ export function askToStop(folder: string): void {
 }
 
 /** Names of worktrees, and of the files beside them that say whose they are. */
-export const isOfTree = (name: string) => /^tree(?:\.\d+)?(?:\.git)?$/.test(name);
+export const isOfTree = (name: string) => /^tree(?:\.\d{1,6})?(?:\.git)?$/.test(name);
 
 /** Empties an outbox, and drops it if no worktree is left in it. */
 export function emptyOutbox(folder: string): void {

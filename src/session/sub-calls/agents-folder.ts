@@ -65,7 +65,7 @@ export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "ro
 }
 
 /** Names of worktrees in an outbox. */
-const TREE = /^tree(\.\d+)?$/;
+const TREE = /^tree(?:\.\d{1,6})?$/;
 
 const PLACE_DIGITS = 16;
 

@@ -19,7 +19,7 @@ export function phasesOf(model: Model, { workflow, from, to }: WorkflowExec): Ma
 
 /** `claude · opus` of an agent, and the name of a model. */
 export function answeredBy(model: string): string {
-  const [, agent, own] = /^agent:([^/]+)\/(.*)$/s.exec(model) ?? [];
+  const [, agent, own] = /^agent:([^/]{1,100})\/(.*)$/s.exec(model) ?? [];
   if (agent === undefined) return model;
   return own === "default" ? agent : `${agent} · ${own}`;
 }
