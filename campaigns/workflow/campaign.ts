@@ -59,7 +59,7 @@ const LEFT_MS = 8000;
 /** Exit code of a run that waits for somebody. */
 const WAITS = 3;
 /** Time for which a process that was killed has its run on a server, ms. */
-const LEASE_MS = 1000;
+const LEASE_MS = 2000;
 const SHORT_LEASE = { BELAY_LEASE_MS: String(LEASE_MS) };
 
 interface Tally {
@@ -188,8 +188,9 @@ async function besides(
   return [second];
 }
 
-/** True if another process has the run, has made it at this moment, or holds the store for longer than a line waits. */
-const isInUse = ({ stdout }: LifeEnd) => /"error_code":"(session_busy|session_exists|store_failed)"/.test(stdout);
+/** True if another process has the run or has made it at this moment, or if a busy machine let a lock or a lease run out. */
+const isInUse = ({ stdout }: LifeEnd) => IN_USE.test(stdout);
+const IN_USE = /"error_code":"(session_busy|session_exists|lease_lost|store_failed)"/;
 
 /** The result in the envelope, which is the last line. */
 function resultOf({ stdout }: LifeEnd): Json | undefined {
