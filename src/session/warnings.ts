@@ -81,6 +81,7 @@ const TOLD = [
   "query_words",
   "query_sources_unread",
   "sub_calls_failed",
+  "answers_unused",
   "agents_unanswered",
 ];
 

@@ -6,6 +6,7 @@ import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
 import {
+  type AnsweredFork,
   forkSession,
   forkWithAnswers,
   listReadableSessions,
@@ -169,6 +170,12 @@ export function rmCommand(args: Arguments, host: Host, { discard = false }: RmFl
   });
 }
 
+/** The way in which a fork with answers by hand continues. */
+const HOW: Readonly<Record<AnsweredFork["how"], string>> = {
+  continued: "the cell continues where it waited",
+  again: "the cell runs again, since it had used an answer that is replaced; its calls take over the others",
+};
+
 /** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. */
 export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {
   const { name = null } = own;
@@ -178,21 +185,24 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
   return showingFailures(args, async ({ stdout, stderr }) => {
     const at = Date.now();
     const { place, flags } = runStore(args);
-    const made = await withStore(place, host, async (store) => {
+    const forked = await withStore(place, host, async (store) => {
       const { session, checkpoint } = await checkpointMeant(store, typed, flags);
       const id = ulid(at);
       const signer = openSigner(place, process.env);
       const forking = { id, name, origin: "command", at, settings: signer.forFork(id) } as const;
       const { id: parent } = await sessionNamed(store, session, passedOver(stderr));
-      if (given.length === 0) return forkSession(store, parent, { ...forking, checkpoint });
+      if (given.length === 0)
+        return { session: await forkSession(store, parent, { ...forking, checkpoint }), how: null };
       if (checkpoint !== null) {
         const problem = "--answer and --skip are about the last exec, and take no checkpoint";
         throw new UsageError(problem, commandLine(["fork", session, ...args.typed.filter((word) => word !== typed)]));
       }
-      return (await forkWithAnswers(store, parent, { ...forking, newId: ulid, signer }, given)).session;
+      return forkWithAnswers(store, parent, { ...forking, newId: ulid, signer }, given);
     });
-    if (args.get(OUTPUT_FLAGS.json)) return stdout.json({ success: true, session: made });
+    const { session: made, how } = forked;
+    if (args.get(OUTPUT_FLAGS.json)) return stdout.json({ success: true, session: made, ...(how ? { how } : {}) });
     stdout.write(`${displayName(made)}\n`);
+    if (how) stderr.write(`${HOW[how]}\n`, "dim");
     const called = typedName(made);
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
     if (stderr.isTerminal) stderr.write(`continue with: ${commandLine([...next, ...flags])}\n`, "dim");

@@ -10,13 +10,14 @@ import {
   remedy,
 } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
-import { isRecord } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import {
+  answersUnused,
+  failedInBatches,
   IN_ALL,
   isScarcer,
   limitIn,
@@ -370,6 +371,8 @@ async function warnOfCalls(
   }
   const unanswered = request.kind === "cell" && request.workflow && last ? unansweredAgents(last) : null;
   if (unanswered !== null) warn(state, unanswered);
+  const idle = last && answersUnused(last);
+  if (idle) warn(state, idle);
   const unused = last && (await toolsUnused(last));
   if (unused) warn(state, unused);
   warnOfLimits(work, state, isOut);
@@ -385,18 +388,6 @@ function warnOfLimits({ setup, recorder }: Work, state: ExecState, isOut: boolea
     const limit = limitIn(warning);
     if (limit && question && isScarcer(limit, session, question)) state.warnings[at] = `${warning}${IN_ALL}`;
   }
-}
-
-/** The warning for calls of batches that failed, since their errors stand among the answers. `null` if none did. */
-function failedInBatches({ calls, results }: ExecRecords): string | null {
-  const resultOf = new Map(results.map((result) => [result.call_id, result]));
-  // In the order of the calls, which a resumed exec has too. Their answers may come in another one.
-  const batched = calls.filter(({ args }) => args.length > 2);
-  const answers = batched.flatMap(({ call_id }) => resultOf.get(call_id) ?? []);
-  const [first, ...more] = answers.filter(({ success }) => !success);
-  if (!first) return null;
-  const message = isRecord(first.value) ? `: ${first.value.message}` : "";
-  return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
 }
 
 /** The warning for agents of a workflow that gave no answer. `null` if each gave one. */

@@ -112,3 +112,23 @@ export function loadWarnings({ account, context }: SessionState): readonly strin
     ...(skipped.count > 0 ? [`files_skipped: ${amount(skipped.count, "file")}${why}`] : []),
   ];
 }
+
+/** The warning for answers by hand that no call of an exec that ran again has asked for. `null` if all were used. */
+export function answersUnused({ start: { again }, results }: ExecRecords): string | null {
+  const given = again?.answers.length ?? 0;
+  const used = results.filter(({ by_hand }) => by_hand).length;
+  if (used >= given) return null;
+  return `answers_unused: ${given - used} of ${amount(given, "answer")} by hand had no use: no call asked the same again`;
+}
+
+/** The warning for calls of batches that failed, since their errors stand among the answers. `null` if none did. */
+export function failedInBatches({ calls, results }: ExecRecords): string | null {
+  const resultOf = new Map(results.map((result) => [result.call_id, result]));
+  // In the order of the calls, which a resumed exec has too. Their answers may come in another one.
+  const batched = calls.filter(({ args }) => args.length > 2);
+  const answers = batched.flatMap(({ call_id }) => resultOf.get(call_id) ?? []);
+  const [first, ...more] = answers.filter(({ success }) => !success);
+  if (!first) return null;
+  const message = isRecord(first.value) ? `: ${first.value.message}` : "";
+  return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
+}

@@ -50,6 +50,8 @@ export async function openTakenOver(
   function found(call: PendingCall): ReusableAnswer | undefined {
     if (!isSubCall(call.name) || isToBeMade({ only }, call)) return undefined;
     const answer = find(call.id);
+    // A person gave it, whatever model the call asks.
+    if (answer?.by_hand) return answer;
     return answer && (answers.modelOf?.(call) ?? answer.model) === answer.model ? answer : undefined;
   }
 
@@ -57,9 +59,9 @@ export async function openTakenOver(
     answer(call) {
       const answer = found(call);
       if (!answer) return undefined;
-      const { value, model, mended, tokens = 0, cost_usd = 0 } = answer;
+      const { value, model, mended, by_hand, tokens = 0, cost_usd = 0 } = answer;
       const reused = { from, tokens, cost_usd };
-      const record = { ...FREE, model, cached: true, reused, ...withoutUndefined({ mended }) };
+      const record = { ...FREE, model, cached: true, reused, ...withoutUndefined({ mended, by_hand }) };
       return { settlement: { ok: true, value }, record, cacheKey: null };
     },
     lack(call) {
@@ -112,10 +114,10 @@ function answersIn(records: readonly JournalRecord[], context_key: string | null
   return known;
 }
 
-function answerOf({ value, model, mended, usage, reused }: ToolResult): ReusableAnswer {
+function answerOf({ value, model, mended, by_hand, usage, reused }: ToolResult): ReusableAnswer {
   const tokens = tokensOf(usage) + (reused?.tokens ?? 0);
   const cost_usd = usage.cost_usd + (reused?.cost_usd ?? 0);
-  return { value, model, tokens, cost_usd, ...withoutUndefined({ mended }) };
+  return { value, model, tokens, cost_usd, ...withoutUndefined({ mended, by_hand }) };
 }
 
 /**

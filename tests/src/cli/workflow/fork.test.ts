@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { json } from "../belay.ts";
-import { FILES, scene } from "./scene.ts";
+import { FILES, META, scene } from "./scene.ts";
 
 const failing = { status: 400, body: '{"error":{"message":"no"}}' };
 
@@ -33,4 +33,35 @@ test.each([
   const { run } = json(await workflow("audit.js", ...FILES, "--json"));
   const refused = await belay("fork", run, ...more);
   expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(words)]);
+});
+
+const SCRIPT = `${META}
+phase("Find");
+const kind = await agent("kind", { label: "kind" });
+const rest = await agent("rest of " + kind, { label: "rest" });
+return [kind, rest];
+`;
+
+test("a wrong answer is replaced by one by hand, and what follows is asked anew, with a word for answers without use", async () => {
+  const { belay, workflow, server } = await scene({ "work/audit.js": SCRIPT });
+  const { stdout } = await workflow("audit.js", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ result_json: ["did kind", "did rest of did kind"] });
+  const [run] = JSON.parse((await belay("sessions", "--json")).stdout).sessions;
+  const made = await belay("fork", run.name, "--answer", '1="bug"', "--skip", "2", "--name", "by-hand");
+  expect(made).toMatchObject({
+    code: 0,
+    stdout: "by-hand\n",
+    stderr: "the cell runs again, since it had used an answer that is replaced; its calls take over the others\n",
+  });
+  const resumed = await belay("resume", "by-hand", "--json");
+  // The second call asks something else now, so it is made, and a warning says so.
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ result_json: ["bug", "did rest of bug"] });
+  expect(server.requests).toHaveLength(3);
+  expect((await belay("show", "by-hand")).stdout).toMatch(/1 {2}by hand .* Find: kind/);
+  expect(JSON.parse(resumed.stdout).warnings).toContain(
+    "answers_unused: 1 of 2 answers by hand had no use: no call asked the same again",
+  );
+  const shown = JSON.parse((await belay("show", "by-hand", "--json")).stdout);
+  const [, again] = shown.session.execs;
+  expect(again).toMatchObject({ again: { exec: 1, by_hand: [1, 2] }, calls: [{ by_hand: true }, { by_hand: false }] });
 });
