@@ -195,13 +195,24 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   for (const model of [...(host.answered ?? []), ...answeredIn(records)]) patience.answered.add(model);
   let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
-  const deliveries = new Set<string>();
-  const hasOwnSuspension = host.suspension === undefined;
   const workflows = openWorkflowMarks(host.signer ?? null);
   const agents = openAgents({ row, options, env, suspension, state, workflows, cwd });
   const own = {
-    ...{ row, options, env, rules, above, run, suspension, hasOwnSuspension, root, deliveries, granted, state },
-    ...{ cwd, workflows, agents },
+    row,
+    options,
+    env,
+    rules,
+    above,
+    run,
+    suspension,
+    hasOwnSuspension: host.suspension === undefined,
+    root,
+    deliveries: new Set<string>(),
+    granted,
+    state,
+    cwd,
+    workflows,
+    agents,
   };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
   const space = above?.space ?? openStoreQuota(row, current.context, quotaOptionsOf(options, records));

@@ -1,48 +1,13 @@
 import { availableParallelism } from "node:os";
-import type { SubCallRequest } from "../../../builtins/index.ts";
 import { firstly, LIMITS, remedy } from "../../../runtime/index.ts";
-import { failure, loadAgentLayer, type Models, type SubCallError } from "../../models/index.ts";
+import { failure, loadAgentLayer, type SubCallError } from "../../models/index.ts";
 import { type AgentCommand, agentModelName, reservesOf } from "../../platform/agent-commands.ts";
 import type { SessionState } from "../journal/account.ts";
-import type { AgentPlace } from "../journal/records.ts";
 import type { CallingSession } from "../parts.ts";
 import { NO_WORKFLOW } from "../workflow-marks.ts";
 import { type AgentsFolder, openAgentsFolder } from "./agents-folder.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
-import { type Answered, FREE, guestError } from "./port.ts";
-
-/** The agents of a session: programs of the user's own that answer calls of its workflows. */
-export interface Agents {
-  /** Returns why the running exec may ask no agent, or not this one; null: it may. */
-  refusal(name: string): AgentRefusal | null;
-  /** Asks the host, if it wants to be asked: once for each agent and exec. */
-  allows(name: string, prompt: string): Promise<boolean>;
-  /** Runs work when one more agent may run: of this name, and of the session. `undefined`: the signal aborted before. */
-  inTurn<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>;
-  /** Returns the models of a call: its agent alone. */
-  modelsFor(id: string, request: SubCallRequest): Promise<Models>;
-  /** Returns what the call's record of its beginning says of the place of its outbox; null: it needs no such record. */
-  place(): AgentPlace | null;
-  /** Returns the doubt of a call that was begun where its outbox is not; null: there is none. */
-  doubt(id: string, name: string): SubCallError | null;
-  /** True if an earlier process has begun the call. */
-  isUnderWay(id: string): Promise<boolean>;
-  /** Ends the agent of a call that is given up. Returns its charge; null: none was begun. */
-  giveUp(id: string, request: SubCallRequest): Promise<Answered | null>;
-  /** Returns the folders of worktrees in which agents of a call have changed something. */
-  worktreesOf(id: string): readonly string[];
-  /** Drops the outboxes of a call whose answer is recorded. */
-  recorded(id: string): Promise<void>;
-  /** Drops what is left of calls that are not open, and the folder if it goes with the session. */
-  close(): Promise<void>;
-}
-
-/** The reason why a call of an agent cannot be made. */
-export interface AgentRefusal {
-  readonly error: SubCallError;
-  /** True if the call can be made where the agent is lent: the exec is to stay unfinished. */
-  readonly isMissing: boolean;
-}
+import { type Agents, type Answered, FREE, guestError } from "./port.ts";
 
 /** Tries of an agent that may be started again. */
 const SAFE_TRIES = 3;

@@ -1,7 +1,7 @@
 import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
 import type { CallError, Json, PendingCall, Sampling, Settlement, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { NO_USAGE, type Spent, type SubCallError, type SubCallTurn } from "../../models/index.ts";
+import { type Models, NO_USAGE, type Spent, type SubCallError, type SubCallTurn } from "../../models/index.ts";
 import type { CellSettings } from "../ask/api.ts";
 import type { AgentPlace, BudgetLimits, ToolCall, ToolResult } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";
@@ -177,4 +177,37 @@ export function traceOf(
 
 function bounded(turn: SubCallTurn): SubCallTurn {
   return { ...turn, tools: turn.tools.slice(0, MOST_TOOLS).map((name) => name.slice(0, NAME_UNITS).toWellFormed()) };
+}
+
+/** The agents of a session: programs of the user's own that answer calls of its workflows. */
+export interface Agents {
+  /** Returns why the running exec may ask no agent, or not this one; null: it may. */
+  refusal(name: string): AgentRefusal | null;
+  /** Asks the host, if it wants to be asked: once for each agent and exec. */
+  allows(name: string, prompt: string): Promise<boolean>;
+  /** Runs work when one more agent may run: of this name, and of the session. `undefined`: the signal aborted before. */
+  inTurn<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>;
+  /** Returns the models of a call: its agent alone. */
+  modelsFor(id: string, request: SubCallRequest): Promise<Models>;
+  /** Returns what the call's record of its beginning says of the place of its outbox; null: it needs no such record. */
+  place(): AgentPlace | null;
+  /** Returns the doubt of a call that was begun where its outbox is not; null: there is none. */
+  doubt(id: string, name: string): SubCallError | null;
+  /** True if an earlier process has begun the call. */
+  isUnderWay(id: string): Promise<boolean>;
+  /** Ends the agent of a call that is given up. Returns its charge; null: none was begun. */
+  giveUp(id: string, request: SubCallRequest): Promise<Answered | null>;
+  /** Returns the folders of worktrees in which agents of a call have changed something. */
+  worktreesOf(id: string): readonly string[];
+  /** Drops the outboxes of a call whose answer is recorded. */
+  recorded(id: string): Promise<void>;
+  /** Drops what is left of calls that are not open, and the folder if it goes with the session. */
+  close(): Promise<void>;
+}
+
+/** The reason why a call of an agent cannot be made. */
+interface AgentRefusal {
+  readonly error: SubCallError;
+  /** True if the call can be made where the agent is lent: the exec is to stay unfinished. */
+  readonly isMissing: boolean;
 }
