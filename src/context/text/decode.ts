@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { Converted, Loss } from "../../documents/growing.ts";
+import type { Converted } from "../../documents/growing.ts";
+import { countOf, type Invalid, openReplaced, REPLACEMENT } from "./replaced.ts";
 
 // The process of a reader runs this file, and can read nothing outside of `src/context`. All bytes
 // that become text come through this file: contexts, members of archives, stdin and tables of jobs.
@@ -294,8 +295,6 @@ function* decodedSlices(slices: Iterable<Uint8Array>, label: string): Generator<
 const decoded = (bytes: Uint8Array, label: string) =>
   Buffer.concat([...decodedSlices(slicesOf(bytes).slices(), label)]);
 
-type Invalid = Pick<Loss, "count" | "where">;
-
 /** The bytes of a text that are not of its encoding, and what else is known when all were read. */
 interface ReadInvalid extends Invalid {
   /** The text's bytes as UTF-8. */
@@ -303,9 +302,6 @@ interface ReadInvalid extends Invalid {
   /** SHA-256 of all bytes, hex. */
   readonly sha256: string;
 }
-
-const REPLACEMENT = Buffer.from("\ufffd");
-const LISTED = 20;
 
 /**
  * The bytes that are not of the encoding, with their first lines. A text may have U+FFFD of its
@@ -358,45 +354,6 @@ function* isValid(slices: Iterable<Uint8Array>, label: string): Generator<number
     throw error;
   }
 }
-
-function countOf(given: Uint8Array, part: Buffer): number {
-  const bytes = Buffer.from(given.buffer, given.byteOffset, given.length);
-  let count = 0;
-  for (let at = bytes.indexOf(part); at >= 0; at = bytes.indexOf(part, at + part.length)) count += 1;
-  return count;
-}
-
-/** Counts U+FFFD as a text grows, and notes the first lines that have it. */
-function openReplaced() {
-  const where: string[] = [];
-  let count = 0;
-  let line = 1;
-  let isNoted = false;
-  return {
-    add(text: Buffer): void {
-      count += countOf(text, REPLACEMENT);
-      let from = 0;
-      while (where.length < LISTED) {
-        if (isNoted) {
-          const end = text.indexOf(NEWLINE, from);
-          if (end < 0) return;
-          from = end + 1;
-          line += 1;
-          isNoted = false;
-        }
-        const at = text.indexOf(REPLACEMENT, from);
-        line += countOf(text.subarray(from, at < 0 ? text.length : at), NEWLINE);
-        if (at < 0) return;
-        where.push(`line ${line}`);
-        isNoted = true;
-        from = at;
-      }
-    },
-    told: (): Invalid => ({ count, where }),
-  };
-}
-
-const NEWLINE = Buffer.from("\n");
 
 function toldInvalid({ count, where: [first] }: Invalid, bytes: number): string {
   const of = `${count.toLocaleString("en-US")} of ${bytes.toLocaleString("en-US")} bytes`;

@@ -1,5 +1,5 @@
 import { noConversation, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
-import { DEFAULT_ASK_MS, type ExecSignals, type Json, LIMITS, RlmError } from "../../../runtime/index.ts";
+import { DEFAULT_ASK_MS, type ExecSignals, hasCode, type Json, LIMITS, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { failure, isFailureCode, knownModel, type SubCallError, withFallback } from "../../models/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
@@ -177,18 +177,25 @@ async function withChild<T>(
   }
 }
 
+/** The end of a child, as its call takes it. */
+interface Settled {
+  readonly settlement: Settlement;
+  /** Kinds of what was put right in its replies. */
+  readonly mended?: readonly string[] | undefined;
+}
+
 /** Has the child asked. */
 async function settled(
   parts: ChildrenParts,
   name: string,
   asked: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
-): Promise<{ readonly settlement: Settlement; readonly mended?: readonly string[] | undefined }> {
+): Promise<Settled> {
   const { calls, request, context, settings, time, stop } = asked;
   const { budget, history, suspend } = context;
   const max_sub_calls = Math.min(calls - 1, LIMITS.childSubCalls);
   const shared = limitsNow(parts.rules, parts.state().account);
   const limits = { ...shared, max_time_ms: time.wholeMs, max_sub_calls };
-  return withChild(parts, name, { ...asked, budget, history, limits }, async ({ session, toCaller }) => {
+  return withChild<Settled>(parts, name, { ...asked, budget, history, limits }, async ({ session, toCaller }) => {
     const ownSettings = { ...settings, thinking: request.thinking ?? context.thinking };
     const end = await askChild(session, request, ownSettings, { signal: stop.signal, suspend });
     if (end.ok) {
@@ -198,8 +205,17 @@ async function settled(
     // The child's time is that of its call.
     const isOver = end.error.code === "budget_exceeded" && session.budget().remaining_time_ms <= 0;
     return { settlement: { ok: false, error: guestError(isOver ? stop.why() : end.error) } };
-  });
+  }).catch(refusedContext);
 }
+
+/** The settlement of a call whose context is larger than the session allows. All other failures are thrown. */
+function refusedContext(error: unknown): Settled {
+  if (!hasCode(error, "context_too_large")) throw error;
+  const refused = failure("invalid_argument", `llm_query: its ${error.message}`, { suggestion: SMALLER_CONTEXT });
+  return { settlement: { ok: false, error: guestError(refused) } };
+}
+
+const SMALLER_CONTEXT = "Give fewer or smaller places in `context`: together they are a context of the session's size.";
 
 function withCites(
   { answer, citations }: Extract<ChildEnd, { ok: true }>,

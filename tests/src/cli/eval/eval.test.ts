@@ -1,10 +1,13 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { itemOf, type SuiteName } from "../../../../src/eval/suites.ts";
 import { evalModel, type Rule } from "../../../support/eval-model.ts";
+import { lowerBorder } from "../../../support/low-border.ts";
+import { grow } from "../../../support/tree.ts";
 import { scene } from "../batch/scene.ts";
 import { json, jsonLines, said } from "../belay.ts";
+import { belayHere } from "../in-process.ts";
 
 const questions = new Map(
   (["needle", "count"] satisfies SuiteName[]).flatMap((suite) =>
@@ -162,4 +165,32 @@ test("what cannot be asked is refused by name", async () => {
     "--against none --data bad.jsonl",
     'line 1 of bad.jsonl names the context "/etc/hostname", which is not read',
   );
+});
+
+test("a question about a large context is asked over its files, as a whole or by passages", async () => {
+  const raise = lowerBorder(20);
+  onTestFinished(raise);
+  const { type, rows, folder, home } = await evaluated((_question, text) =>
+    text === null || text.includes("ships 3 lie") ? "Bergen" : "unknown",
+  );
+  const files = Object.fromEntries(
+    Array.from({ length: 21 }, (_, n) => [`logs/${n}.txt`, `ships ${n} lie in Bergen\n`]),
+  );
+  grow(folder, files);
+  const line = { id: "harbour", question: "Where?", answer: "Bergen", file: "logs", size: "large" };
+  writeFileSync(join(folder, "mine.jsonl"), `${JSON.stringify(line)}\n`);
+  const ran = await type("--data mine.jsonl --name large");
+  expect(ran).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("logs: its text takes at least 0.0 MB of disk"),
+  });
+  expect(rows("large").map(({ method, score, calls }) => [method, score, calls])).toEqual([
+    ["ask", 1, 2],
+    ["direct", 1, 1],
+    ["bm25", 0, 1],
+  ]);
+  const [{ session }] = rows("large");
+  const shown = json(await belayHere(["show", session, "--json"], { cwd: folder, home }));
+  expect(shown).toMatchObject({ session: { context: { sources: [join(folder, "logs")] } } });
+  expect(readdirSync(join(home, "texts"))).toHaveLength(2);
 });

@@ -291,3 +291,17 @@ test("a resumed cell that ends before its child is asked again ends the child", 
   expect(server.requests).toHaveLength(3);
   await again.close();
 });
+
+test("a child has the limits of its session for contexts", async () => {
+  const { session } = await scene({ "How many": [cell("answer(list_docs().length)")] }, { maxFiles: 1 });
+  const ask = (context: string) => session.exec(`await llm_query("How many?", { context: ${context} })`);
+  expect(await ask("[0, 9]")).toMatchObject({ success: true, result_json: "1" });
+  expect(await ask("[[0, 9], [20, 30]]")).toMatchObject({
+    success: false,
+    error_code: "invalid_argument",
+    error_message: expect.stringContaining("llm_query: its context makes the context too large: 2 files (limit 1)"),
+    suggestion: expect.stringContaining("fewer or smaller places"),
+  });
+  expect(session.unfinished()).toBeNull();
+  expect(await ask("[0, 9]")).toMatchObject({ success: true });
+});
