@@ -214,8 +214,8 @@ async function judgeLeft({ files, flags }: Round, { mismatch }: Findings): Promi
 }
 
 function outboxesIn(home: string): readonly string[] {
-  const folder = join(home, "agents");
-  return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }) : [];
+  const folders = ["agents", "server-agents"].map((name) => join(home, name)).filter((folder) => existsSync(folder));
+  return folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }));
 }
 
 /** The figures of a campaign. */

@@ -64,7 +64,7 @@ function linkAt(path: string): string[] {
 const isKeeper = (command: string) => command.includes("keeper-entry");
 
 /** A file of an outbox, which is a folder of its session and its call. */
-const OUTBOX = /\/agents\/([^/]+\/[^/]+)\/[^/]+$/;
+const OUTBOX = /\/(?:server-)?agents\/([^/]+\/[^/]+)\/[^/]+$/;
 
 /** Kills a process, or with a negative id a group; false if it has ended. @throws Error for ids that mean this process's own group */
 export function killed(pid: number): boolean {
