@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
+import { canMount, smallDisk } from "../../../support/small-disk.ts";
 import { folderWith } from "../../../support/tree.ts";
-import { ask, openPlace, told } from "./support.ts";
+import { ask, openPlace, type Place, told } from "./support.ts";
 
 // An agent has the user's rights, and can put anything in its outbox.
 
@@ -16,6 +17,17 @@ const shell = (line: string) => ({
   env: ["HOME"],
   max_bytes: 10_000,
 });
+
+/** Agents get this folder as that of the user. */
+function withHome(folder: string): Disposable {
+  const own = process.env.HOME ?? "";
+  process.env.HOME = folder;
+  return {
+    [Symbol.dispose]() {
+      process.env.HOME = own;
+    },
+  };
+}
 
 const SAID = ["said"];
 const NOTHING = ["empty_answer"];
@@ -35,17 +47,32 @@ test.runIf(process.platform === "linux").each<readonly [what: string, line: stri
 ])("an agent that leaves %s is started once, and leads nowhere else", async (_what, line, answers) => {
   const place = openPlace();
   const home = folderWith({ secret: "a secret of the user" });
-  const own = process.env.HOME;
-  process.env.HOME = home;
-  try {
-    // Its mark is its own: tests of other files run at the same time.
-    const asking = { command: shell(line), id: `damage.${randomUUID()}` };
-    expect(answers).toContain(told(await ask(place, "go", asking)));
-    // A later process does not take it for one that was never started.
-    expect(["said", "empty_answer", "answer_lost"]).toContain(told(await ask(place, "go", asking)));
-  } finally {
-    process.env.HOME = own;
-  }
+  using _home = withHome(home);
+  // Its mark is its own: tests of other files run at the same time.
+  const asking = { command: shell(line), id: `damage.${randomUUID()}` };
+  expect(answers).toContain(told(await ask(place, "go", asking)));
+  // A later process does not take it for one that was never started.
+  expect(["said", "empty_answer", "answer_lost"]).toContain(told(await ask(place, "go", asking)));
   expect(readFileSync(`${home}/starts`, "utf8")).toBe("started\n");
   expect(readFileSync(`${home}/secret`, "utf8")).toBe("a secret of the user");
+});
+
+test("an agent whose end no disk takes is in doubt, and is adopted when there is room", async ({ skip }) => {
+  skip(!canMount(), "this process may not mount a file system");
+  const disk = smallDisk(2 ** 21);
+  const place: Place = { ...openPlace(), outboxes: disk };
+  const command = {
+    command: ["sh", "-c", `echo x >> "$HOME/starts"; echo '{"text":"said"}'; cat /dev/zero > ${disk}/filler; exit 0`],
+    output: { text: "/text" },
+    env: ["HOME"],
+  };
+  const home = folderWith();
+  using _home = withHome(home);
+  const asking = { command, id: `damage.${randomUUID()}` };
+  const full = await ask(place, "go", asking);
+  expect(full).toMatchObject({ ok: false, error: { code: "answer_lost" }, ends: "job" });
+  expect(JSON.stringify(full)).toContain("ENOSPC");
+  rmSync(`${disk}/filler`);
+  expect(told(await ask(place, "go", asking))).toBe("said");
+  expect(readFileSync(`${home}/starts`, "utf8")).toBe("x\n");
 });
