@@ -40,11 +40,11 @@ export function remainingBudget(scope: CallScope): { [name: string]: Json } {
     tokens,
     sub_calls,
     time_ms,
-    spent_tokens: facts.spent_tokens,
-    spent_cost_usd: facts.spent_cost_usd,
     remaining_tokens: tokens,
     remaining_sub_calls: sub_calls,
     remaining_time_ms: time_ms,
+    spent_tokens: facts.spent_tokens,
+    spent_cost_usd: facts.spent_cost_usd,
     ...(functions === undefined ? {} : { functions, remaining_functions: functions }),
     ...(cost_usd === undefined ? {} : { cost_usd, remaining_cost_usd: cost_usd }),
   };
