@@ -45,6 +45,7 @@ export const REMEDIES = {
   sendNow: 'send at once, with `delivery: "now"`',
   resendDoubtful: "make it again with `resendDoubtful`",
   makeAllPhases: "leave out `reuse.only`",
+  trustWorkflow: "have the user trust the text of `*`",
   lendAgent: "name it in `agents: { * }`",
   giveUpCalls: "give the calls up with `discard: true`",
   thenLoad: "then load `*`",

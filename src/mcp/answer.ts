@@ -158,6 +158,7 @@ const MCP: Wording = {
   checkServer: "ask the user to check `--base-url`",
   resendDoubtful: "ask the user to run `belay resume SESSION --resend-doubtful`",
   makeAllPhases: "ask the user to run `belay workflow` without `--only`",
+  trustWorkflow: "ask the user to run `belay workflow * --trust`",
   lendAgent: "ask the user to add `--agents *` to the arguments of this server, or to run `belay resume SESSION`",
   giveUpCalls: "ask the user to give the calls up with `belay rm SESSION --discard`",
 };

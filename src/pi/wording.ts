@@ -39,6 +39,7 @@ export const PI: Wording = {
   checkServer: "check the address in Pi's models.json",
   resendDoubtful: "ask the user to finish the session with the command",
   makeAllPhases: "ask the user to finish the run with the command",
+  trustWorkflow: "ask the user to trust the text of `*` with the command",
   lendAgent: "ask the user to add it to `agents` of belay's configuration, or to finish the run with the command",
   giveUpCalls: "ask the user to give the calls up with the command",
 };

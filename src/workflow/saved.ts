@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { appendFileSync, existsSync, lstatSync, readdirSync } from "node:fs";
 import { dirname, join, parse, resolve } from "node:path";
-import { RlmError } from "../../runtime/index.ts";
+import { firstly, RlmError } from "../../runtime/index.ts";
 import { readBoundedFile } from "../platform/bounded-reads.ts";
 import { errorCode, messageOf } from "../platform/errors.ts";
 import { makeFolder } from "../platform/make-folder.ts";
@@ -91,7 +91,7 @@ export function refuseUntrusted(found: FoundWorkflow): void {
   throw new RlmError(
     "policy_violation",
     `the workflow ${script.meta.name} came with the project, and you have not trusted its text: ${file}`,
-    { suggestion: `Read it: what it asks, your agents do. Then run \`belay workflow ${shellWord(file)} --trust\`.` },
+    { suggestion: `Read it: what it asks, your agents do. ${firstly("trustWorkflow", shellWord(file))}.` },
   );
 }
 

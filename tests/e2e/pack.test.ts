@@ -79,7 +79,7 @@ import("belay-rlm").then(async ({ openSession }) => {
 /** The cells, and what docs name. Examples that measure the project itself stay in the repository. */
 const EXAMPLES = [
   ...["01-explore.js", "02-multi-pass.js", "03-helpers.js", "04-batch.js", "README.md"],
-  ...["batch", "eval", "hosts", "inspect", "library-functions.ts", "library-session.ts", "promptfoo"],
+  ...["batch", "eval", "hosts", "inspect", "library-functions.ts", "library-session.ts", "promptfoo", "workflows"],
 ];
 const NOTES = "TODO: the first\nTODO: the second\n";
 

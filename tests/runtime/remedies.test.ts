@@ -46,10 +46,11 @@ test("only the command, its MCP server and the commands of Pi name flags and sub
 });
 
 /**
- * Files that name the flags of Node and of programs that make documents readable, and readers of inputs, which only
- * `belay batch` calls.
+ * Files that name the flags of Node, of git and of programs that make documents readable, and readers of inputs, which
+ * only `belay batch` calls.
  */
-const OF_OTHERS = /^src\/(?:documents\/(?:children|errors|convert|(?:sheets\/)?xlsx)\.ts$|runs\/inputs\/)/;
+const OF_OTHERS =
+  /^src\/(?:documents\/(?:children|errors|convert|(?:sheets\/)?xlsx)\.ts$|models\/agents\/worktree\.ts$|runs\/inputs\/)/;
 
 /** A line that names the flags of a model's server. */
 const OF_SERVERS = /\b(?:llama-server|vLLM)\b/;

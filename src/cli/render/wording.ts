@@ -42,6 +42,7 @@ const COMMAND: Wording = {
   sendNow: "run the same line with `--delivery now`",
   resendDoubtful: "run the same line with `--resend-doubtful`",
   makeAllPhases: "leave out `--only`",
+  trustWorkflow: "run `belay workflow * --trust`",
   lendAgent: "add it to `agents` in ~/.belay/config.json, or name another one with `--agent`",
   giveUpCalls: "give the calls up with `--discard` of `belay rm` or `belay jobs rm`",
   thenLoad: "then the same line with `*` in its place",

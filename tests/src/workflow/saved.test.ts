@@ -106,7 +106,7 @@ test("a project's text has to be trusted, and again if it changed; its copy else
   expect(message).toBe(
     `the workflow p came with the project, and you have not trusted its text: ${join(at.root, file)}`,
   );
-  expect(suggestion).toContain("--trust");
+  expect(suggestion).toContain(`trust the text of \`${join(at.root, file)}\``);
   trustWorkflow(at, found);
   trustWorkflow(at, savedWorkflow(at, "p"));
   refuseUntrusted(savedWorkflow(at, "p"));
