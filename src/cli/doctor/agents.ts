@@ -23,7 +23,8 @@ export async function checkAgents(place: string, host: Host): Promise<Found> {
   const left = await leftOf(place, host);
   const missing = names.filter((name) => !isThere(agents[name]?.command[0] ?? ""));
   if (names.length > 0) await tryOne();
-  const found = names.length === 0 ? "none are configured" : `${names.join(", ")}; one was started by way of trial`;
+  const found =
+    names.length === 0 ? "none are configured" : `${names.join(", ")}; a program of Belay was run as an agent`;
   const problems = [...missing.map((name) => missingText(name, agents)), ...left.map(leftText)];
   if (problems.length === 0) return { state: "ok", detail: found };
   const cures = [

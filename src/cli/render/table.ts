@@ -1,4 +1,4 @@
-import displayWidth from "string-width";
+import { createRequire } from "node:module";
 import { inLine } from "../../platform/visible.ts";
 import type { Output, Style } from "./terminal.ts";
 
@@ -103,16 +103,34 @@ export function wrap(words: readonly string[], width: number): string[] {
  * Columns of a terminal that a text takes: two for a wide letter and an emoji, none for a combining
  * mark.
  */
-export { displayWidth };
+export function displayWidth(text: string): number {
+  return PLAIN.test(text) ? text.length : widthOfAny(text);
+}
 
-const CLUSTERS = new Intl.Segmenter();
+/** Characters of one column each. */
+const PLAIN = /^[ -~]*$/;
+
+const require = createRequire(import.meta.url);
+let measure: ((text: string) => number) | undefined;
+
+/** The package takes some 15 ms to load, and most texts do not need it. */
+function widthOfAny(text: string): number {
+  measure ??= loadMeasure();
+  return measure(text);
+}
+
+function loadMeasure(): (text: string) => number {
+  const loaded: { readonly default: (text: string) => number } = require("string-width");
+  return loaded.default;
+}
 
 /** The text; one that takes more columns ends with `…`, at a whole character. */
 export function fitted(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
+  if (PLAIN.test(text)) return `${text.slice(0, Math.max(0, width - 1))}…`;
   let left = width - 1;
   let end = 0;
-  for (const { segment } of CLUSTERS.segment(text)) {
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
     left -= displayWidth(segment);
     if (left < 0) break;
     end += segment.length;

@@ -74,9 +74,10 @@ function tellFacts({ agents, reused_from, worktrees, again }: RunFacts, { parts 
   const { terminal, flags } = parts;
   const { stderr } = terminal;
   if (reused_from !== null && !flags.quiet) {
-    const made = agents.made - agents.reused;
-    const calls = amount(made, "call was", "calls were");
-    const answers = amount(agents.made, "answer is", "answers are");
+    // Calls that wait have no answer, and may never have been sent.
+    const ended = agents.answered + agents.failed;
+    const calls = amount(ended - agents.reused, "call was", "calls were");
+    const answers = amount(ended, "answer is", "answers are");
     stderr.line(`${agents.reused} of ${answers} those of ${reused_from}; ${calls} made`, "dim");
   }
   for (const { call, label, path } of worktrees) {

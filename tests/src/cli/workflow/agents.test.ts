@@ -134,7 +134,7 @@ test("what is left of sessions that are gone is told by doctor, and dropped by g
   const { checks } = json(await run(["doctor", "--json"]));
   const agents = checks.find(({ name }: { readonly name: string }) => name === "agents");
   expect(agents.state).toBe("warning");
-  expect(agents.detail).toContain("a, b; one was started by way of trial");
+  expect(agents.detail).toContain("a, b; a program of Belay was run as an agent");
   expect(agents.detail).toContain("the program of the agent b was not found: no-such-program");
   expect(agents.detail).toContain("has 1 outbox and 1 worktree of a session that is gone");
   expect((await run(["gc", "--dry-run"])).stdout).toContain(`would drop the worktree ${tree}`);
