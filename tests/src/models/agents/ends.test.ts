@@ -54,8 +54,8 @@ test("an agent whose keeper was killed is ended when Belay is asked to end", asy
   const answer = ask(place, { hangs: true }, { signal: end.signal });
   await started(place);
   const [pid = 0] = pidsOf(place);
-  await killKeeper(place);
   await until(() => existsSync(join(place.outbox(), "process")));
+  await killKeeper(place);
   end.abort();
   expect(told(await answer)).toBe("cancelled");
   // A keeper that is only being started sees it, or the next Belay does.
