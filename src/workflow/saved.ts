@@ -72,9 +72,12 @@ export function savedWorkflow(places: WorkflowPlaces, name: string): FoundWorkfl
   const found = all.find((saved) => saved.name === name);
   if (found?.script) return { file: found.file, isTrusted: found.isTrusted, script: found.script };
   const names = all.map((saved) => saved.name);
-  const there = names.length > 0 ? names.join(", ") : `none, in ${IN_PROJECT.join(" or ")}`;
+  const there =
+    names.length > 0
+      ? `Saved workflows are ${names.join(", ")}.`
+      : `None is saved in ${IN_PROJECT.join(" or ")}: name a file, or save one there.`;
   const why = found?.problem ?? `the workflow ${name} is not saved${meantBy(name, names)}`;
-  throw new RlmError("invalid_argument", why, { suggestion: `Saved workflows are ${there}.` });
+  throw new RlmError("invalid_argument", why, { suggestion: there });
 }
 
 /** A script by its file, which counts as the project's. @throws RlmError `invalid_argument` */

@@ -1,6 +1,8 @@
 import { RlmError } from "../../index.ts";
 import { amount, priced } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import type { Flag } from "../flags/flag.ts";
 import { commandLine } from "../flags/usage.ts";
 import { ask, canAsk } from "../render/question.ts";
 import type { InSession } from "../session/opening.ts";
@@ -35,4 +37,17 @@ export async function chosen(
   throw new RlmError("invalid_argument", `${problem}. Nothing was started`, {
     suggestion: `\`${reuse}\` makes only the calls that ask something new; \`${commandLine([...line, "--new"])}\` takes over nothing.`,
   });
+}
+
+/**
+ * The words of a line of `belay workflow`, without some of its flags and their values: a line to
+ * type begins a run, continues it, or runs it in another way.
+ */
+export function lineWithout({ typed }: Pick<Arguments, "typed">, flags: readonly Flag[]): readonly string[] {
+  const left = flags.map(({ name, type }) => ({ word: `--${name}`, hasValue: type.word !== null }));
+  const isLeft = (word: string, at: number) => {
+    const isFlag = left.some(({ word: flag }) => word === flag || word.startsWith(`${flag}=`));
+    return isFlag || left.some(({ word: flag, hasValue }) => hasValue && typed[at - 1] === flag);
+  };
+  return ["workflow", ...typed.filter((word, at) => !isLeft(word, at))];
 }

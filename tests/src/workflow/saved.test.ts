@@ -78,7 +78,7 @@ test("a name that is not saved is refused with what is", () => {
   expect(message).toContain("audit");
   expect(suggestion).toBe("Saved workflows are audit.");
   expect(refusalOf(() => savedWorkflow(places(), "x")).suggestion).toContain(
-    "none, in .belay/workflows or .claude/workflows",
+    "None is saved in .belay/workflows or .claude/workflows",
   );
 });
 
