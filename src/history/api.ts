@@ -167,7 +167,7 @@ export interface CallDescription {
   readonly effects: ToolCall["effects"] | null;
   /**
    * `provider/id`: the model that was asked, or whose answer was known, or that was
-   * refused; empty if none is known.
+   * refused, or `agent:NAME/MODEL` of a pending call; empty if none is known.
    */
   readonly model: string;
   /** `pending`: no answer is recorded. */
@@ -209,6 +209,8 @@ export interface CallDescription {
   readonly by_hand: boolean;
   /** The agent of the user's that was asked; null: a model was. */
   readonly agent: string | null;
+  /** That agent was started on this computer, and the call is pending. */
+  readonly started: boolean;
   /** Nothing was sent. */
   readonly refused: boolean;
   /**

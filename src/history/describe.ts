@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import { toldSkips } from "../context/index.ts";
 import { waitsFor } from "../provider-batches/index.ts";
-import { childName, type Describing, sessionNamed, summaryOf } from "../session/index.ts";
+import { childName, type Describing, sessionNamed, startedAgents, summaryOf } from "../session/index.ts";
 import { coverageIn, toldCoverage } from "../session/journal/coverage.ts";
 import { coveredContext, NEVER, sumCoverage } from "../session/journal/coverage-sums.ts";
 import { contextKeyIn, readRecord, readStepExtras } from "../session/journal/records.ts";
@@ -77,7 +77,10 @@ async function describeRow(
     ...(damaged.length > 0 ? { damaged } : {}),
     head: row.head,
     settings: recordedSettings(row),
-    execs: describeExecs(records.map(({ record }) => record)).map((exec) => withCheckpoints(exec, checkpoints)),
+    execs: withStarted(
+      describeExecs(records.map(({ record }) => record)).map((exec) => withCheckpoints(exec, checkpoints)),
+      () => startedAgents(store, row.id),
+    ),
     checkpoints: checkpoints.map(({ id, parent, exec_id, kind, at, pages, stored_bytes }) => ({
       id,
       parent,
@@ -106,6 +109,16 @@ function withCheckpoints(exec: ExecDescription, checkpoints: readonly Checkpoint
   const { output, warnings, library } = readStepExtras(step.extras).state;
   const coverage = toldCoverage(coverageIn(library));
   return { ...told, stdout: output.stdout, stderr: output.stderr, warnings, coverage };
+}
+
+/** Says of pending calls whether their agents were started. */
+function withStarted(execs: readonly ExecDescription[], started: () => ReadonlySet<string>): ExecDescription[] {
+  const isOpen = ({ status, agent }: CallDescription) => status === "pending" && agent !== null;
+  return execs.map((exec) => {
+    if (exec.status !== "unfinished" || !exec.calls.some(isOpen)) return exec;
+    const ids = started();
+    return { ...exec, calls: exec.calls.map((call) => ({ ...call, started: isOpen(call) && ids.has(call.call_id) })) };
+  });
 }
 
 /** Keys of a row beside the settings of its session's beginning. */

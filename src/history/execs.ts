@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { NO_USAGE, tokensOf } from "../models/index.ts";
+import { agentModelName } from "../platform/agent-commands.ts";
 import {
   type AskRecords,
   cellFiles,
@@ -148,6 +149,7 @@ function describeCall(
   const { call_id, name, args, at } = call;
   const [prompt] = args;
   const { usage = NO_USAGE, attempts = [] } = result ?? {};
+  const { agent, model } = v.parse(Agent, isSubCall(name) ? args[1] : null);
   return {
     call_id,
     number,
@@ -158,7 +160,7 @@ function describeCall(
     args,
     sampling: call.sampling ?? null,
     effects: call.effects ?? null,
-    model: result?.model ?? "",
+    model: result?.model || (agent === null ? "" : agentModelName(agent, model)),
     status: statusOf(result),
     error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
     answer: result?.value ?? null,
@@ -174,7 +176,8 @@ function describeCall(
     usage,
     cached: result?.cached ?? false,
     by_hand: result?.by_hand ?? false,
-    agent: isSubCall(name) ? v.parse(Agent, args[1]).agent : null,
+    agent,
+    started: false,
     worktrees: result?.worktrees ?? [],
     ...(result?.reused ? { reused: result.reused } : {}),
     refused: result?.refused ?? false,
@@ -199,5 +202,5 @@ const shortName = v.pipe(
 );
 const name = v.fallback(v.nullable(shortName), null);
 const Named = v.fallback(v.object({ label: name, phase: name }), { label: null, phase: null });
-const Agent = v.fallback(v.object({ agent: name }), { agent: null });
+const Agent = v.fallback(v.object({ agent: name, model: name }), { agent: null, model: null });
 const Batch = v.fallback(v.object({ id: v.nullable(v.number()) }), { id: null });

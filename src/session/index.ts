@@ -69,6 +69,7 @@ export {
   sessionToRemove,
   summaryOf,
 } from "./stored/sessions.ts";
+export { startedAgents } from "./sub-calls/agents-folder.ts";
 export { type HeldBack, heldBackText, roundedUp } from "./sub-calls/held-back.ts";
 export { foremost, waitText } from "./sub-calls/patience.ts";
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";

@@ -1,5 +1,4 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
-import type { SubCallError } from "../models/index.ts";
 import { amount } from "../platform/figures.ts";
 import { withoutUndefined } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
@@ -27,7 +26,7 @@ import type { Start } from "./journal/records.ts";
 import type { WaitOptions } from "./option-types.ts";
 import { envelopeFacts, type SessionParts } from "./parts.ts";
 import { type HeldBack, heldBackCure, heldBackProblem } from "./sub-calls/held-back.ts";
-import type { SuspensionReason } from "./suspension.ts";
+import type { Suspension, SuspensionReason } from "./suspension.ts";
 
 type Envelope = ExecEnvelope | AskEnvelope | QueryEnvelope;
 
@@ -116,9 +115,9 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
   }
   for (let isFirst = true; ; isFirst = false) {
     const suspended = new AbortController();
-    const stuck: Problem[] = [];
+    const stuck: RlmError[] = [];
     suspension.begin((reason) => {
-      stuck.push(...problemsOf(reason, suspension.troubles()));
+      stuck.push(...problemsOf(reason));
       suspended.abort();
     }, resendDoubtful);
     using suspend = joinSignals(asked.suspend, suspended.signal);
@@ -127,7 +126,8 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
     if (!answer || !end || end.success || !end.resumable || !suspended.signal.aborted) return answer;
     const heldBack = suspension.heldBack();
     if (heldBack) setup.env.emit({ kind: "held_back", held_back: heldBack });
-    const { waits, problem } = await collected(setup, { wait_ms, resendDoubtful, ...asked }, stuck);
+    const problems = [...waitingFor(suspension), ...stuck.map((error) => ({ error }))];
+    const { waits, problem } = await collected(setup, { wait_ms, resendDoubtful, ...asked }, problems);
     if (waits.length > 0 || problem) return { ...answer, envelope: told(end, notOver(waits, problem, heldBack)) };
   }
 }
@@ -166,20 +166,19 @@ async function collected(
   return await collectUntil({ ...own, look, lookMs: LOOK_MS, stopMs: STOP_MS, failing }, stop.signal);
 }
 
-/** Reasons other than a provider: a person has to act. */
-function problemsOf(reason: SuspensionReason, troubles: readonly SubCallError[]): Problem[] {
-  if (reason.why === "trouble") {
-    const { code, message, suggestion } = reason.error;
-    const more = troubles.length - 1;
-    const others = more > 0 ? `; ${amount(more, "other call waits", "other calls wait")} too` : "";
-    const ends = troubles.flatMap(({ retry_at }) => retry_at ?? []);
-    const error = new RlmError(code, `${message}${others}`, { suggestion });
-    return [{ error, ...(ends.length > 0 ? { retry_at: Math.max(...ends) } : {}) }];
-  }
-  if (reason.why === "damaged") return [{ error: reason.error }];
+/** The problem that calls wait for until a person acts, as the journal has it too. */
+function waitingFor(suspension: Suspension): Problem[] {
+  const waits = suspension.waitsFor();
+  if (!waits) return [];
+  const { code, message, suggestion, retry_at } = waits;
+  return [{ error: new RlmError(code, message, { suggestion }), ...withoutUndefined({ retry_at }) }];
+}
+
+/** Reasons other than a provider and a call: the store. */
+function problemsOf(reason: SuspensionReason): RlmError[] {
+  if (reason.why === "damaged") return [reason.error];
   if (reason.why !== "store_failed") return [];
-  const error = new RlmError("store_failed", "a request by batch could not be kept", { suggestion: TRY_AGAIN });
-  return [{ error }];
+  return [new RlmError("store_failed", "a request by batch could not be kept", { suggestion: TRY_AGAIN })];
 }
 
 const TRY_AGAIN = `Cure the store, for example a full disk; then ${remedy("resume")}.`;

@@ -1,7 +1,10 @@
 import type { RlmError } from "../../runtime/index.ts";
 import type { SubCallError } from "../models/index.ts";
+import { amount } from "../platform/figures.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { aborted } from "../platform/signals.ts";
 import type { Amount } from "../store/index.ts";
+import type { WaitsFor } from "./journal/records.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
 
 /** Why an exec is to be suspended, and when it can continue at the earliest. */
@@ -29,6 +32,8 @@ export type SuspensionReason =
   /** A call of this model failed in a way that is no fault of the job. */
   | { readonly why: "trouble"; readonly error: SubCallError; readonly model: string };
 
+type WaitingFor = WaitsFor & Pick<SubCallError, "code">;
+
 /**
  * Suspends an exec that has to wait for long, with all sessions below it. Answers that are already
  * paid for are kept first: it is suspended once every call that has been sent is recorded, or waits
@@ -49,8 +54,8 @@ export interface Suspension {
   heldBack(): HeldBack | null;
   /** The first reason for which no call is sent any more; null: calls are sent. */
   reason(): SuspensionReason | null;
-  /** The failures for which calls wait, the first one first. */
-  troubles(): readonly SubCallError[];
+  /** The failure for which calls wait until a person acts; null: no call has failed so. */
+  waitsFor(): WaitingFor | null;
   /** Notes that a request of the call is on its way. */
   sent(call: string): void;
   /** Notes that the call has its record. */
@@ -126,7 +131,7 @@ export function openSuspension(): Suspension {
     },
     heldBack: () => heldBack,
     reason: () => reason,
-    troubles: () => troubles,
+    waitsFor: () => (reason?.why === "trouble" ? waitsForAll(reason.error, troubles) : null),
     sent: (call) => void sent.add(call),
     recorded(call) {
       sent.delete(call);
@@ -135,4 +140,13 @@ export function openSuspension(): Suspension {
     active: <T>(work: () => Promise<T>) => counted(1, work),
     idle,
   };
+}
+
+/** The first of these failures, with the number of the others, and the time at which the last limit of an account ends. */
+function waitsForAll({ code, message, suggestion }: SubCallError, all: readonly SubCallError[]): WaitingFor {
+  const others = all.length - 1;
+  const more = others > 0 ? `; ${amount(others, "other call waits", "other calls wait")} too` : "";
+  const ends = all.flatMap(({ retry_at }) => retry_at ?? []);
+  const retry_at = ends.length > 0 ? Math.max(...ends) : undefined;
+  return { code, message: `${message}${more}`, suggestion, ...withoutUndefined({ retry_at }) };
 }

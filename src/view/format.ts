@@ -30,10 +30,10 @@ export type Column = (typeof COLUMNS)[number];
 export type Row = Readonly<Record<Column, number | null>>;
 
 /**
- * Marks of a call: it took over the answer of an earlier run, a person gave its answer, and its
- * agent has a worktree of its own.
+ * Marks of a call: it took over the answer of an earlier run, a person gave its answer, its agent
+ * has a worktree of its own, and its agent was started and has no answer yet.
  */
-export const MARKS = ["taken over", "by hand", "worktree"] as const;
+export const MARKS = ["taken over", "by hand", "worktree", "started"] as const;
 
 /**
  * Stands for null: in `queue` of a call that was not sent, in `run` of one without an answer, in

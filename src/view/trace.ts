@@ -10,7 +10,6 @@ import {
   type WholeDescription,
   walk,
 } from "../history/index.ts";
-import { agentModelName } from "../platform/agent-commands.ts";
 import { amount } from "../platform/figures.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Citation } from "../session/index.ts";
@@ -89,7 +88,7 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
       for (const call of exec.calls) {
         const texts = callTexts(exec, call).map(words.whole);
         const isMadeUp = isNamed(walked) || namesModel(exec, call);
-        const model = names.models.numberOf(call.effects ? call.name : modelOf(call), isMadeUp);
+        const model = names.models.numberOf(call.effects ? call.name : call.model, isMadeUp);
         const error = names.errors.numberOf(words.code(call.error_code ?? ""));
         places.set(call, rows.length);
         const label = labelOf(call, workflow !== null);
@@ -127,12 +126,6 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
 /** True if the cell of an exec names the model of its call, or an agent that nobody has lent. */
 function namesModel({ turn }: ExecDescription, { args: [, options], refused }: CallDescription): boolean {
   return turn === null && isRecord(options) && ("model" in options || (refused && "agent" in options));
-}
-
-/** The model of a call. The agent of one that has no answer yet is known by its options. */
-function modelOf({ model, agent, args: [, options] }: CallDescription): string {
-  if (model !== "" || agent === null) return model;
-  return agentModelName(agent, isRecord(options) && typeof options.model === "string" ? options.model : null);
 }
 
 function rowOf(
@@ -321,7 +314,7 @@ function tracedSession(session: SessionDescription, words: Words, left_out: read
     id,
     name: texts ? named : null,
     status,
-    waiting: waitingIn(session),
+    waiting: waitingIn(session, words),
     budget_usd: budgetIn(session.settings),
     forked_from,
     left_out,
@@ -331,12 +324,22 @@ function tracedSession(session: SessionDescription, words: Words, left_out: read
 }
 
 /** `12 calls wait for anthropic, until 2026-03-04 10:00 UTC`; empty: no record says what is waited for. */
-function waitingIn({ waits = [] }: SessionDescription): string {
+function waitingIn({ waits = [], waits_for }: SessionDescription, { whole, code, tracing }: Words): string {
   const told = waits.map(({ provider, calls, until }) => {
-    const end = `, until ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-    return `${amount(calls, "call waits", "calls wait")} for ${provider}${end}`;
+    return `${amount(calls, "call waits", "calls wait")} for ${provider}${untilText(until)}`;
   });
+  if (waits_for) {
+    const why = tracing.texts ? whole(waits_for.message) : code(waits_for.code);
+    told.push(`${why}${waits_for.retry_at === undefined ? "" : untilText(waits_for.retry_at)}`);
+  }
   return told.join("; ");
+}
+
+/** A date that JavaScript cannot have is left out: another user may have written the store. */
+function untilText(at: number): string {
+  const time = new Date(at);
+  const isDate = !Number.isNaN(time.getTime());
+  return isDate ? `, until ${time.toISOString().slice(0, 16).replace("T", " ")} UTC` : "";
 }
 
 /**

@@ -81,6 +81,17 @@ describe.skipIf(CHROMIUM === undefined)("the page of a workflow's run in Chromiu
       "It waits: 2 calls wait for anthropic, until 2026-03-04 00:00 UTC",
     );
     expect(await waiting.locator("article").first().textContent()).toContain("… waits");
+    const limited = { code: "rate_limited", message: "a limit", suggestion: "", retry_at: Date.UTC(2026, 2, 5) };
+    const onLimit = workflowSession("open", 3, { status: "unfinished", waits_for: limited });
+    const [run] = onLimit.execs;
+    const calls = run?.calls.map((call) => ({ ...call, started: call.number === 4 })) ?? [];
+    const drawn = await open(browser, await written(traced({ ...onLimit, execs: run ? [{ ...run, calls }] : [] })));
+    expect(await drawn.locator("article .warned").first().textContent()).toBe(
+      "It waits: a limit, until 2026-03-05 00:00 UTC",
+    );
+    expect(await drawn.locator("article .phase .word").allTextContents()).toEqual([
+      ...["done", "✗ failed: timeout", "done", "… was started", "… waits"],
+    ]);
     const failed = await open(browser, await written(traced(workflowSession("failed"))));
     expect(await failed.locator("article .warned").first().textContent()).toContain("It failed: it broke");
     const bare = await open(browser, await written(traced(workflowSession(), { texts: false })));

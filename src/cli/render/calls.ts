@@ -1,6 +1,7 @@
-import type { CallDescription, CallProgress, ProviderWait } from "../../index.ts";
+import type { CallDescription, CallProgress, ProviderWait, SessionSummary } from "../../index.ts";
 import { addUsage, NO_USAGE } from "../../models/index.ts";
 import { age, amount, bar, compact, duration, elapsed, priced, roughly } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
@@ -47,12 +48,20 @@ export function fromCache(calls: readonly Pick<CallDescription, "usage">[]): str
   return cache_read === 0 ? [] : [`${compact(cache_read)} from the provider's cache${saved.join("")}`];
 }
 
-/** A line for each call, with the first words of its prompt. */
-export function callLines(calls: readonly CallDescription[], margin: string, output: Output): string[] {
+/**
+ * A line for each call, with the first words of its prompt.
+ *
+ * @param isRunning a process runs the exec
+ */
+export function callLines(
+  calls: readonly CallDescription[],
+  { margin, isRunning }: { readonly margin: string; readonly isRunning: boolean },
+  output: Output,
+): string[] {
   const digits = String(calls.length).length;
   const rows = calls.map((call) => [
     margin + String(call.number).padStart(digits),
-    statusOf(call),
+    statusOf(call, isRunning),
     call.model || (call.effects ?? "-"),
     call.time_ms === null ? "-" : duration(call.time_ms),
     [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
@@ -63,7 +72,11 @@ export function callLines(calls: readonly CallDescription[], margin: string, out
 
 const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 1", "left"];
 
-function statusOf({ by_hand, refused, cached, reused, error_code, status }: CallDescription): string {
+function statusOf(call: CallDescription, isRunning: boolean): string {
+  const { by_hand, refused, cached, reused, error_code, status, agent, started } = call;
+  // An agent works on while no process runs its call. Of a model nothing tells whether it has been asked.
+  if (started) return isRunning ? "running" : "started";
+  if (status === "pending" && agent !== null) return "waiting";
   if (by_hand) return "by hand";
   if (refused) return "refused";
   if (cached) return reused ? "reused" : "cached";
@@ -106,6 +119,21 @@ export function firstWords(prompt: string): string {
     .trim()
     .replaceAll(/\s+/g, " ");
   return line.length > WORDS_UNITS ? `${line.slice(0, WORDS_UNITS)}…` : line;
+}
+
+/** `at 15:04 (in 20 min)`, on the user's clock. */
+export function whenText(at: number, now: number): string {
+  const time = new Date(at);
+  const isToday = time.toDateString() === new Date(now).toDateString();
+  const day = isToday ? "" : `${time.toLocaleDateString("en-CA")} `;
+  const wait = at > now ? ` (in ${age(at - now)})` : " (now)";
+  return `at ${day}${clockText(at)}${wait}`;
+}
+
+/** `waits: the agent claude has reached a limit; it may continue at 15:04 (in 20 min)` */
+export function waitsForText({ message, retry_at }: NonNullable<SessionSummary["waits_for"]>, now: number): string {
+  const until = retry_at === undefined ? "" : `; it may continue ${whenText(retry_at, now)}`;
+  return inLine(`waits: ${message}${until}`);
 }
 
 /**

@@ -148,7 +148,8 @@ function linesOfCalls(steps: readonly Step[], { from }: Drawing, output: Output)
   const calls = steps.filter((step) => step.is === "call");
   return Array.from(Map.groupBy(calls, (step) => step.of)).flatMap(([exec, own]) => {
     const shown = own.map(({ call }) => call);
-    return paired(own, callLines(shown, margins.ofCalls(exec), output));
+    const isRunning = exec.in.session.status === "running";
+    return paired(own, callLines(shown, { margin: margins.ofCalls(exec), isRunning }, output));
   });
 }
 

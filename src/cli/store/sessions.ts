@@ -29,6 +29,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkName, storePlace } from "../flags/values.ts";
+import { waitsForText } from "../render/calls.ts";
 import { damageError, outcomeOf, passedOver } from "../render/failure.ts";
 import { type Column, showTable } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
@@ -92,7 +93,7 @@ type ListColumn = readonly [title: string, column: Column, text: (session: Sessi
 
 const COLUMNS: readonly ListColumn[] = [
   ["session", "left", displayName],
-  ["status", "left", ({ status }) => status],
+  ["status", "left", ({ status, waits_for }) => (waits_for ? "waits" : status)],
   ["changed", "right", ({ changed_at }, now) => age(now - changed_at)],
   ["context", "left 5", ({ context }) => (context ? sourcesOf(context.sources) : "-")],
   ["execs", "right 2", ({ execs }) => String(execs)],
@@ -128,6 +129,9 @@ export function showSessions(all: readonly SessionSummary[], page: Page, output:
   const shapes = columns.map(([, column]) => column);
   showTable(titles, rows, shapes, output, (at) => STYLES[listed[at]?.status ?? "idle"]);
   if (all.length > listed.length) output.write(`${amount(all.length - listed.length, "session")} more: --all\n`, "dim");
+  for (const { waits_for, ...session } of listed) {
+    if (waits_for) output.line(`${displayName(session)} ${waitsForText(waits_for, now)}`, "yellow");
+  }
   const open = all.find(({ status }) => status === "unfinished");
   if (open) output.write(`unfinished: ${resumeLine(open, page)}\n`);
 }

@@ -26,7 +26,7 @@ import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { fromCache, waitText } from "../render/calls.ts";
+import { fromCache, waitsForText, waitText } from "../render/calls.ts";
 import { damageError, failureText, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
@@ -189,7 +189,15 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   for (const wait of found.waits ?? []) {
     output.write(`\n${waitText(wait, amount(wait.calls, "call waits", "calls wait"))}\n`);
   }
+  showWait(found, page, output);
   if (status === "unfinished") output.write(`\nunfinished: ${resumeLine(found, page)}\n`, "yellow");
+}
+
+/** Prints the failure that its unfinished exec waits for, and what helps. */
+function showWait({ waits_for }: SessionDescription, { now }: Page, output: Output): void {
+  if (!waits_for) return;
+  output.write(`\n${waitsForText(waits_for, now)}\n`, "yellow");
+  if (waits_for.suggestion !== "") output.line(`suggestion: ${inFlags(waits_for.suggestion)}`);
 }
 
 const CHECKPOINTS_SHOWN = 40;

@@ -1,8 +1,8 @@
 import { describeExecs } from "../../history/index.ts";
-import { age, amount } from "../../platform/figures.ts";
+import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { commandLine } from "../flags/usage.ts";
-import type { CallTotals } from "../render/calls.ts";
+import { type CallTotals, whenText } from "../render/calls.ts";
 import type { Outcome, Written } from "../render/envelope.ts";
 import { reportOf } from "../running/reports.ts";
 import { ending } from "../running/run-cells.ts";
@@ -87,15 +87,6 @@ function tellFacts({ agents, reused_from, worktrees, again }: RunFacts, { parts 
   if (again === null) return;
   // The run's own warning has said how many gave no answer.
   stderr.write(`ask only those again: ${again}\n`, "yellow");
-}
-
-/** The time at which a limit ends, on the user's clock. */
-function whenText(at: number, now: number): string {
-  const time = new Date(at);
-  const isToday = time.toDateString() === new Date(now).toDateString();
-  const day = isToday ? "" : `${time.toLocaleDateString("en-CA")} `;
-  const wait = at > now ? ` (in ${age(at - now)})` : " (now)";
-  return `at ${day}${time.toTimeString().slice(0, 5)}${wait}`;
 }
 
 async function factsOf({ session, kept, workflow }: CliSession, isOpen: boolean): Promise<RunFacts> {

@@ -275,6 +275,8 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
     once,
     clock,
     suspension: setup.suspension,
+    // A job has the reason in its own row, and the session of a child in that of its parent.
+    waitsFor: () => (setup.hasOwnSuspension && !setup.row.lost?.aborted ? setup.suspension.waitsFor() : null),
     ...(isWorkflow(request) ? { printed: openPrinted(state, emit) } : {}),
   };
   using out = joinSignals(signal, time.out);

@@ -7,6 +7,7 @@ import type {
   PendingCall,
   Slice,
 } from "../../../runtime/index.ts";
+import { withoutUndefined } from "../../platform/json.ts";
 import { aborted, joinSignals, sleep } from "../../platform/signals.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
 import { notRecorded, recordsDoNotFit } from "./work.ts";
@@ -55,9 +56,12 @@ interface SuspendedParts {
   readonly cancelled: AbortSignal;
 }
 
-/** Waits for the answers of what must not run twice, calls off the rest, and keeps which calls of that kind still run. */
+/**
+ * Waits for the answers of what must not run twice, calls off the rest, and keeps which calls of that kind still run, and what calls
+ * wait for.
+ */
 async function endSuspended(
-  { clock, journal, once }: LoopParts,
+  { clock, journal, once, waitsFor }: LoopParts,
   inFlight: InFlight,
   { failed, cancelled }: SuspendedParts,
 ): Promise<void> {
@@ -66,8 +70,10 @@ async function endSuspended(
   if (running.length > 0) await within(clock, once.waitMs(running), answered, cancelled);
   await inFlight.callOff(SUSPEND_MS);
   const still_running = once.left(begun);
-  if (still_running.length === 0) return;
-  const keeping = journal.keepSuspend({ still_running, waited_ms: clock.monotonic() - since }); // ▣ rlm_suspend
+  const waits_for = waitsFor?.() ?? undefined;
+  if (still_running.length === 0 && !waits_for) return;
+  const waited_ms = clock.monotonic() - since;
+  const keeping = journal.keepSuspend({ still_running, waited_ms, ...withoutUndefined({ waits_for }) }); // ▣ rlm_suspend
   await within(clock, SUSPEND_MS, keeping.catch(failed));
 }
 

@@ -12,7 +12,7 @@ import type {
   Waiting,
 } from "../../../runtime/index.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
-import type { Suspend, ToolCall } from "../journal/records.ts";
+import type { Suspend, ToolCall, WaitsFor } from "../journal/records.ts";
 import type { Answered, CallContext } from "../sub-calls/port.ts";
 import type { Suspension } from "../suspension.ts";
 
@@ -41,6 +41,8 @@ export interface LoopParts {
   readonly suspension: Pick<Suspension, "active" | "idle">;
   /** Tells what the guest has printed by now; absent: people get it when the exec ends. */
   printed?(state: Pick<ExecState, "output">): void;
+  /** The failure that calls of a suspended exec wait for; null, or absent: they wait for nobody. */
+  waitsFor?(): WaitsFor | null;
 }
 
 /** Keeps the records of an exec that runs, one commit each. Each `keep` resolves when its commit is on disk. */
@@ -53,7 +55,7 @@ export interface ExecJournal {
   keepRun(call_id: string): Promise<void>;
   keepResult(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;
   /** Keeps what a graceful stop leaves open. Nothing is kept after it. */
-  keepSuspend(left: Pick<Suspend, "still_running" | "waited_ms">): Promise<void>;
+  keepSuspend(left: Omit<Suspend, "record" | "exec_id" | "at">): Promise<void>;
 }
 
 /** The calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */

@@ -240,7 +240,8 @@ export function cellFiles({ sources, last, cells }: Account): ReadonlyMap<number
 
 /** The facts of the session after these records. They need no list of calls. */
 export function factsAfter(account: Account, records: readonly JournalRecord[], context: SessionFacts["context"]) {
-  const last = account.last && { ...begun(account.last.start), complete: account.last.complete };
+  const { last: exec } = account;
+  const last = exec && { ...begun(exec.start), complete: exec.complete, suspended: exec.suspended };
   return factsOf(records.reduce(follow, { ...account, last }), context);
 }
 
@@ -249,6 +250,7 @@ export function factsOf({ totals, last, ask }: Account, context: SessionFacts["c
     status: (last && !last.complete) || (ask && !ask.complete) ? "running" : "idle",
     ...totals,
     context,
+    ...waitsOf(last),
     last: last && {
       exec_id: last.start.exec_id,
       kind: last.start.kind,
@@ -258,6 +260,14 @@ export function factsOf({ totals, last, ask }: Account, context: SessionFacts["c
 }
 
 const INPUT_UNITS = 200;
+/** UTF-16 units of a message in a session's row: a program may have written it. */
+const MESSAGE_UNITS = 1000;
+
+function waitsOf(last: ExecRecords | null): Pick<SessionFacts, "waits_for"> {
+  const waits_for = last?.complete ? undefined : last?.suspended?.waits_for;
+  if (!waits_for) return {};
+  return { waits_for: { ...waits_for, message: waits_for.message.slice(0, MESSAGE_UNITS).toWellFormed() } };
+}
 
 /** The first line of a cell's code or of a question; a load's path or name. */
 export function firstLineOf({ kind, input, cell, workflow }: Start): string {

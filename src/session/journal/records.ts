@@ -93,8 +93,8 @@ export interface Resume {
 }
 
 /**
- * A graceful stop of the exec has left calls of functions with the effects `once` that still run. Written as the last thing of the
- * process.
+ * A graceful stop of the exec has left calls of functions with the effects `once` that still run, or the exec waits for its user.
+ * Written as the last thing of the process.
  */
 export interface Suspend {
   readonly record: "rlm_suspend";
@@ -103,7 +103,16 @@ export interface Suspend {
   readonly still_running: readonly string[];
   /** Time for which the stop has waited for them, ms. */
   readonly waited_ms: number;
+  /** Present if calls wait for a person to act, such as for a larger budget. */
+  readonly waits_for?: WaitsFor;
   readonly at: number;
+}
+
+/** The failure that calls of a suspended exec would have, and wait for in its place. It holds until another process continues the exec. */
+export interface WaitsFor extends EndedBy {
+  readonly suggestion: string;
+  /** When the limit of an account ends, ms since the epoch. Absent: it is not known, or nothing of the kind is waited for. */
+  readonly retry_at?: number;
 }
 
 /** Written before the call is sent, together with the checkpoint that waits for it. */
@@ -306,6 +315,8 @@ export interface SessionFacts {
   /** Answers of earlier runs that its calls took over, and what these took there. Absent: none. */
   readonly reused?: { readonly answers: number; readonly tokens: number; readonly cost_usd: number };
   readonly context: { readonly hash: string; readonly sources: readonly string[]; readonly chars: number } | null;
+  /** The failure that calls of the unfinished exec wait for. Absent: they wait for nobody, or a process runs it. */
+  readonly waits_for?: WaitsFor;
   /** The newest exec: `input` is the first line of what was asked. */
   readonly last: { readonly exec_id: string; readonly kind: ExecKind; readonly input: string } | null;
 }

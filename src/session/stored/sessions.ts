@@ -312,6 +312,14 @@ const FactsSchema = v.object({
   cost_usd: count,
   reused: v.exactOptional(v.object({ answers: count, tokens: count, cost_usd: count })),
   context: v.nullable(v.object({ hash: v.string(), sources: v.array(v.string()), chars: count })),
+  waits_for: v.exactOptional(
+    v.object({
+      code: v.string(),
+      message: v.string(),
+      suggestion: v.string(),
+      retry_at: v.exactOptional(count),
+    }),
+  ),
   last: v.nullable(v.object({ exec_id: v.string(), kind: v.picklist(EXEC_KINDS), input: v.string() })),
 });
 

@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
-import { mkdtempSync, readdirSync, rmdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmdirSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { homeFolder } from "../../platform/home.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
+import type { Store } from "../../store/index.ts";
 import type { AgentPlace } from "../journal/records.ts";
 import type { CallingSession } from "../parts.ts";
 
@@ -26,17 +27,15 @@ export interface AgentsFolder {
 
 /** Opens the folder of a session's agents. Nothing is made before the first of them. */
 export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "row" | "env" | "options">): AgentsFolder {
-  const { texts } = env.store;
+  const { store } = env;
+  const { texts } = store;
   const isInMemory = texts?.isOwn === true;
   const isOfStore = options.agentsDir === undefined && texts !== null;
   /** null: the session is in memory, and no agent has been asked. */
   let base: string | null = baseOf();
 
   function baseOf(): string | null {
-    if (options.agentsDir !== undefined) return resolve(options.agentsDir);
-    // Sessions of a server are not those of the store in that folder.
-    if (!texts) return join(homeFolder(process.env), "server-agents");
-    return isInMemory ? null : join(dirname(texts.folder), "agents");
+    return options.agentsDir === undefined ? usualFolder(store) : resolve(options.agentsDir);
   }
 
   const own = () => (base === null ? null : join(base, row.id));
@@ -63,6 +62,27 @@ export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "ro
     },
   };
 }
+
+/** The folder of the outboxes of all sessions of a store; null: the store is in memory. */
+function usualFolder({ texts }: Pick<Store, "texts">): string | null {
+  // Sessions of a server are not those of the store in that folder.
+  if (!texts) return join(homeFolder(process.env), "server-agents");
+  return texts.isOwn ? null : join(dirname(texts.folder), "agents");
+}
+
+/** The ids of calls of a session whose agents were started on this computer, and whose outboxes are in the usual folder. */
+export function startedAgents(store: Pick<Store, "texts">, session: string): ReadonlySet<string> {
+  const folder = usualFolder(store);
+  const own = folder === null ? null : join(folder, session);
+  const started = namesIn(own).filter((run) => existsSync(join(own ?? "", run, STARTED)));
+  return new Set(started.map(callOf));
+}
+
+/** The file of an outbox that is there before its agent is started. */
+const STARTED = "started";
+
+/** The call that a run belongs to: `EXEC.7` of `EXEC.7.1`. */
+export const callOf = (run: string) => run.split(".", 2).join(".");
 
 /** Names of worktrees in an outbox. */
 const TREE = /^tree(?:\.\d{1,6})?$/;

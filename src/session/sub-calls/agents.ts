@@ -5,7 +5,7 @@ import { type AgentCommand, agentModelName, reservesOf } from "../../platform/ag
 import type { SessionState } from "../journal/account.ts";
 import type { CallingSession } from "../parts.ts";
 import { NO_WORKFLOW } from "../workflow-marks.ts";
-import { type AgentsFolder, openAgentsFolder } from "./agents-folder.ts";
+import { type AgentsFolder, callOf, openAgentsFolder } from "./agents-folder.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import { type Agents, type Answered, FREE, guestError } from "./port.ts";
 
@@ -149,9 +149,6 @@ function charged(command: AgentCommand, model: string, begun: number): Answered 
   const error = guestError(failure("cancelled", "the call was given up"));
   return { settlement: { ok: false, error }, record: { ...FREE, usage, model }, cacheKey: null };
 }
-
-/** The call that a run belongs to: `EXEC.7` of `EXEC.7.1`. */
-const callOf = (run: string) => run.split(".", 2).join(".");
 
 /** Ids of the calls of the newest exec that have no result. */
 function openCallsIn({ account: { last } }: SessionState): ReadonlySet<string> {

@@ -139,7 +139,11 @@ const FORMS: Readonly<Record<string, Fields>> = {
     failed: ["text"],
     "call?": CALL_KEY,
   },
-  rlm_suspend: { still_running: ["text"], waited_ms: "number" },
+  rlm_suspend: {
+    still_running: ["text"],
+    waited_ms: "number",
+    "waits_for?": { code: "text", message: "text", suggestion: "text", "retry_at?": "number" },
+  },
   rlm_tool_call: {
     call_id: "text",
     "checkpoint_id?": "text",

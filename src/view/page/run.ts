@@ -1,5 +1,5 @@
 import { amount, thousands } from "../../platform/figures.ts";
-import type { TracedExec, TracedWorkflow } from "../format.ts";
+import { MARKS, type TracedExec, type TracedWorkflow } from "../format.ts";
 import { isOver, kindOf, type Model } from "./model.ts";
 
 /** A run of a workflow in the trace. */
@@ -36,10 +36,20 @@ export function stateOf(model: Model, call: number): string {
     case "refused":
       return `✗ not made${code === "" ? "" : `: ${code}`}`;
     case "pending":
-      return head.session.status === "running" ? "… works or waits for its turn" : "… waits";
+      return openState(model, call);
     default:
       return "done";
   }
+}
+
+const STARTED = 1 << MARKS.indexOf("started");
+
+/** Nothing tells whether a model has been asked. An agent works on while no process runs its call. */
+function openState({ columns, head }: Model, call: number): string {
+  const isRunning = head.session.status === "running";
+  if ((columns.of("marks", call) & STARTED) !== 0) return isRunning ? "… running" : "… was started";
+  const isOfAgent = head.models[columns.of("model", call)]?.startsWith("agent:");
+  return isRunning && !isOfAgent ? "… works or waits for its turn" : "… waits";
 }
 
 /** `12 agents: 10 done, 1 failed, 1 not over` */

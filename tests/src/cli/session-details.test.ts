@@ -36,6 +36,7 @@ const CALL: CallDescription = {
     label: null,
     phase: null,
     agent: null,
+    started: false,
     by_hand: false,
     sent_at: HOUR,
     ended_at: HOUR + 1500,

@@ -62,8 +62,19 @@ test("a program that is missing makes the run wait: 3, and it continues once it 
   expect([code, stderr]).toEqual([3, expect.stringContaining("the agent a could not be started: ")]);
   const name = /continue with: belay resume (\S+)/.exec(stderr)?.[1] ?? "";
   expect(json(await run([...asked, "--json"]))).toMatchObject({ success: false, resumable: true, run: name });
+  const said = "waits: the agent a could not be started: ";
+  const listed = (await run(["sessions"])).stdout;
+  expect(listed).toMatch(/^audit-\w+ +waits /m);
+  expect(listed).toContain(`\n${name} ${said}`);
+  const shown = (await run(["show", name])).stdout;
+  expect(shown).toContain(`\n${said}`);
+  expect(shown).toMatch(/^ +1 {2}waiting [\s\S]*\nsuggestion: Correct its entry /m);
+  const why = { code: "no_model_configured", message: expect.stringContaining("could not be started") };
+  expect(json(await run(["show", name, "--json"])).session).toMatchObject({ waits_for: why });
+  expect(json(await run(["view", name, "--json"])).trace.session.waiting).toContain("could not be started");
   configure({ a: scriptedAgent() });
   expect(await run(["resume", name])).toMatchObject({ code: 0, stdout: '["well"]\n' });
+  expect(json(await run(["sessions", "--json"])).sessions[0]).not.toHaveProperty("waits_for");
   expect(await run(asked)).toMatchObject({ code: 0, stderr: expect.stringContaining("has ended") });
 });
 
@@ -72,6 +83,8 @@ test("a limit of the account makes the run wait, and says until when", async () 
   const at = Math.floor(Date.now() / 1000) + 7200;
   const { code, stderr } = await run(line({ fails: true, says: `Claude AI usage limit reached|${at}`, code: 1 }));
   expect([code, stderr]).toEqual([3, expect.stringMatching(/^it may continue at .*\d\d:\d\d \(in \d h\)$/m)]);
+  expect((await run(["show"])).stdout).toMatch(/^waits: the agent a has reached a limit.*; it may continue at .*$/m);
+  expect(json(await run(["sessions", "--json"])).sessions[0].waits_for).toMatchObject({ retry_at: at * 1000 });
 });
 
 test("Ctrl-C ends the agents, says what starting them again may cost, and the same line continues", async () => {
@@ -81,6 +94,7 @@ test("Ctrl-C ends the agents, says what starting them again may cost, and the sa
   const ended = finished(child);
   await begun(2);
   await setTimeout(500);
+  expect((await run(["show"])).stdout).toMatch(/^ +2 {2}running {2}agent:a\/default .* Odd: file 1$/m);
   child.kill("SIGINT");
   const { code, stderr } = await ended;
   expect(code).toBe(130);
@@ -98,6 +112,7 @@ test("a terminal that closes leaves agents at work, and the next process takes o
   await begun(1);
   child.kill("SIGHUP");
   expect((await ended).code).toBe(129);
+  expect((await run(["show"])).stdout).toMatch(/^ +1 {2}started {2}agent:a\/default .* Even: file 0$/m);
   expect(await run(["resume"])).toMatchObject({ code: 0, stdout: '["kept"]\n' });
   expect([...startsIn(log).values()]).toEqual([1]);
 });

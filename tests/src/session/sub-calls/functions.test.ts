@@ -225,7 +225,7 @@ test("a function changes its argument, and the record has it as the cell gave it
     json() {},
     writeRaw() {},
   };
-  const [line] = callLines(exec?.calls ?? [], "", plain);
+  const [line] = callLines(exec?.calls ?? [], { margin: "", isRunning: false }, plain);
   expect(line).toMatch(/^1 {2}ok {2}none .*functions\.fetchPage\(\{"url":"a"\}\)$/);
 });
 
