@@ -25,6 +25,8 @@ import { errorCode } from "./errors.ts";
 export const PAGE_BYTES = 64 * 1024;
 /** Bytes that a writer gathers before they go to disk: a whole number of pages. */
 const ROOM_BYTES = 16 * PAGE_BYTES;
+/** Bytes that a reader takes at once: a whole number of pages, and less than a processor's own memory. */
+const STEP_BYTES = 4 * PAGE_BYTES;
 const SUM_BYTES = 4;
 /** The length and the checksum at the end of the file. */
 const END_BYTES = 12;
@@ -264,19 +266,25 @@ export function openChecked(path: string, context?: string): CheckedFile {
   const { length, sums } = lengthAndSums(file, { path, context }, close);
   const number = opens++;
 
-  /** Reads the whole pages `first..to`. */
+  /** Reads the whole pages `first..to`, some at a time: they are checked while the processor has them at hand. */
   function readPages(first: number, to: number, room: Buffer): Buffer {
     const bytes = room.subarray(0, Math.min(to * PAGE_BYTES, length) - first * PAGE_BYTES);
+    for (let at = 0; at < bytes.length; at += STEP_BYTES) {
+      readStep(bytes.subarray(at, at + STEP_BYTES), first + at / PAGE_BYTES);
+    }
+    return bytes;
+  }
+
+  /** Reads pages into `bytes`, from the page of this number on. */
+  function readStep(bytes: Buffer, first: number): void {
     for (let at = 0; at < bytes.length; ) {
       const more = readSync(file, bytes, at, bytes.length - at, first * PAGE_BYTES + at);
       if (more === 0) throw damaged(first + Math.floor(at / PAGE_BYTES));
       at += more;
     }
-    for (let page = first; page < to; page++) {
-      const at = (page - first) * PAGE_BYTES;
+    for (let at = 0, page = first; at < bytes.length; at += PAGE_BYTES, page++) {
       if (crc32(bytes.subarray(at, at + PAGE_BYTES)) !== sums.readUInt32LE(page * SUM_BYTES)) throw damaged(page);
     }
-    return bytes;
   }
 
   function heldPage(page: number): Buffer {

@@ -16,6 +16,13 @@ type Expression =
     }
   | { readonly kind: "concat" | "either"; readonly parts: readonly Expression[] };
 
+/** The expression of a pattern that matches only its own characters; undefined if it has others that mean something. */
+export function fixedText(source: string): Expression | undefined {
+  return FIXED.test(source) ? { kind: "literal", text: source.toWellFormed() } : undefined;
+}
+
+const FIXED = /^[^\\.+*?()|[\]{}^$]+$/;
+
 /** Rust's high-level intermediate representation as a small tree. */
 export function readHir({ kind }: Hir): Expression {
   switch (kind["@variant"]) {
@@ -77,6 +84,9 @@ export function longestMatch(expression: Expression): number {
 /** The characters that may be at each place of it: `["Tt", "o"]` is `To` and `to`. */
 export type Literal = readonly string[];
 
+/** A place of a literal that takes any byte. It stands between others. */
+export const ANY = "";
+
 /** Literals one of which is in every match, and the most bytes of a match before it. */
 export interface Required {
   readonly literals: readonly Literal[];
@@ -84,6 +94,8 @@ export interface Required {
 }
 
 const MOST_LITERALS = 4;
+/** Places together that take any byte. */
+const MOST_ANY = 16;
 const MOST_CASES = 4;
 /** That of three characters if one of them is in several cases. */
 const LEAST_RARITY = 0.5;
@@ -128,6 +140,9 @@ function literalsIn(expression: Expression): readonly Required[] {
         if (fixed && open) {
           open = { ...open, literals: [[...open.literals, ...fixed.literals].flat()] };
           all.push(open);
+        } else if (open && bytesOf(part) > 0) {
+          const gap = Array<string>(bytesOf(part)).fill(ANY);
+          open = { ...open, literals: [[...open.literals.flat(), ...gap]] };
         } else open = fixed;
         before += longestMatch(part);
       }
@@ -143,6 +158,13 @@ function literalsIn(expression: Expression): readonly Required[] {
     default:
       return [];
   }
+}
+
+/** The bytes of an expression that is always as many characters of ASCII, if they are few; else 0. */
+function bytesOf(expression: Expression): number {
+  if (expression.kind === "class") return (expression.ranges.at(-1)?.[1] ?? 128) < 128 ? 1 : 0;
+  if (expression.kind !== "repeat" || expression.min !== expression.max || expression.max > MOST_ANY) return 0;
+  return expression.sub.kind === "class" ? expression.max * bytesOf(expression.sub) : 0;
 }
 
 function rarestOf(all: readonly Required[]): Required | undefined {
@@ -172,13 +194,16 @@ export function onlyLiterals(expression: Expression): readonly Literal[] | undef
   return places.includes(undefined) || known.length === 0 || known.includes("") ? undefined : [known];
 }
 
-/** True if each place has one UTF-16 unit. */
-export const isPlain = (literal: Literal) => literal.join("").length === literal.length;
+/** True if each place has one UTF-16 unit, or takes any byte. */
+export const isPlain = (literal: Literal) => literal.every(({ length }) => length <= 1);
+
+/** The places that do not take any byte. */
+const fixedPlaces = (literal: Literal) => literal.filter((place) => place !== ANY).length;
 
 /** Longer literals are rarer; those in several cases take much longer to look for. */
 function rarity(required: Required | undefined): number {
   if (!required) return 0;
-  const shortest = Math.min(...required.literals.map(({ length }) => length));
+  const shortest = Math.min(...required.literals.map(fixedPlaces));
   return required.literals.every(isPlain) ? shortest / required.literals.length : (shortest - 1) / 4;
 }
 

@@ -2,6 +2,7 @@ import { argumentError, type RlmError } from "../../../runtime/errors.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { parse } from "./engine.ts";
 import {
+  fixedText,
   type Literal,
   longestFinish,
   longestMatch,
@@ -94,7 +95,8 @@ export function compileFind(pattern: string, flags: string): FindPattern {
 }
 
 function analyse(source: string): FindPattern {
-  const expression = readHir(parse(source));
+  // The engine takes longer to load than most fixed texts to be found.
+  const expression = fixedText(source) ?? readHir(parse(source));
   const looks = looksOf(expression);
   const literals = onlyLiterals(expression);
   const whole = recent(1, () => printExpression(expression));

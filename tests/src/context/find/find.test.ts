@@ -1,7 +1,11 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { find } from "../../../../src/context/find/find.ts";
+import { parse } from "../../../../src/context/find/engine.ts";
+import { count, find } from "../../../../src/context/find/find.ts";
+import { fixedText, readHir } from "../../../../src/context/find/hir.ts";
 import { compileFind } from "../../../../src/context/find/pattern.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
+import { seededRandom } from "../../../../src/platform/seeded-random.ts";
 import { onePass } from "../../../support/patterns.ts";
 import { refusalOf } from "../../../support/refusal.ts";
 
@@ -31,6 +35,59 @@ test("a text of many windows of the usual size gives the matches of one pass", (
     expect(find(text, compileFind(pattern, ""), 1e6), pattern).toEqual({ matches: expected, capped: false });
   }
 });
+
+test.each([
+  ...[
+    "a",
+    "aa",
+    "aba",
+    "a|bb",
+    "é",
+    "éa漢",
+    "b\\n?",
+    "😀",
+    "ab.",
+    "a[ab]b",
+    "b[0-9]{2}a",
+    "a[0-9a]{3}b[ab]a",
+    "\\ba[0-9]b",
+  ],
+  ...[
+    "é[ab]{2}é",
+    "a(?:b[0-9])b",
+    "(?i)a[0-9]s",
+    "漢[ab]|b[ab]{2}漢",
+    "a[ab]{16}b",
+    "a[ab]{17}b",
+    "a[0-9]{0,2}b",
+    "[ab]{3}",
+  ],
+])("a frequent %s is found in blocks as by one pass", (pattern) => {
+  fc.assert(
+    fc.property(fc.integer(), fc.integer({ min: 0, max: 3000 }), (seed, more) => {
+      const random = seededRandom(seed);
+      const letters = Array.from("ab1éS漢\n😀aab0");
+      const letter = () => letters[Math.floor(random() * letters.length)];
+      const text = textFromString(
+        Array.from({ length: 9000 + more }, letter)
+          .join("")
+          .repeat(4),
+      );
+      const expected = onePass(pattern, "", text);
+      expect(find(text, compileFind(pattern, ""), 1e6).matches.join()).toBe(expected.join());
+      expect(count(text, compileFind(pattern, ""))).toBe(expected.length);
+    }),
+    { numRuns: 2 },
+  );
+});
+
+test.each(["", "a", "é漢", "\ud800", "#-&~ x", "a\n", "\0", "😀"])(
+  "the fixed text %j is what the engine takes it for",
+  (source) => {
+    const parsed = readHir(parse(source));
+    expect(fixedText(source) ?? parsed).toEqual(parsed);
+  },
+);
 
 test("an assertion at the end of a window waits for the next character", () => {
   const pattern = compileFind("a+?\\b", "");
