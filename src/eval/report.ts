@@ -1,11 +1,16 @@
 import { amount, compact, dollars, duration } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
-import { type EvalRow, METHODS, type Method } from "./rows.ts";
+import type { EvalRow, Method } from "./rows.ts";
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0);
 const mean = (numbers: readonly number[]) => (numbers.length === 0 ? null : sumOf(numbers) / numbers.length);
+/** The sum of the numbers that are known; null: none is. */
+function known(numbers: readonly (number | null)[]): number | null {
+  const some = numbers.filter((one) => one !== null);
+  return some.length === 0 ? null : sumOf(some);
+}
 const grouped = (rows: readonly EvalRow[]) => [
-  ...Map.groupBy(rows, ({ suite, size, method }) => JSON.stringify([suite, size, METHODS.indexOf(method)])).values(),
+  ...Map.groupBy(rows, ({ suite, size, method }) => JSON.stringify([suite, size, method])).values(),
 ];
 
 /**
@@ -21,6 +26,9 @@ interface Cell
   /** The standard deviation of the scores; null: there are fewer than two. */
   readonly spread: number | null;
   readonly depth: number;
+  /** Sources of all answers, and those that are in the context; null: the method names none. */
+  readonly cites: number | null;
+  readonly cited: number | null;
 }
 
 const MEANS = ["cost_usd", "calls", "ms", "tokens_in", "tokens_cached", "tokens_out"] as const;
@@ -50,6 +58,8 @@ export function cellsOf(rows: readonly EvalRow[]): Cell[] {
       tokens_cached: of((row) => row.tokens_cached),
       tokens_out: of((row) => row.tokens_out),
       depth: Math.max(0, ...done.map(({ depth }) => depth)),
+      cites: known(done.map(({ cites }) => cites)),
+      cited: known(done.map(({ cited }) => cited)),
       coverage: mean(done.flatMap(({ coverage }) => (coverage === null ? [] : [coverage]))),
       no_answer: done.filter((row) => row.no_answer !== null).length,
       misformed: done.filter((row) => row.misformed).length,
@@ -124,7 +134,9 @@ const NAMED = 5;
 
 /** Titles of a table of cells; those of figures, from the fourth on, are on the right. */
 export const TITLES =
-  "suite,size,method,score,n,cost,in,cached,out,calls,depth,time,seen,no answer,misformed,refused,resumes".split(",");
+  "suite,size,method,score,n,cost,in,cached,out,calls,depth,time,seen,cited,no answer,misformed,refused,resumes".split(
+    ",",
+  );
 export const isFigure = (column: number) => column > 2;
 /** The column behind the score and the number of questions. */
 const FIGURES_FROM = 5;
@@ -140,6 +152,7 @@ export function lineOf(cell: Cell): string[] {
     ...[cell.tokens_in, cell.tokens_cached, cell.tokens_out].map((tokens) => compact(Math.round(tokens))),
     ...[cell.calls.toFixed(1), String(cell.depth), duration(cell.ms)],
     coverage === null ? "-" : `${Math.floor(100 * coverage)} %`,
+    cell.cites === null ? "-" : `${cell.cited} of ${cell.cites}`,
     ...[cell.no_answer, cell.misformed, cell.refused, cell.resumes].map(String),
   ];
 }
@@ -177,7 +190,8 @@ export function* markdownOf(
 
 const EXPLANATION =
   "\nScores are means with their standard deviation, other figures means of a question; the last four are sums. " +
-  "`seen` is the share of P that a model was shown, at the least.\n\n## Where the ask loses\n\n";
+  "`seen` is the share of the context that a model was shown, at the least. `cited` counts the sources of all answers " +
+  "that are in the context, of those that the answers name.\n\n## Where the ask loses\n\n";
 
 /** Text from elsewhere as text of a table: no markup, and one line. */
 const safe = (text: string) => inLine(text).replaceAll(/[\\`|<>[\]*_]/g, "\\$&");

@@ -1,13 +1,16 @@
 import { type CallDescription, describeWhole, type SessionDescription } from "../history/index.ts";
+import { isAgentModel } from "../platform/agent-commands.ts";
+import { isRecord } from "../platform/json.ts";
 import type { Store } from "../store/index.ts";
 import type { Item } from "./suites.ts";
 
 /**
- * Methods to answer a question: Belay's ask, one prompt with the context, one with its best
+ * Belay's own methods to answer a question: an ask, one prompt with the context, one with its best
  * passages. In the report's order.
  */
 export const METHODS = ["ask", "direct", "bm25"] as const;
-export type Method = (typeof METHODS)[number];
+/** One of Belay's own, or the name of an agent of the user's. */
+export type Method = string;
 
 /**
  * Tokens of passages, those that stay free for question and answer, and characters of a token at
@@ -30,7 +33,7 @@ export type JobEnd = {
   readonly status: string;
   readonly error_code: string | null;
   readonly session: string;
-  readonly result: { readonly answer?: unknown; readonly no_answer?: unknown } | null;
+  readonly result: Readonly<Partial<Record<"answer" | "no_answer" | "cites" | "cited", unknown>>> | null;
 } | null;
 
 /** A line of results.jsonl: one question, answered by one method. */
@@ -69,6 +72,7 @@ export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures 
     misformed: found === null,
     no_answer: result !== null && answer === null ? String(result.no_answer) : null,
     ...(figures ?? NO_FIGURES),
+    ...(typeof result?.cites === "number" ? { cites: result.cites, cited: Number(result.cited) } : {}),
   };
 }
 
@@ -85,6 +89,9 @@ interface Figures {
   readonly resumes: number;
   /** The share of P that a model was shown, at the least; null: it is not known. */
   readonly coverage: number | null;
+  /** Places that the answer names as its sources, and those of them that are in P; null: it names none. */
+  readonly cites: number | null;
+  readonly cited: number | null;
   /** Files of its context that should have text and could not be read. */
   readonly unread: number;
 }
@@ -97,7 +104,10 @@ export async function figuresOf(store: Store, session: string): Promise<Figures>
   const child = calls.find((call) => call.child)?.child?.session;
   // The call of an ask gives all of P to its child: the child's journal has what its models were
   // shown.
-  const { coverage } = child === undefined ? told : (await describeWhole(store, child, { partly: true })).session;
+  const asked = child === undefined ? told : (await describeWhole(store, child, { partly: true })).session;
+  const isOfAgent = calls.some(({ model }) => isAgentModel(model));
+  const coverage = isOfAgent ? null : asked.coverage;
+  const citations = asked.execs.findLast(({ ask }) => ask !== null)?.ask?.citations ?? null;
   const sum = (of: (call: CallDescription) => number) => calls.reduce((total, call) => total + of(call), 0);
   return {
     cost_usd: sum(({ usage }) => usage.cost_usd),
@@ -110,6 +120,8 @@ export async function figuresOf(store: Store, session: string): Promise<Figures>
     ms: told.execs.reduce((total, { time_ms }) => total + Math.round(time_ms ?? 0), 0),
     resumes: told.execs.reduce((total, { resumed }) => total + resumed, 0),
     coverage: coverage && coverage.chars > 0 ? coverage.shown / coverage.chars : null,
+    cites: citations?.length ?? null,
+    cited: citations?.filter((one) => isRecord(one) && one.valid === true).length ?? null,
     unread: told.skipped?.unread ?? 0,
   };
 }
@@ -125,7 +137,7 @@ const requestsOf = ({ execs }: SessionDescription): CallDescription[] =>
   );
 
 const NONE = { cost_usd: 0, tokens_in: 0, tokens_cached: 0, tokens_out: 0, calls: 0, refused: 0, depth: 0, ms: 0 };
-const NO_FIGURES: Figures = { ...NONE, resumes: 0, coverage: null, unread: 0 };
+const NO_FIGURES: Figures = { ...NONE, resumes: 0, coverage: null, cites: null, cited: null, unread: 0 };
 
 /** A known answer: a text, a number, or a list of texts in any order. */
 export type Expected = string | number | readonly string[];

@@ -127,5 +127,8 @@ export function agentModelName(name: string, model: string | null | undefined): 
   return `agent:${name}/${model ?? "default"}`;
 }
 
+/** True for the model of an agent in records. */
+export const isAgentModel = (model: string): boolean => model.startsWith("agent:");
+
 /** The part of a call's time in which its keeper ends an agent that took longer than its own, and tells of it, ms. */
 export const KEEPER_MS = 30_000;

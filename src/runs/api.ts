@@ -1,4 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
+import type { AgentCommands } from "../platform/agent-commands.ts";
 import type { CallProgress, HostedOptions, Wait } from "../session/index.ts";
 import type { SettingOptions } from "../settings/options.ts";
 import type { JobKey, JobState, RunRow, Store } from "../store/index.ts";
@@ -30,7 +31,27 @@ export type WorkerSession = Pick<HostedOptions, "cwd" | "indexDir" | keyof Setti
    * those that cells may name.
    */
   readonly models: readonly string[] | null;
+  /** Agents that jobs of this process ask; null: none. */
+  readonly lent?: LentAgents | null | undefined;
 };
+
+/**
+ * Agents of the user's that are lent to some jobs. Rows of a store may be anybody's, so a job gets
+ * them only if its script and its input are those that this process has submitted.
+ */
+export interface LentAgents {
+  readonly commands: AgentCommands;
+  /** The text of the script. */
+  readonly source: string;
+  /** By the input of a job, as `canonicalJson` gives it. */
+  readonly jobs: { readonly [input: string]: LentToJob };
+}
+
+export interface LentToJob {
+  readonly agent: string;
+  /** The file or folder of which the agent works in a copy. */
+  readonly files: string;
+}
 
 /** Options of `work(options)`, which resolves when the last try has returned. */
 export interface WorkOptions {

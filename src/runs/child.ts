@@ -22,6 +22,7 @@ interface TryRequest {
   readonly place: string;
   readonly ticket: Ticket;
   readonly session: WorkerSession;
+  readonly resendsDoubtful: boolean;
 }
 
 /** A note of the worker to that process meanwhile. */
@@ -29,7 +30,7 @@ type TryNote = "changed" | "suspend";
 
 type Ticket = Omit<Tried, "changed">;
 
-interface ChildOptions extends Pick<WorkOptions, "onProgress" | "session" | "suspend"> {
+interface ChildOptions extends Pick<WorkOptions, "onProgress" | "resendsDoubtful" | "session" | "suspend"> {
   readonly place: string;
   /** Default: that of a build or checkout. */
   readonly entry?: URL;
@@ -40,7 +41,14 @@ interface ChildOptions extends Pick<WorkOptions, "onProgress" | "session" | "sus
  * a verdict.
  */
 export async function tryInChild(options: ChildOptions, { changed, ...ticket }: Tried): Promise<Verdict> {
-  const { place, session, suspend, onProgress = () => {}, entry = entryUrl("runs/child-entry") } = options;
+  const {
+    place,
+    session,
+    suspend,
+    resendsDoubtful = false,
+    onProgress = () => {},
+    entry = entryUrl("runs/child-entry"),
+  } = options;
   const child = fork(entry, [], { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] });
   const caller = openCaller<TryRequest, Verdict, TryNote, WorkProgress>(channelOfChild(child), onProgress);
   const callOffs = [
@@ -48,7 +56,7 @@ export async function tryInChild(options: ChildOptions, { changed, ...ticket }: 
     onceAborted(suspend, () => caller.tell("suspend")),
   ];
   try {
-    return await caller.ask({ place, ticket, session: { ...session, subAgents: turnsOf(session) } });
+    return await caller.ask({ place, ticket, resendsDoubtful, session: { ...session, subAgents: turnsOf(session) } });
   } finally {
     for (const callOff of callOffs) callOff();
     if (child.connected) child.disconnect();
@@ -96,10 +104,11 @@ export function serveWorker(): void {
   const suspend = new AbortController();
   const changed = new AbortController();
 
-  async function answer({ place, ticket, session }: TryRequest): Promise<Verdict> {
+  async function answer({ place, ticket, session, resendsDoubtful }: TryRequest): Promise<Verdict> {
     try {
       await using store = await shareStore(place);
-      const parts = await processParts({ store, session, suspend: suspend.signal, onProgress: tell });
+      const own = { store, session, resendsDoubtful, suspend: suspend.signal, onProgress: tell };
+      const parts = await processParts(own);
       return await tryJob(parts, { ...ticket, changed: changed.signal });
     } catch (error) {
       // A store that cannot be opened is no fault of the job.

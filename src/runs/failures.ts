@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isAgentModel } from "../platform/agent-commands.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Counts, JobKey, JobPage, JobRow, Jobs } from "../store/index.ts";
 
@@ -32,6 +33,7 @@ export interface Troubles {
 const IN_A_ROW = 3;
 /**
  * An account without credit refuses every call: one failure pauses a run, and is never a job's own.
+ * So does an agent that a person has to look after.
  */
 const AT_ONCE = "no_credit";
 
@@ -89,7 +91,7 @@ export function openTroubles(): Troubles {
       trouble.count = trouble.code === code ? trouble.count + 1 : 1;
       trouble.code = code;
       runs.set(run, trouble);
-      const isPaused = code === AT_ONCE || trouble.count >= IN_A_ROW || jobs.size >= IN_A_ROW;
+      const isPaused = code === AT_ONCE || isAgentModel(model) || trouble.count >= IN_A_ROW || jobs.size >= IN_A_ROW;
       return isPaused && runs.delete(run);
     },
     async pausing(run, pause) {

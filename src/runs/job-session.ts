@@ -4,6 +4,7 @@ import { type Models, openModels } from "../models/index.ts";
 import { withoutUndefined } from "../platform/json.ts";
 import { sleep } from "../platform/signals.ts";
 import {
+  type AgentPlaces,
   contextParts,
   type ExecEnvelope,
   type ExecFailure,
@@ -22,6 +23,7 @@ import type { JobOfRun, JobRow, Lease, Store } from "../store/index.ts";
 import type { WorkerSession, WorkProgress } from "./api.ts";
 import type { Troubles } from "./failures.ts";
 import { TRIED_AGAIN } from "./job-end.ts";
+import { type LentAgent, lentTo, withAgent } from "./lent-agents.ts";
 import { openMoney, openRates } from "./run-money.ts";
 import { type RunSpec, specOfJob } from "./spec.ts";
 import type { JobEnd, JobLease, JobSession, Stops, Taking } from "./try-parts.ts";
@@ -36,6 +38,9 @@ export interface JobSessionsParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly troubles: Troubles;
+  /** An agent of which it is unknown whether it has ended is started again. */
+  readonly resendsDoubtful: boolean;
+  readonly placeOf: AgentPlaces;
   readonly onProgress: (progress: WorkProgress) => void;
 }
 
@@ -54,8 +59,11 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun, taking?
     answers: async () => (await recordsOf(store, id)).filter(({ record }) => record === "rlm_tool_result").length,
     async open(ofRun, stops) {
       const spec = specOfJob(ofRun, found.job);
-      const session = await openJobSession(parts, found, spec, { leased, stops });
-      return jobSession(store, session, spec, found.job);
+      const input = await store.jobs.input({ run: found.job.run, n: found.job.n });
+      const lent = lentTo(parts.own.lent, spec, { session: id, input });
+      const session = await openJobSession(parts, found, spec, { leased, stops, input, lent });
+      const opened = jobSession(store, session, spec, { job: found.job, isLent: lent !== null });
+      return lent ? withAgent(opened, lent, parts.placeOf) : opened;
     },
     release: () => store.release(id),
   };
@@ -92,16 +100,24 @@ function notItsOwn(id: string): RlmError {
   );
 }
 
+interface JobOpening {
+  readonly leased: Lease;
+  readonly stops: Pick<Stops, "park" | "suspend">;
+  /** JSON. */
+  readonly input: string;
+  readonly lent: LentAgent | null;
+}
+
 /** Opens the session with the job's context, its input, and a share in the money of its run. */
 async function openJobSession(
   { store, own, env, clock, random, troubles, onProgress, ...parts }: JobSessionsParts,
   { job, run }: JobOfRun,
   spec: RunSpec,
-  { leased, stops }: { readonly leased: Lease; readonly stops: Pick<Stops, "park" | "suspend"> },
+  { leased, stops, input, lent }: JobOpening,
 ): Promise<Session> {
   const { jobs } = store;
   const suspension = openSuspension();
-  suspension.begin(stops.park);
+  suspension.begin(stops.park, parts.resendsDoubtful);
   const key = { run: job.run, n: job.n };
   const context = job.context === null ? null : await parts.contextOf(job.context);
   const money = openMoney({
@@ -120,6 +136,7 @@ async function openJobSession(
   return openSessionWith(
     {
       ...jobOptions(spec, own),
+      ...lent?.options,
       onProgress: (progress) => {
         if (progress.kind === "calls") onProgress({ kind: "calls", key, progress });
         if (progress.kind === "waiting") onProgress({ kind: "waiting", key, wait: progress.wait });
@@ -135,8 +152,9 @@ async function openJobSession(
       leased,
       suspension,
       models: onlyThese(parts.openModels(spec.model), own.models),
-      job: await jobs.input(key),
+      job: input,
       run: money,
+      ...(lent ? { workflows: lent.workflows } : {}),
       root: { session: job.session, run: job.run, comesBack: true },
       answersOf: key,
       // Other jobs of the run have had answers.
@@ -146,7 +164,12 @@ async function openJobSession(
   );
 }
 
-function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow): JobSession {
+function jobSession(
+  store: Store,
+  session: Session,
+  spec: RunSpec,
+  { job, isLent }: { readonly job: JobRow; readonly isLent: boolean },
+): JobSession {
   const endOf = async (envelope: ExecEnvelope): Promise<JobEnd> => {
     if (!envelope.success && envelope.resumable) return { kind: "unfinished", ...damageIn(envelope) };
     return {
@@ -162,7 +185,7 @@ function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow):
       if (last && !(last.isRecorded && (await isToRunAgain(store, session.id, last.envelope, job)))) {
         return endOf(last.envelope);
       }
-      return endOf(await session.exec(spec.script.source, { name: spec.script.name, ...signals }));
+      return endOf(await session.exec(spec.script.source, { name: spec.script.name, workflow: isLent, ...signals }));
     },
     async discard() {
       await session.discard();

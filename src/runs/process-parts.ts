@@ -1,17 +1,20 @@
 import { imageFormat, imageProblem, RlmError, systemClock } from "../../runtime/index.ts";
 import type { Models } from "../models/index.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
+import { openAgentPlaces } from "../session/index.ts";
 import type { WorkerSession, WorkOptions } from "./api.ts";
 import { openTroubles, reasonOf } from "./failures.ts";
 import { type JobSessionsParts, leaseJob, modelsBy, openHeldContexts } from "./job-session.ts";
+import { isLent } from "./lent-agents.ts";
 import { checkModel, type RunSpec } from "./spec.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /** Parts that every try of this process works with. */
 export async function processParts(
-  options: Pick<WorkOptions, "store" | "session" | "suspend" | "onProgress" | "clock">,
+  options: Pick<WorkOptions, "store" | "session" | "suspend" | "onProgress" | "clock" | "resendsDoubtful">,
 ): Promise<TryParts> {
   const { store, session: own, suspend, onProgress = () => {}, clock = systemClock } = options;
+  const { resendsDoubtful = false } = options;
   const env = process.env;
   const troubles = openTroubles();
   const sessions: JobSessionsParts = {
@@ -22,6 +25,8 @@ export async function processParts(
     clock,
     random: Math.random,
     troubles,
+    resendsDoubtful,
+    placeOf: openAgentPlaces(own.lent?.commands ?? {}),
     contextOf: openHeldContexts(store),
     openModels: modelsBy(own, env),
   };
@@ -46,12 +51,14 @@ export async function processParts(
   };
 }
 
-/** Why jobs of a run are not tried here: the model is not allowed, or there is no key for it. */
-function openRefusals({ models: allowed }: WorkerSession, openModels: JobSessionsParts["openModels"]) {
+/** Why jobs of a run are not tried here: an agent is not lent, the model is not allowed, or there is no key for it. */
+function openRefusals({ models: allowed, lent }: WorkerSession, openModels: JobSessionsParts["openModels"]) {
   /** One for each model: what it has found is not looked for again. */
   const opened = new Map<string, Models>();
   return (spec: RunSpec): string | null => {
-    const { model } = spec;
+    const { model, agents = [] } = spec;
+    const missing = agents.find((name) => !isLent(lent, spec, name));
+    if (missing !== undefined) return `only the command that began it lends its jobs the agent ${missing}`;
     if (model !== null && allowed !== null && !allowed.includes(model)) {
       return `the workers of its queue do not ask ${model}`;
     }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { hasCode, LIMITS } from "../../runtime/index.ts";
 import { failure, keyVariable, type Reservation, type SubCallError, tokensOf } from "../models/index.ts";
+import { isAgentModel } from "../platform/agent-commands.ts";
 import { nanodollars, type RunPart, type Suspension, type SuspensionReason } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs, Rate } from "../store/index.ts";
 import type { WorkerSession } from "./api.ts";
@@ -103,7 +104,7 @@ export function openMoney(parts: MoneyParts): RunPart {
       const { model = "" } = own ?? {};
       if (trouble === null) return parts.troubles.answered(key.run, model, sent.get(call.id) ?? 0);
       // Answers to other calls do not show that the provider has room for this one.
-      const isBusy = trouble.code === "rate_limited";
+      const isBusy = trouble.code === "rate_limited" && !isAgentModel(model);
       if (!isBusy && parts.troubles.isOwn(key, trouble.code)) return;
       // The call is made again, and counts then.
       await own?.given;

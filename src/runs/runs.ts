@@ -15,6 +15,7 @@ import type { Asked, Change, DueJob, Jobs, KnownJob, NewJob, RunRow, Store } fro
 import type { Submission, Submitted, WorkerSession } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { jobOptions, modelsBy, onlyThese, openHeldContexts } from "./job-session.ts";
+import { lentTo } from "./lent-agents.ts";
 import { hashOfRun, type RunSpec } from "./spec.ts";
 
 /** The runs of a store. Reading is done with `store.jobs`. */
@@ -138,13 +139,17 @@ export function runsIn(store: Store): StoreRuns {
     async dryRun(spec, { input, context: key }, own, recorded) {
       const context = key === null ? null : await contextOf(key);
       const models = onlyThese(modelsBy(own, process.env)(spec.model), own.models);
-      await using session = await openSessionWith(jobOptions(spec, own), {
-        models,
-        job: input,
-        ...(context ? contextParts(context) : {}),
-        ...(recorded ? { recorded } : {}),
-      });
-      return session.dryRun(spec.script.source, { name: spec.script.name });
+      const lent = lentTo(own.lent, spec, { session: "dry-run", input });
+      await using session = await openSessionWith(
+        lent ? { ...jobOptions(spec, own), ...lent.options } : jobOptions(spec, own),
+        {
+          models,
+          job: input,
+          ...(context ? contextParts(context) : {}),
+          ...(recorded ? { recorded } : {}),
+        },
+      );
+      return session.dryRun(spec.script.source, { name: spec.script.name, workflow: lent !== null });
     },
   };
 }

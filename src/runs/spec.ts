@@ -47,6 +47,8 @@ const Spec = v.object({
    * is decoded already.
    */
   decoding: v.exactOptional(v.object({ encoding: v.exactOptional(Label), lossy: v.exactOptional(v.boolean()) })),
+  /** Agents that jobs ask: only a process that lends them works on the run. */
+  agents: v.exactOptional(v.array(Label)),
   /** Further tries of a job whose machine or context was lost. */
   retries: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(100)), 2),
   /** The treatment of a call that the run's limits have no room for. */

@@ -291,7 +291,8 @@ function openStops(
   const stop = (reason: Suspended) => {
     if (isOver) return;
     why ??= reason;
-    suspend.abort();
+    // Agents of the user's work on after a terminal that closes.
+    suspend.abort(stopped.reason);
   };
 
   /** The ticket's signal is a hint alone: the row says whether the job continues. */

@@ -24,6 +24,7 @@ import { refused } from "./options.ts";
 import type { Answers, ParentCall } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
 import type { Suspension } from "./suspension.ts";
+import type { WorkflowMarks } from "./workflow-marks.ts";
 
 /** The surroundings of a session: everything outside it that it works with, and where its events go. */
 export interface Env {
@@ -69,6 +70,8 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly answers?: Answers;
   /** Signs the models of asks and knows them again. Without it only models that the options name continue. */
   readonly signer?: Pick<Signer, "sign" | "doubt">;
+  /** Says which of its cells may ask agents. Absent: those that the signer knows again. */
+  readonly workflows?: WorkflowMarks;
   /** For a session that answers a call of another one. */
   readonly above?: ParentCall;
   /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */

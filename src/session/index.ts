@@ -69,9 +69,11 @@ export {
   sessionToRemove,
   summaryOf,
 } from "./stored/sessions.ts";
+export { type AgentPlaces, openAgentPlaces } from "./sub-calls/agents.ts";
 export { startedAgents } from "./sub-calls/agents-folder.ts";
 export { type HeldBack, heldBackText, roundedUp } from "./sub-calls/held-back.ts";
 export { foremost, waitText } from "./sub-calls/patience.ts";
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";
 export { openSuspension, type Suspension, type SuspensionReason } from "./suspension.ts";
 export { limitName, partsOfWarning, type WarningCures, warningSentence } from "./warnings.ts";
+export type { WorkflowMarks } from "./workflow-marks.ts";

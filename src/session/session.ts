@@ -195,7 +195,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   for (const model of [...(host.answered ?? []), ...answeredIn(records)]) patience.answered.add(model);
   let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
-  const workflows = openWorkflowMarks(host.signer ?? null);
+  const workflows = host.workflows ?? openWorkflowMarks(host.signer ?? null);
   const agents = openAgents({ row, options, env, suspension, state, workflows, cwd });
   const own = {
     row,

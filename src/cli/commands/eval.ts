@@ -1,6 +1,6 @@
 import { SUITES, tokensIn } from "../../eval/suites.ts";
 import type { Given } from "../flags/arguments.ts";
-import { INPUT_FLAGS, NAMED_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
+import { INPUT_FLAGS, NAMED_FLAGS, OUTPUT_FLAGS, WAIT_FLAGS } from "../flags/declared.ts";
 import { count, path, paths, toggle, under, words } from "../flags/flag.ts";
 import { OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { concurrency, failFast, first, isNew, name, rate, retryChanged, retryFailed, wait } from "./batch.ts";
@@ -11,6 +11,10 @@ const OWN = {
     against: {
       type: words("METHODS", "direct, bm25 or none", (text) => ["direct", "bm25", "none"].includes(text)),
       help: "what Belay's ask is compared with: direct (one prompt with the context, cut to the model's window), bm25 (one prompt with the best passages), or none (default direct,bm25)",
+    },
+    baseline: {
+      type: words("NAMES", "names in `agents` of your configuration", isAgentName),
+      help: "coding agents to compare with, such as claude: entries of `agents` in ~/.belay/config.json. Each works in a copy of a question's files, is asked the same, and is paid by you",
     },
     size: {
       type: words("SIZES", "sizes from 8k to 10M tokens, such as 32k,1M", (text) => tokensIn(text) !== undefined),
@@ -56,7 +60,15 @@ const OWN = {
   failFast,
   rate,
   wait,
+  resendDoubtful: {
+    ...WAIT_FLAGS.resendDoubtful,
+    help: "start an agent, and create a batch, again if it is unknown whether the first has ended: it may be billed twice",
+  },
 };
+
+function isAgentName(text: string): boolean {
+  return /^[A-Za-z][\w-]{0,39}$/.test(text);
+}
 
 export type EvalFlags = Given<typeof OWN>;
 

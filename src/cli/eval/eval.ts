@@ -2,8 +2,9 @@ import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
 import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
+import type { AgentCommands } from "../../platform/agent-commands.ts";
 import { compact, dollars } from "../../platform/figures.ts";
-import { isRecord } from "../../platform/json.ts";
+import { isRecord, withoutUndefined } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { checkModel, openIds, spool } from "../../runs/index.ts";
 import { SETTINGS, type Settings } from "../../settings/index.ts";
@@ -16,6 +17,7 @@ import type { EvalFlags } from "../commands/eval.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { UsageError } from "../flags/usage.ts";
 import { modelsListed, modelsOf } from "../session/settings.ts";
+import { baselineAgents, heldTexts, lentAgents, type MethodJob } from "./baseline.ts";
 import { dataItems, HELP, madeItem, type Placed, suitesIn } from "./data.ts";
 import { type Evaluation, jobOf, reportEval } from "./report.ts";
 
@@ -43,36 +45,41 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const max_depth = Math.min(LIMITS.maxDepth, (request.settings.max_depth ?? SETTINGS.max_depth.default) + 1);
     const asked = { ...request, settings: { ...request.settings, max_depth } };
     const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
-    const spec = specOf(asked, { name: "eval", source }, "each");
+    const baseline = own.baseline ?? [];
+    const agents = baselineAgents(baseline, asked);
+    const usual = specOf(asked, { name: "eval", source }, "each");
+    const spec = baseline.length === 0 ? usual : { ...usual, agents: [...baseline] };
     // Without a model, or its key, texts would be made for nothing.
     if (!own.dryRun) checkModel(spec, modelsOf(asked.settings));
     // Results of a dry run are not kept.
     using scratch = own.dryRun ? temporaryFolder("belay-eval-") : null;
     const { folder = FOLDER } = own;
     const contexts = join(scratch?.path ?? folder, CONTEXTS);
-    const evaluation = await evaluationOf({ ...own, folder, contexts }, suites, asked.settings, stop.signal);
-    using spooled = await spooledJobs(evaluation);
-    const ready = { asked, spec, spooled, host, terminal, stop };
+    const evaluation = await evaluationOf({ ...own, folder, contexts, agents }, suites, asked.settings, stop.signal);
+    const jobs = jobsOf(evaluation);
+    using spooled = await spooledJobs(jobs);
+    const session = { ...asked.session, lent: lentAgents(agents, source, jobs) };
+    const ready = { asked: { ...asked, session }, spec, spooled, host, terminal, stop };
     if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
     // One question of each suite and size stands for all of them.
     const most = data === undefined ? spooled.count : 3 * evaluation.methods.length;
     const code = await dryRunBatch(ready, data === undefined ? spooled.count * amount : spooled.count, most);
-    if (!asked.json) terminal.stdout.write(`${boundText(asked.settings)}\n`);
+    if (!asked.json) for (const line of [boundText(asked.settings), ...heldTexts(agents)]) terminal.stdout.line(line);
     return code;
   });
 }
 
 /** The questions, with their contexts on disk. @throws UsageError, BadInput */
 async function evaluationOf(
-  own: EvalFlags & { readonly folder: string; readonly contexts: string },
+  own: EvalFlags & { readonly folder: string; readonly contexts: string; readonly agents: AgentCommands },
   typed: readonly SuiteName[],
   settings: Settings,
   signal: AbortSignal,
 ): Promise<Evaluation> {
-  const { data, folder, contexts, items, seed = 1, size: sizes = SIZES } = own;
-  const methods = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
-  const window =
-    methods.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
+  const { data, folder, contexts, items, agents, seed = 1, size: sizes = SIZES } = own;
+  const owned = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
+  const window = owned.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
+  const methods = [...owned, ...Object.keys(agents)];
   const suites = typed.length > 0 || data !== undefined ? typed : suitesIn(Object.keys(SUITES));
   const amount = own.dryRun && data === undefined ? 1 : (items ?? ITEMS);
   const made: Placed[] = [];
@@ -86,7 +93,7 @@ async function evaluationOf(
   }
   const roots = [...(own.root ?? []), join(folder, CONTEXTS)];
   const given = data === undefined ? [] : await dataItems(data, items, roots, contexts);
-  return { items: [...given, ...made], methods, window, folder, seed };
+  return { items: [...given, ...made], methods, agents, window, folder, seed };
 }
 
 /** @throws UsageError if the window of the model is not known */
@@ -102,15 +109,22 @@ async function windowOf(settings: Settings): Promise<number> {
 }
 
 /** A job of each question and method. The expected answer is in none of them. */
-function spooledJobs({ items, methods, window }: Evaluation) {
-  const files = new Map(items.map(({ id, file }) => [id, file]));
-  const jobs = items.flatMap(({ id: item, question }) =>
+function jobsOf({ items, methods, agents, window }: Evaluation): MethodJob[] {
+  return items.flatMap((item) =>
     methods.map((method) => {
-      const room = window === null || method === "ask" ? {} : { room: roomOf(method, window) };
-      return { at: item, value: { id: jobOf(item, method), item, method, question, ...room } };
+      const agent = Object.hasOwn(agents, method) ? method : undefined;
+      const room = window === null || method === "ask" || agent ? undefined : roomOf(method, window);
+      const { id, question } = item;
+      const value = { id: jobOf(id, method), item: id, method, question, ...withoutUndefined({ room, agent }) };
+      return { item, method, value };
     }),
   );
-  return spool(jobs, openIds(null, "id"), ({ value }) => (isRecord(value) && files.get(String(value.item))) || null);
+}
+
+function spooledJobs(jobs: readonly MethodJob[]) {
+  const files = new Map(jobs.map(({ item }) => [item.id, item.file]));
+  const inputs = jobs.map(({ item, value }) => ({ at: item.id, value }));
+  return spool(inputs, openIds(null, "id"), ({ value }) => (isRecord(value) && files.get(String(value.item))) || null);
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   unreadLine,
   unreadOf,
 } from "../../eval/index.ts";
+import type { AgentCommands } from "../../platform/agent-commands.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { thousands } from "../../platform/figures.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
@@ -28,12 +29,15 @@ import type { JobRow } from "../../store/index.ts";
 import { endJson, type RunEnd } from "../batch/batch.ts";
 import { commandLine } from "../flags/usage.ts";
 import { type Column, showTable } from "../render/table.ts";
+import { agentFact } from "./baseline.ts";
 import type { Placed } from "./data.ts";
 
 /** An evaluation as its flags ask for it. */
 export interface Evaluation {
   readonly items: readonly Placed[];
   readonly methods: readonly Method[];
+  /** Agents of the user's among the methods. */
+  readonly agents: AgentCommands;
   /** Tokens of the model's window; null: no method needs it. */
   readonly window: number | null;
   readonly folder: string;
@@ -99,7 +103,7 @@ async function rowsOf({ store, submitted }: RunEnd, { items, methods }: Evaluati
 async function writeReports(folder: string, rows: readonly EvalRow[], ended: RunEnd, evaluation: Evaluation) {
   const { asked, counted } = ended;
   const { id, name, spent } = counted.run;
-  const { items, methods, window, seed } = evaluation;
+  const { items, methods, agents, window, seed } = evaluation;
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw outputFailed(folder, error);
   });
@@ -110,9 +114,11 @@ async function writeReports(folder: string, rows: readonly EvalRow[], ended: Run
     ["run", `${name}; its jobs: ${commandLine(["view", name, ...asked.store.flags])}`],
     ["model", `${asked.settings.model ?? "none"}, thinking ${asked.settings.thinking ?? "off"}`],
     ["questions", `${items.length}, seed ${seed}`],
-    ...methods.flatMap((method): [string, string][] =>
-      window === null || method === "ask" ? [] : [[method, roomText(method, window)]],
-    ),
+    ...methods.flatMap((method): [string, string][] => {
+      const agent = Object.hasOwn(agents, method) ? agents[method] : undefined;
+      if (agent) return [[method, agentFact(agent)]];
+      return window === null || method === "ask" ? [] : [[method, roomText(method, window)]];
+    }),
     ["spent by the run", `${thousands(spent.tokens)} tokens${dollars}`],
     ["Belay", version()],
   ];

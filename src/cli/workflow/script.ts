@@ -70,7 +70,8 @@ export function cellOf(
   });
 }
 
-function unknownAgent(agent: string, known: readonly string[]): RlmError {
+/** The refusal of an agent that the user's configuration does not have. */
+export function unknownAgent(agent: string, known: readonly string[]): RlmError {
   const problem = `the agent ${agent} is not in \`agents\` of your configuration${meantBy(agent, known)}`;
   const entry = `Write it into ~/.belay/config.json: { "agents": { "${agent}": { "command": ["${agent}", …] } } }`;
   const init = "`belay workflow --init claude|codex|pi` writes the entry of a known one.";

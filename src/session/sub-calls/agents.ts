@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { firstly, LIMITS, remedy } from "../../../runtime/index.ts";
 import { failure, loadAgentLayer, type SubCallError } from "../../models/index.ts";
-import { type AgentCommand, agentModelName, reservesOf } from "../../platform/agent-commands.ts";
+import { type AgentCommand, type AgentCommands, agentModelName, reservesOf } from "../../platform/agent-commands.ts";
 import type { SessionState } from "../journal/account.ts";
 import type { CallingSession } from "../parts.ts";
 import { NO_WORKFLOW } from "../workflow-marks.ts";
@@ -19,16 +19,10 @@ export function openAgents(session: AgentsParts): Agents {
   const commands = options.agents ?? {};
   const folder = openAgentsFolder(session);
   const ofSession = openLimiter(LIMITS.workflowAtOnce);
-  const gates = new Map<string, Limiter>();
+  const gateOf = openAgentPlaces(commands);
   /** Answers of the host, by the exec and the agent. */
   const allowed = new Map<string, Promise<boolean>>();
   const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
-
-  function gateOf(name: string): Limiter {
-    const gate = gates.get(name) ?? openLimiter(commandOf(name)?.at_once ?? USUAL_AT_ONCE);
-    gates.set(name, gate);
-    return gate;
-  }
 
   return {
     refusal(name) {
@@ -122,6 +116,19 @@ function outboxesOf(
       }
       folder.drop();
     },
+  };
+}
+
+/** Places of agents, by their names. */
+export type AgentPlaces = (name: string) => Limiter;
+
+/** Opens the places of these agents: as many as their entries say. */
+export function openAgentPlaces(commands: AgentCommands): AgentPlaces {
+  const places = new Map<string, Limiter>();
+  return (name) => {
+    const own = places.get(name) ?? openLimiter(commands[name]?.at_once ?? USUAL_AT_ONCE);
+    places.set(name, own);
+    return own;
   };
 }
 

@@ -64,6 +64,7 @@ const PARTS: Decided<Host> = {
   machineEntry: true,
   answers: true,
   signer: true,
+  workflows: false,
   run: true,
   suspension: true,
   root: true,

@@ -14,6 +14,8 @@ const FIGURES = {
   ms: 1500,
   resumes: 2,
   coverage: 0.5,
+  cites: 2,
+  cited: 1,
   unread: 0,
 };
 
@@ -59,13 +61,13 @@ test("means and spread are those of the jobs that have a score", () => {
   expect(ask?.spread).toBeCloseTo(Math.sqrt(6 / 9 / 2), 12);
   expect(direct).toMatchObject({ scored: 4, score: 0.75, cost_usd: 0.25, tokens_in: 1000, depth: 1, coverage: 0.5 });
   expect(ask && lineOf(ask)).toEqual(
-    "own|suite,8k,ask,0.33 ±0.58,3 of 5,$0.250,1.0k,500,40,3.0,1,1.5 s,50 %,1,0,3,6".split(","),
+    "own|suite,8k,ask,0.33 ±0.58,3 of 5,$0.250,1.0k,500,40,3.0,1,1.5 s,50 %,3 of 6,1,0,3,6".split(","),
   );
 });
 
 test("a cell without a score has no figures", () => {
   const [cell] = cellsOf([row(4, "ask", FAILED), row(5, "ask", null)]);
-  expect(cell && lineOf(cell)).toEqual(["own|suite", "8k", "ask", "-", "0 of 2", ...Array(12).fill("-")]);
+  expect(cell && lineOf(cell)).toEqual(["own|suite", "8k", "ask", "-", "0 of 2", ...Array(13).fill("-")]);
 });
 
 test("a loss is told by the questions that both have answered", () => {

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { itemOf, type SuiteName } from "../../../../src/eval/suites.ts";
+import type { AgentCommand } from "../../../../src/platform/agent-commands.ts";
+import { codingAgents, startsOf } from "../../../support/agents/coding.ts";
 import { evalModel, type Rule } from "../../../support/eval-model.ts";
 import { lowerBorder } from "../../../support/low-border.ts";
 import { grow } from "../../../support/tree.ts";
@@ -25,9 +27,11 @@ const perfect: Rule = (question) => questions.get(question) ?? "unknown";
 async function evaluated(rule: Rule) {
   const found = await scene({}, evalModel(rule));
   const type = (line: string) => found.type(["eval", ...line.split(" "), "--window", "32000", "--price", "1/5"]);
+  const agents = (entries: { readonly [name: string]: Partial<AgentCommand> | { readonly output: undefined } }) =>
+    grow(found.folder, { "home/config.json": JSON.stringify({ agents: codingAgents(found.folder, entries) }) });
   const rows = (run: string) =>
     jsonLines({ stdout: readFileSync(join(found.folder, "belay-eval", run, "results.jsonl"), "utf8") });
-  return { ...found, type, rows };
+  return { ...found, type, rows, agents };
 }
 
 test("a perfect model scores 1 everywhere, sums are what the server counted, and the same line sends nothing", async () => {
@@ -37,7 +41,7 @@ test("a perfect model scores 1 everywhere, sums are what the server counted, and
   expect(first).toMatchObject({ code: 0 });
   expect(first.stderr).toContain(`report: ${join("belay-eval", "all", "report.md")}; the jobs: belay view all\n`);
   expect(first.stdout).toMatch(
-    /^needle +8k +ask +1\.00 +1 +\$0\.0030 +2\.0k +800 +200 +2\.0 +1 .* \d+ % +0 +0 +0 +0$/m,
+    /^needle +8k +ask +1\.00 +1 +\$0\.0030 +2\.0k +800 +200 +2\.0 +1 .* \d+ % +0 of 0 +0 +0 +0 +0$/m,
   );
   expect(first.stdout.endsWith("the ask loses in no suite, by the mean\n")).toBe(true);
   const all = rows("all");
@@ -135,6 +139,88 @@ test("a dry run tells the price, sends nothing and leaves no files", async () =>
   expect(existsSync(join(folder, "belay-eval"))).toBe(false);
 });
 
+test("a coding agent is asked in a copy of the files, is scored and paid as the others, and is started once", async () => {
+  const { type, rows, server, folder, home, agents } = await evaluated(perfect);
+  agents({ coder: { max_usd: 0.05 }, silent: { output: undefined } });
+  const line = "needle --size 8k --n 2 --against none --baseline coder,silent --name rival";
+  const dry = await type(`${line} --dry-run`);
+  expect(dry.stdout).toMatch(/\n6 jobs, by the first 3: ~6 sub-calls, .* up to ~\$0\.\d+\n/);
+  expect(dry.stdout).toContain("each answer of coder: $0.050 and 100k tokens are held, by max_usd and max_tokens");
+  expect(startsOf(folder)).toEqual([]);
+  const refused = await type(`${line} --run-max-cost-usd 5`);
+  expect(refused).toMatchObject({ code: 1 });
+  expect(refused.stderr).toContain("the price of the agent silent is not known, so no dollars can be limited");
+  const first = await type(line);
+  expect(first).toMatchObject({ code: 0 });
+  expect(
+    rows("rival").map(({ method, score, cost_usd, cites, cited, coverage }) => [
+      method,
+      score,
+      Math.round(1e4 * cost_usd),
+      cites,
+      cited,
+      coverage === null,
+    ]),
+  ).toEqual([
+    ["ask", 1, 30, 0, 0, false],
+    ["coder", 1, 100, 2, 1, true],
+    ["silent", 1, 0, 0, 0, true],
+    ["ask", 1, 30, 0, 0, false],
+    ["coder", 1, 100, 2, 1, true],
+    ["silent", 1, 0, 0, 0, true],
+  ]);
+  expect(first.stdout).toMatch(
+    /^needle +8k +coder +1\.00 ±0\.00 +2 +\$0\.010 +30 +0 +7 +1\.0 +0 .* - +2 of 4 +0 +0 +0 +0$/m,
+  );
+  const report = readFileSync(join(folder, "belay-eval/rival/report.md"), "utf8");
+  expect(report).toContain(
+    "- silent: an agent of yours, in a copy of each question's files; it does not say what it takes, and each answer counts as 100k tokens and no dollars\n",
+  );
+  // Each worked in a folder of its own, which had the context alone and is gone.
+  const starts = startsOf(folder);
+  expect(starts.map(({ files }) => files)).toEqual(Array(4).fill("log.txt"));
+  expect(new Set(starts.map(({ cwd }) => cwd)).size).toBe(4);
+  expect(starts.some(({ cwd }) => existsSync(cwd))).toBe(false);
+  expect(await type(line)).toMatchObject({ code: 0, stdout: first.stdout });
+  expect([startsOf(folder).length, server.requests.length]).toEqual([4, 4]);
+  expect(readdirSync(join(home, "agents"))).toEqual([]);
+  // Money is held before: a limit that has no room begins none.
+  agents({ coder: { max_usd: 0.05 } });
+  const poor = "needle --size 8k --n 1 --against none --baseline coder --name poor --run-max-cost-usd";
+  const waits = await type(`${poor} 0.04`);
+  expect(waits).toMatchObject({ code: 3 });
+  expect(waits.stderr).toContain("with a higher --run-max-cost-usd");
+  expect(startsOf(folder)).toHaveLength(4);
+  expect(await type(`${poor} 5`)).toMatchObject({ code: 0 });
+  expect(startsOf(folder)).toHaveLength(5);
+});
+
+test("a run waits for its user if an agent has met a limit, and if its end is unknown", async () => {
+  const { type, rows, server, folder, agents } = await evaluated(perfect);
+  const line = "needle --size 8k --n 1 --against none --baseline coder --name waits";
+  const limited = { command: ["sh", "-c", "echo usage limit >&2; exit 1"], limit: "usage limit" };
+  agents({ coder: limited });
+  const first = await type(line);
+  expect(first).toMatchObject({ code: 3 });
+  expect(first.stderr).toMatch(/paused: rate_limited: the agent coder has reached a limit: usage limit/);
+  agents({ coder: { command: ["sh", "-c", `echo x >> ${folder}/deaths; kill -9 $PPID; kill -9 $$`] } });
+  const lost = await type(line);
+  expect(lost).toMatchObject({ code: 3 });
+  expect(lost.stderr).toMatch(/paused: answer_lost: the agent coder was started, and it is unknown/);
+  expect(lost.stderr).toContain(`belay eval ${line} --window 32000 --price 1/5 --resend-doubtful`);
+  agents({ coder: {} });
+  expect(await type(line)).toMatchObject({ code: 3 });
+  expect([startsOf(folder).length, readFileSync(join(folder, "deaths"), "utf8")]).toEqual([0, "x\n"]);
+  expect(await type(`${line} --resend-doubtful`)).toMatchObject({ code: 0 });
+  expect(rows("waits").map(({ method, score }) => [method, score])).toEqual([
+    ["ask", 1],
+    ["coder", 1],
+  ]);
+  // The agent that died is charged what it held.
+  expect(rows("waits")[1]).toMatchObject({ cost_usd: 0.01, tokens_out: 100_007 });
+  expect([startsOf(folder).length, server.requests.length]).toEqual([1, 2]);
+});
+
 test("what cannot be asked is refused by name", async () => {
   const { type, folder } = await scene({});
   const refused = async (line: string, words: string) =>
@@ -144,6 +230,9 @@ test("what cannot be asked is refused by name", async () => {
     "needel is not a suite; did you mean needle? There are needle, needles, count, pairs, chain, code\n",
   );
   await refused("needle --size 5k", "--size is 5k: it takes sizes from 8k to 10M tokens");
+  const nobody = await type("eval needle --against none --baseline nobody".split(" "));
+  expect(nobody).toMatchObject({ code: 1 });
+  expect(nobody.stderr).toContain("the agent nobody is not in `agents` of your configuration");
   await refused("needle --against rag", "--against is rag: it takes direct, bm25 or none");
   await refused(
     "needle --size 8k",
