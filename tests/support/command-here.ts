@@ -18,17 +18,19 @@ export interface Surroundings {
   readonly input?: string | Uint8Array | undefined;
   /** Called with all that was printed so far, whenever more was. */
   readonly onWritten?: ((text: string) => void) | undefined;
+  /** Time that stdout and stderr need for each text that is written; absent: they take it at once. */
+  readonly takenMs?: number;
 }
 
 /** Runs a command in this process. It takes the streams, the folder and the variables of the process until it ends. */
 export async function commandHere(
   args: readonly string[],
-  { cwd, home, env, input = "", onWritten = () => {} }: Surroundings,
+  { cwd, home, env, input = "", onWritten = () => {}, takenMs }: Surroundings,
 ): Promise<Ran> {
   const [folder, variables] = [process.cwd(), { ...process.env }];
   const written = { stdout: "", stderr: "" };
   const tell = () => onWritten(written.stdout + written.stderr);
-  const undo = [taking("stdout", written, tell), taking("stderr", written, tell), giving(input)];
+  const undo = [taking("stdout", written, tell, takenMs), taking("stderr", written, tell, takenMs), giving(input)];
   Object.assign(process.env, { BELAY_HOME: home, ...env });
   if (cwd !== undefined) process.chdir(cwd);
   try {
@@ -43,12 +45,18 @@ export async function commandHere(
 }
 
 /** Collects what is written to one of the process's streams. Gives what gives the stream back. */
-function taking(name: "stdout" | "stderr", written: Record<typeof name, string>, tell: () => void): () => void {
+function taking(
+  name: "stdout" | "stderr",
+  written: Record<typeof name, string>,
+  tell: () => void,
+  takenMs: number | undefined,
+): () => void {
   const value = new Writable({
     decodeStrings: false,
     write(chunk, _encoding, done) {
       written[name] += String(chunk);
-      done();
+      if (takenMs === undefined) done();
+      else setTimeout(done, takenMs);
       tell();
     },
   });

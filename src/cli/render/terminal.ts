@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { styleText } from "node:util";
 import { errorCode } from "../../platform/errors.ts";
 import { inLine, jsonText, visible } from "../../platform/visible.ts";
@@ -56,6 +57,11 @@ export function processTerminal(onClosed: (exitCode: number) => void): Terminal 
   });
   process.stderr.on("error", () => {});
   return { stdout: outputOver(process.stdout, process.env), stderr: outputOver(process.stderr, process.env) };
+}
+
+/** Waits until a slow reader of stdout has taken what was written, or is gone: more of it would be held in memory. */
+export async function stdoutTaken(): Promise<void> {
+  if (process.stdout.writableNeedDrain) await once(process.stdout, "drain").catch(() => {});
 }
 
 type Stream = Pick<NodeJS.WriteStream, "isTTY" | "columns"> & { write(text: string): unknown };

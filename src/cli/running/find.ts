@@ -31,7 +31,7 @@ import { rootsOf, type SearchRequest, searchedPaths, searchRequest } from "../in
 import { reportFailure } from "../render/failure.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { openStatusLine, processClock } from "../render/status-line.ts";
-import { type Output, processTerminal } from "../render/terminal.ts";
+import { type Output, processTerminal, stdoutTaken } from "../render/terminal.ts";
 import { markedLine, placeLine, SHOWN_UNITS } from "../render/value.ts";
 import { documentOptions } from "../session/settings.ts";
 
@@ -75,6 +75,7 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
           found = true;
           status.clear();
           terminal.stdout.writeRaw(lines);
+          await stdoutTaken();
           // A reader that has gone is told of in between.
           await setImmediate();
           if (closed !== null) return closed;

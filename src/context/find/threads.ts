@@ -54,6 +54,8 @@ export const AHEAD = 16;
 const LOOK_MS = 20;
 /** Time after which a thread is taken for dead if it does not give the piece that is wanted. */
 const STALLED_MS = 5000;
+/** Memory of a thread for what it drops soon. It would take three times as much, and be no faster. */
+const YOUNG_MB = 12;
 /** Time after which threads without a search are ended. */
 const IDLE_MS = 10_000;
 
@@ -204,7 +206,8 @@ function send(search: Omit<SharedSearch, "port">): readonly MessagePort[] {
 
 function startThread(): Worker {
   // Flags of a caller such as --input-type are refused for a thread.
-  const thread = new Worker(entryUrl("context/find/thread-entry"), { execArgv: [] });
+  const options = { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } };
+  const thread = new Worker(entryUrl("context/find/thread-entry"), options);
   function forget(): void {
     const at = threads.indexOf(thread);
     if (at >= 0) threads.splice(at, 1);

@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, writeSync } fr
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hitsIn, markedLine, placeLine, placesIn } from "../../../src/cli/render/value.ts";
+import { commandHere } from "../../support/command-here.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -40,6 +41,15 @@ test("find prints all lines of stdin, however many there are", async () => {
   expect(code).toBe(0);
   expect(stdout.split("\n")).toHaveLength(10_501);
   expect(stdout).toMatch(/\nstdin:10500:1: line 10499\n$/);
+});
+
+test("find waits for a slow reader, and holds no more than it has printed at once", async () => {
+  const cwd = folderWith({ "a.log": `needle ${"x".repeat(100)}\n`.repeat(5000) });
+  let most = 0;
+  const onWritten = () => (most = Math.max(most, process.stdout.writableLength));
+  const found = await commandHere(["find", "needle"], { cwd, home: join(cwd, "home"), takenMs: 5, onWritten });
+  expect(found.stdout.split("\n")).toHaveLength(5001);
+  expect(most).toBeLessThan(100_000);
 });
 
 test.for([
