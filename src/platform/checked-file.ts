@@ -258,9 +258,9 @@ export function openChecked(path: string, context?: string): CheckedFile {
     abandoned.unregister(state);
   }
 
-  function damaged(page: number): RlmError {
+  function damaged(page: number, problem = "is damaged"): RlmError {
     noteDamage(path);
-    return lostContext(`${path} is damaged in the 64 KB that begin at ${page * PAGE_BYTES}`, context);
+    return lostContext(`${path} ${problem} in the 64 KB that begin at ${page * PAGE_BYTES}`, context);
   }
 
   const { length, sums } = lengthAndSums(file, { path, context }, close);
@@ -278,12 +278,22 @@ export function openChecked(path: string, context?: string): CheckedFile {
   /** Reads pages into `bytes`, from the page of this number on. */
   function readStep(bytes: Buffer, first: number): void {
     for (let at = 0; at < bytes.length; ) {
-      const more = readSync(file, bytes, at, bytes.length - at, first * PAGE_BYTES + at);
+      const more = readSome(bytes.subarray(at), first * PAGE_BYTES + at);
       if (more === 0) throw damaged(first + Math.floor(at / PAGE_BYTES));
       at += more;
     }
     for (let at = 0, page = first; at < bytes.length; at += PAGE_BYTES, page++) {
       if (crc32(bytes.subarray(at, at + PAGE_BYTES)) !== sums.readUInt32LE(page * SUM_BYTES)) throw damaged(page);
+    }
+  }
+
+  /** Reads some bytes at this place of the file, and returns their number. */
+  function readSome(bytes: Buffer, at: number): number {
+    try {
+      return readSync(file, bytes, 0, bytes.length, at);
+    } catch (error) {
+      // A disk that fails takes a page as surely as other bytes in it.
+      throw damaged(Math.floor(at / PAGE_BYTES), `cannot be read (${errorCode(error)})`);
     }
   }
 

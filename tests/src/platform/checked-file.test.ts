@@ -1,9 +1,18 @@
 import { hash } from "node:crypto";
-import { copyFileSync, readdirSync, readFileSync, readlinkSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import fs, {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/errors.ts";
 import {
   checkedBytes,
@@ -115,6 +124,33 @@ test("the failure of a file names what is wrong with it, and what helps", () => 
   expect(file.read(2 * PAGE_BYTES, 3 * PAGE_BYTES).length).toBe(PAGE_BYTES);
   expect(() => openChecked("/nowhere/text")).toThrow("/nowhere/text is missing");
   expect([checkedBytes("/nowhere/text"), isIntact("/nowhere/text")]).toEqual([null, false]);
+});
+
+test("a page that the disk does not give is lost as a damaged one is", () => {
+  const path = written(bytesOf(9 * PAGE_BYTES));
+  using file = openChecked(path);
+  const real = fs.readSync;
+  const spy = vi.spyOn(fs, "readSync").mockImplementation((...given: unknown[]) => {
+    const [descriptor, bytes, offset, length, at] = given as [number, Buffer, number, number, number];
+    // The system gives what is before the place.
+    const before = 5 * PAGE_BYTES - at;
+    if (before === 0) throw Object.assign(new Error("EIO"), { code: "EIO" });
+    return real(descriptor, bytes, offset, before > 0 ? Math.min(length, before) : length, at);
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  expect(() => file.read(0, 9 * PAGE_BYTES)).toThrow(
+    expect.objectContaining({
+      code: "context_lost",
+      message: `${path} cannot be read (EIO) in the 64 KB that begin at ${5 * PAGE_BYTES}`,
+      suggestion: "Load the context again.",
+    }),
+  );
+  expect([isIntact(path), isKnownDamaged(path)]).toEqual([false, true]);
+  expect(file.read(0, 4 * PAGE_BYTES).length).toBe(4 * PAGE_BYTES);
 });
 
 test("a file that is cut while it is open is damaged where bytes are missing", () => {
