@@ -124,11 +124,13 @@ interface Attempt {
  * sizes of the remaining text files are added up.
  */
 async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes }: Attempt): Promise<Context | null> {
-  const { given, size, most, pause, options } = reading;
+  const { given, size, most, pause, options, isThere } = reading;
   using gathering = gatheringOf(reading, found.files.length > 1);
   const skipped = [...found.skipped];
   for (const { relative, bytes } of leftOut.values()) skipped.push({ path: relative, reason: hasNoRoom(bytes, most) });
   const rules = rulesOf(options);
+  const wholeText = (path: string, file: ListedFile) =>
+    readText(roots, path, { most: Number.POSITIVE_INFINITY, atOnce: gathering.room() }, rules, isNamed(file));
   const contents = ahead(numbered(found.files), ([n, file]) => {
     if (leftOut.has(n)) return LEFT_OUT;
     const left = size.files < most.files ? most.bytes - size.bytes : -1;
@@ -136,8 +138,12 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
     const reads = left < 0 ? { ...rules, wayOf: () => null } : rules;
     return documentsOf(reading, readText(roots, file.path, room, reads, isNamed(file)), file);
   });
-  for await (const [[n, { relative, given: own = null }], content] of contents) {
+  for await (const [[n, file], first] of contents) {
+    const { relative, path, given: own = null } = file;
     const before = { ...size };
+    // A file that is in the context needs no room there.
+    const isLikely = "size" in first && (await isThere(path, { length: first.size }));
+    const content = isLikely ? await documentsOf(reading, wholeText(path, file), file) : first;
     if ("reason" in content) {
       if (own !== null) throw unreadable(own, content);
       if (isFleeting(content)) reading.seen.isWhole = false;

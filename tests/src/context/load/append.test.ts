@@ -47,6 +47,22 @@ test("what is appended again adds what is new or changed, and the older text of 
   expect(third.stats.replaced).toBe(2);
 });
 
+test("files that are in the context need no room in it, and a limit that is met counts them once", async () => {
+  const folder = folderWith({ "docs/a.txt": "a".repeat(600), "docs/b.txt": "b" });
+  const options = { roots: [folder], cwd: folder, most: { files: 3, bytes: 1000 } };
+  const first = await load(source("docs"), options);
+  expect(await load(source("docs"), options, first)).toBe(first);
+  writeFileSync(join(folder, "docs/a.txt"), "A".repeat(600));
+  await expect(load(source("docs"), options, first)).rejects.toMatchObject({
+    message: expect.stringMatching(/^docs makes the context too large: 1,\d{3} bytes > 1,000 bytes$/),
+  });
+  const small = { ...options, most: { files: 3, bytes: 1_000_000 } };
+  const twice = await load(source("docs"), small, first);
+  grow(folder, { "docs/0.txt": "0" });
+  const message = "docs makes the context too large: 4 files (limit 3)";
+  await expect(load(source("docs"), small, twice)).rejects.toMatchObject({ message });
+});
+
 test("a text at hand is appended each time, and an archive by its members", async () => {
   const folder = folderWith({ "all.zip": zip([{ name: "x.txt", data: "x" }]) });
   const options = { roots: [folder], cwd: folder };
