@@ -59,7 +59,7 @@ function decodedAs(label: string, bytes: Buffer, text: Growing): string {
 }
 
 /**
- * The text of a part of a document: by its byte order mark, or else by its XML declaration, or else
+ * The text of a part of a document, or of JSON: by its byte order mark, or else by its XML declaration, or else
  * as UTF-8.
  *
  * @param lose called if bytes are not of the encoding: they become U+FFFD

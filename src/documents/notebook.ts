@@ -1,7 +1,6 @@
-import { isUtf8 } from "node:buffer";
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
-import { withoutMark } from "../context/text/decode.ts";
+import { decodedXml } from "./decoded.ts";
 import { damaged, type Growing } from "./growing.ts";
 import { textOfHtml } from "./html/html.ts";
 
@@ -52,8 +51,7 @@ export function readNotebook(bytes: Buffer, text: Growing): void {
 
 /** The cells of all sheets: before nbformat 4 a notebook had several. */
 function cellsIn(bytes: Buffer, text: Growing): readonly unknown[] {
-  if (!isUtf8(bytes)) text.lose("character without a meaning");
-  const notebook = named(parsed(withoutMark(bytes).toString()));
+  const notebook = named(parsed(decodedXml(bytes, () => text.lose("character without a meaning"))));
   const sheets = [notebook, ...list(notebook.worksheets).map(named)].filter(({ cells }) => Array.isArray(cells));
   if (sheets.length === 0) throw damaged("it has no cells, as notebooks have");
   return sheets.flatMap(({ cells }) => list(cells));

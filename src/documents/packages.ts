@@ -68,13 +68,13 @@ function linksTo(place: string): string[] {
  * Readers: a number, to be raised if the text differs from before, their kinds, and their packages.
  */
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
-  pdf: [2, "pdf", "unpdf"],
+  pdf: [3, "pdf", "unpdf"],
   markup: [3, "html epub", "htmlparser2"],
-  office: [3, "docx pptx odt odp odg", "htmlparser2"],
-  sheets: [2, "xlsx ods", "htmlparser2"],
+  office: [4, "docx pptx odt odp odg", "htmlparser2"],
+  sheets: [3, "xlsx ods", "htmlparser2"],
   mail: [3, "eml mbox", "postal-mime", "htmlparser2"],
   message: [1, "msg ole", "@kenjiuno/msgreader", "htmlparser2"],
-  notebook: [2, "ipynb", "htmlparser2"],
+  notebook: [3, "ipynb", "htmlparser2"],
   tables: [1, "sqlite"],
   parquet: [1, "parquet", "hyparquet"],
   text: [TEXT_VERSION, "text"],

@@ -39,6 +39,8 @@ const TAB = 1.5;
 const BACK = 2;
 const NEW_LINE = 0.5;
 const LEAST_SHIFT = 0.1;
+/** The least by which words of one size are raised or lowered that stand close to each other. */
+const LEAST_STEP = 0.25;
 /** The most that a raised or lowered font has of the one beside it. */
 const SMALLER = 0.92;
 /** The most between words that are drawn twice, for bold letters and shadows. */
@@ -49,7 +51,10 @@ export function textOfPage(shown: readonly Shown[]): string {
   const isMirrored = isFromRight(shown.map(({ str }) => str).join(""));
   const text = textOfLines(rowsOf(shown).map((row) => lineOf(row, isMirrored)));
   // Ligatures and the forms of Arabic letters become letters: otherwise no search finds them.
-  const letters = text.replace(/[\ufb00-\ufdff\ufe70-\ufefc]/g, (form) => form.normalize("NFKC"));
+  const letters = (isRightToLeft(text) ? ["()", "[]", "«»"].reduce(withBrackets, text) : text).replace(
+    /[\ufb00-\ufdff\ufe70-\ufefc]/g,
+    (form) => form.normalize("NFKC"),
+  );
   // U+F0B7 is the sign of Word's items.
   return letters
     .replaceAll("\uf0b7", "•")
@@ -107,7 +112,7 @@ function wordOf({ str, dir, transform, width, height }: Shown, isApart: boolean,
 /** Puts a word behind the last one of its row. */
 function putBehind(last: Word, word: Word, row: Word[]): void {
   const [first] = row;
-  if (first && row.length === 1 && shiftOf(first, word) === "^") {
+  if (first && row.length === 1 && isSmaller(first, word) && shiftOf(first, word) === "^") {
     first.shift = "^";
     word.isApart = true;
   }
@@ -126,9 +131,13 @@ function isDrawnAgain(word: Word, { x, y }: Word): boolean {
 function shiftOf(word: Word, other: Word): Shift {
   const up = (word.y - other.y) / other.size;
   const gap = Math.max(word.x - other.end, other.x - word.end);
-  if (word.size > SMALLER * other.size || gap > TAB * word.size || Math.abs(up) < LEAST_SHIFT) return "";
+  // Some programs raise words without making them smaller.
+  const [most, least] = isSmaller(word, other) ? [TAB, LEAST_SHIFT] : [SPACE, LEAST_STEP];
+  if (isSmaller(other, word) || gap > most * word.size || Math.abs(up) < least) return "";
   return up > 0 ? "^" : "_";
 }
+
+const isSmaller = (word: Word, other: Word) => word.size <= SMALLER * other.size;
 
 const isFarBack = (word: Word, last: Word) => word.x < last.x - BACK * word.size;
 
@@ -140,8 +149,8 @@ function isNewLine(word: Word, last: Word): boolean {
 
 /** The pieces of a line, which gaps part. On a mirrored page they begin at the right. */
 function lineOf(words: readonly Word[], isMirrored: boolean): Line {
-  const isSorted =
-    isMirrored || words.some((word, at) => isRightToLeft(word.said) || isFarBack(word, words[at - 1] ?? word));
+  const isBefore = (word: Word, last = word) => isFarBack(word, last) || word.end < last.x;
+  const isSorted = isMirrored || words.some((word, at) => isRightToLeft(word.said) || isBefore(word, words[at - 1]));
   const placed = isMirrored ? words.map((word) => ({ ...word, x: -word.end, end: -word.x })) : words;
   const pieces: Piece[] = [];
   let shifted = shifting();
@@ -164,7 +173,11 @@ function lineOf(words: readonly Word[], isMirrored: boolean): Line {
     }
     last = word;
   }
-  for (const piece of pieces) piece.said = inReadingOrder(piece.said.replace(/ +/g, " "), isMirrored).trimEnd();
+  for (const piece of pieces) {
+    const said = inReadingOrder(piece.said.replace(/ +/g, " "), isMirrored).trimEnd();
+    // The label of an item, which has no letters.
+    piece.said = isMirrored ? said.replace(/^([.)])(\p{N}{1,4})$/u, "$2$1") : said;
+  }
   const { y = 0, turn = "" } = words[0] ?? {};
   return { pieces, top: y, y, size: words.reduce((most, { size }) => Math.max(most, size), 0), turn };
 }
@@ -196,22 +209,43 @@ function inReadingOrder(said: string, isPageFromRight: boolean): string {
   return isLineFromRight ? turned(said) : runsOf(said, /R(?:[^L]*R)?/g, turned);
 }
 
+/** Words from the left and numbers. Words in brackets behind others belong to them. */
+const FROM_LEFT = /(?:\((?=[LD][^R()]*\)[^R]*[LD]))?P?[LD](?:[^R]*[LD])?/g;
+
 /** Turns words, except those within that go from the left, and numbers such as `1,234.50`. */
 function turned(said: string): string {
-  return runsOf(reversed(said), /P?[LD](?:[^R]*[LD])?/g, (run) =>
+  return runsOf(reversed(said), FROM_LEFT, (run) =>
     /\p{L}/u.test(run) ? reversed(run) : runsOf(run, NUMBER, reversed),
   );
 }
 
 const SIGNS = "()[]{}<>«»";
 
+/** Words with brackets to the other side. */
+const flipped = (said: string, signs = SIGNS) =>
+  said.replace(/[()[\]{}<>«»]/g, (sign) => signs.charAt(signs.indexOf(sign) ^ 1) || sign);
+
+/**
+ * Turns the brackets of one kind in lines from the right if the first closes what no line before
+ * has opened, and the last opens: some programs name brackets as they are read, others as they look.
+ */
+function withBrackets(text: string, kind: string): string {
+  const [opening = "", closing = ""] = kind;
+  let isOpen = false;
+  const lines = text.split("\n").map((line) => {
+    const brackets = Array.from(line).filter((sign) => kind.includes(sign));
+    const last = brackets.at(-1);
+    const isTurned = !isOpen && brackets[0] === closing && last === opening && isRightToLeft(line);
+    if (last !== undefined) isOpen = last === opening && !isTurned;
+    return isTurned ? flipped(line, kind) : line;
+  });
+  return lines.join("\n");
+}
+
 /** Letters with their marks from the last to the first. Brackets show to the other side then. */
 function reversed(said: string): string {
   const letters = said.match(/.\p{M}*/gsu) ?? [];
-  return letters
-    .toReversed()
-    .join("")
-    .replace(/[()[\]{}<>«»]/g, (sign) => SIGNS.charAt(SIGNS.indexOf(sign) ^ 1));
+  return flipped(letters.toReversed().join(""));
 }
 
 /** Changes the runs of characters whose classes match a pattern. */
@@ -227,13 +261,14 @@ function runsOf(said: string, pattern: RegExp, change: (run: string) => string):
 }
 
 /**
- * One letter for each character: from the right, from the left, digits, a sign in a number, or
- * others.
+ * One letter for each character: from the right, from the left, digits, a sign in a number, a
+ * bracket, or others.
  */
 function classOf(sign: string): string {
   if (isRightToLeft(sign)) return "R";
   if (/\p{L}/u.test(sign)) return "L";
   if (/[\p{N}$€£¥#^_]/u.test(sign)) return "D";
   if (/[%°]/.test(sign)) return "P";
+  if (/[()]/.test(sign)) return sign;
   return /[.,:/+-]/.test(sign) ? "." : " ";
 }

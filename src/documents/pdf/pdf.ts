@@ -52,7 +52,9 @@ type Pdf = Awaited<ReturnType<typeof opened>>;
 
 async function opened(bytes: Uint8Array) {
   try {
-    const options = { isEvalSupported: false, useSystemFonts: false, disableFontFace: true, verbosity: 0 };
+    const quiet = { isEvalSupported: false, useSystemFonts: false, disableFontFace: true, verbosity: 0 };
+    // No picture is unpacked.
+    const options = { ...quiet, maxImageSize: 1 };
     // It takes the bytes that it is given for its own.
     return await getDocumentProxy(new Uint8Array(bytes), options);
   } catch (error) {
@@ -64,9 +66,48 @@ async function opened(bytes: Uint8Array) {
 async function itemsOf(pdf: Pdf, number: number) {
   const page = await pdf.getPage(number);
   const { items } = await page.getTextContent({ includeMarkedContent: false });
+  const shown = items.filter((item) => "str" in item);
+  const read = shown.some(({ str }) => MAY_BE_TURNED.test(str)) ? withLigatures(shown, await signsOf(page)) : shown;
   page.cleanup();
-  return items.filter((item) => "str" in item);
+  return read;
 }
+
+/** Letters of an item that may be those of one sign, لا, of which pdf.js turns each letter. */
+const MAY_BE_TURNED = /[\u0622\u0623\u0625\u0627]\u0644/;
+/** The operator of pdf.js that shows signs of a font. */
+const SHOW_TEXT = 44;
+
+/** The letters of each sign that a page shows, in the order of the file. */
+async function signsOf(page: Awaited<ReturnType<Pdf["getPage"]>>): Promise<string[]> {
+  const { fnArray, argsArray } = await page.getOperatorList({ annotationMode: 0 });
+  const signs = argsArray.flatMap((given, at) => (fnArray[at] === SHOW_TEXT ? given[0] : []));
+  return signs.map((sign) => sign?.unicode?.trim() ?? "").filter((letters) => letters !== "");
+}
+
+const ARABIC = /(?!\p{N})\p{Script=Arabic}/gu;
+const arabicIn = (said: string) => said.match(ARABIC) ?? [];
+
+/** Items with the letters of each sign in their order, if they are these signs turned. */
+function withLigatures<Item extends { readonly str: string }>(items: readonly Item[], signs: readonly string[]) {
+  let at = 0;
+  return items.map((item) => {
+    const own: string[] = [];
+    const count = lengthOf(item.str);
+    for (let length = 0; length < count && at < signs.length; at++) {
+      const sign = signs[at] ?? "";
+      own.push(sign);
+      length += lengthOf(sign);
+    }
+    const turned = arabicIn(own.join("")).toReversed();
+    if (turned.join("") !== arabicIn(item.str).join("")) return item;
+    const letters = arabicIn(own.toReversed().join(""));
+    let next = 0;
+    return { ...item, str: item.str.replace(ARABIC, (letter) => letters[next++] ?? letter) };
+  });
+}
+
+/** The number of letters, of which a ligature is one for some programs. */
+const lengthOf = (said: string) => said.replace(/\s/g, "").normalize("NFKC").length;
 
 /** The annotations of all pages that are not damaged, by the number of the page. */
 async function annotationsOf(pdf: Pdf, text: Growing): Promise<Map<number, Annotation[]>> {

@@ -40,8 +40,13 @@ const HIGHER = 0.3;
 const NEAR = 0.75;
 const LABEL = /^(?:[^\p{L}\p{N}\s]|\(?[\p{L}\p{N}]{1,4}[.)])$/u;
 
+/** The columns of text beside each other. */
+const MOST_COLUMNS_OF_TEXT = 3;
+
 /** The number of a clause, which could be an amount if no words stood behind it. */
 const CLAUSE = /^\d{1,3}(?:\.\d{1,3}){1,5}\.?$/;
+/** The most between the edges of cells that are one below the other. */
+const ALIGNED = 0.15;
 /** The gap between a label and its words. */
 const HANGING = 4;
 
@@ -77,14 +82,16 @@ function downTo(line: Line | undefined, above: Line | undefined): number {
  */
 function withLateLabels(given: readonly Line[]): Line[] {
   const lines: Line[] = [];
-  const onBaseline = new Map<number, number>();
+  // The last lines of each baseline: columns of text have several.
+  const onBaseline = new Map<number, readonly number[]>();
   for (const line of given) {
     const baseline = Math.round(line.y);
-    const at = onBaseline.get(baseline) ?? lines.length;
-    const item = lines[at];
-    const words = item && wordsOf(line, item);
-    if (words) lines[at] = { ...item, pieces: [words, ...item.pieces.slice(1)] };
-    else onBaseline.set(baseline, lines.push(line) - 1);
+    const others = onBaseline.get(baseline) ?? [];
+    const at = others.find((other) => wordsOf(line, lines[other]) !== undefined);
+    const item = lines[at ?? lines.length];
+    const words = wordsOf(line, item);
+    if (at !== undefined && item && words) lines[at] = { ...item, pieces: [words, ...item.pieces.slice(1)] };
+    else onBaseline.set(baseline, [lines.push(line) - 1, ...others.slice(0, MOST_COLUMNS_OF_TEXT - 1)]);
   }
   return lines;
 }
@@ -93,7 +100,8 @@ function withLateLabels(given: readonly Line[]): Line[] {
  * The first words of a line with the label that is a line of its own; nothing if it does not stand
  * before them.
  */
-function wordsOf({ pieces: [label, ...others], size }: Line, { pieces: [words] }: Line): Piece | undefined {
+function wordsOf({ pieces: [label, ...others], size }: Line, item: Line | undefined): Piece | undefined {
+  const words = item?.pieces[0];
   if (!label || !words || others.length > 0 || !LABEL.test(label.said)) return undefined;
   const gap = words.x - label.end;
   return gap > 0 && gap < HANGING * size ? joined(label, words) : undefined;
@@ -109,8 +117,7 @@ function withWholeCells(given: readonly Line[]): Line[] {
     const above = lines.at(-1);
     const [first, ...others] = lines.slice(startOfCell(lines, line));
     // Columns of text are written so as well, and stay as they are.
-    const next = given[at + 1];
-    const isText = others.length > 1 && isBelow(next, line) && downTo(next, line) < SAME * downTo(others[0], first);
+    const isText = others.length > 1 && isColumn(given.slice(at, at + LEAST_OF_COLUMN), rightOf(others));
     if (above && above.top > above.y && isBelow(line, above) && line.y > above.y - HIGHER * line.size) {
       lines.splice(-1, 1, withLine(above, line));
     } else if (first && !isText) {
@@ -123,6 +130,19 @@ function withWholeCells(given: readonly Line[]): Line[] {
     } else lines.push(line);
   }
   return lines;
+}
+
+/** The lines of which the shorter one of two columns of text has at least so many. */
+const LEAST_OF_COLUMN = 3;
+
+const rightOf = (lines: readonly Line[]) => Math.max(...lines.map(({ pieces }) => pieces.at(-1)?.end ?? 0));
+
+/** True if lines lie below each other, to the right of the others. */
+function isColumn(lines: readonly Line[], others: number): boolean {
+  return (
+    lines.length === LEAST_OF_COLUMN &&
+    lines.every(({ pieces: [first], y }, at) => first && first.x > others && y < (lines[at - 1]?.y ?? y + 1))
+  );
 }
 
 /** A line whose last piece continues another line. */
@@ -146,14 +166,16 @@ function startOfCell(lines: readonly Line[], line: Line): number {
   // A line in the middle of the cell has as much of it above as below.
   const highest = Math.max(y + NEAR * size, 2 * y - lowest + HIGHER * size);
   let start = lines.length;
+  let found = start;
   while (lowest < y - HIGHER * size && start > lines.length - MOST_LINES) {
     const above = lines[start - 1];
     if (!beside || !above?.pieces.every(({ end }) => end < beside.x) || above.top > highest) break;
     if (start < lines.length && !isBelow(lines[start], above)) break;
     start -= 1;
+    const isInMiddle = Math.abs(above.top + lowest - 2 * y) < HIGHER * size;
+    if (above.top > y - APART * size && (above.top < y + NEAR * size || isInMiddle)) found = start;
   }
-  const top = lines[start]?.top ?? y;
-  return top > y - APART * size ? start : lines.length;
+  return found;
 }
 
 /** True if a line is one piece, below the last one of the other line. */
@@ -169,7 +191,7 @@ function endOfTable(lines: readonly Line[], start: number): number {
   let usual = EMPTY_LINE;
   let end = start;
   for (let line = lines[start]; line; line = lines[end]) {
-    const row = wide(line.pieces);
+    const row = isAlike(line, lines[end > start ? end - 1 : end + 1]) ? line.pieces : wide(line.pieces);
     const isRow = row.length > 1 && row.length <= MOST_COLUMNS;
     const down = end > start ? downTo(line, lines[end - 1]) : 0;
     // Words in one column alone have to be near.
@@ -182,6 +204,15 @@ function endOfTable(lines: readonly Line[], start: number): number {
     end += 1;
   }
   return Math.max(end, start + 1);
+}
+
+/** True if the pieces of two lines stand one below the other, as cells do even with small gaps. */
+function isAlike({ pieces, size }: Line, line: Line | undefined): boolean {
+  const cells = withLabel(pieces);
+  const others = withLabel(line?.pieces ?? []);
+  const isNear = (one: number, other = Number.POSITIVE_INFINITY) => Math.abs(one - other) < ALIGNED * size;
+  const isBelow = ({ x, end }: Piece, at: number) => isNear(x, others[at]?.x) || isNear(end, others[at]?.end);
+  return cells.length > 1 && cells.length === others.length && cells.every(isBelow);
 }
 
 /** True if each piece stands under one column, in their order. */
@@ -274,7 +305,7 @@ function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefin
   // One column may be longer than the others.
   const beside = rows.findLastIndex((row) => row.length > 1) + 1;
   const count = mostIn(rows);
-  if (beside < 3 || count > 3) return undefined;
+  if (beside < 3 || count > MOST_COLUMNS_OF_TEXT) return undefined;
   const columns = Array.from({ length: count }, (_, column) => rows.flatMap((row) => row[column] || []));
   const cells = columns.flat();
   const isWordy = columns.every((column) => column.join(" ").split(" ").length >= 3 * column.length);

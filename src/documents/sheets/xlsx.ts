@@ -110,7 +110,8 @@ function formatsIn(styles: string): NumberFormat[] {
   const xml = openXml(styles);
   const on: Handlers = {
     numFmt({ numFmtId, formatCode }) {
-      if (formatCode) codes.set(Number(numFmtId), formatCode);
+      // Looks by conditions have formats of their own, whose numbers may be the same.
+      if (formatCode && xml.within("numFmts")) codes.set(Number(numFmtId), formatCode);
     },
     xf({ numFmtId = "0" }) {
       const id = Number(numFmtId);

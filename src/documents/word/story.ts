@@ -42,7 +42,12 @@ const SILENT = [
   "o:OLEObject",
   "x:ClientData",
 ];
-const NUMBERS = /^\s*(AUTONUM|LISTNUM)/;
+/** Fields that show something and have no result, by the loss that it is. */
+const UNSAID: readonly (readonly [code: RegExp, kind: string])[] = [
+  [/^\s*(AUTONUM|LISTNUM)/i, "list number"],
+  [/^\s*EQ\b/i, "equation"],
+  [/^\s*(MACROBUTTON|GOTOBUTTON)\b/i, "form field"],
+];
 /**
  * Elements whose words people do not see: they were deleted or moved, are spoken, or stand there
  * for older programs.
@@ -111,7 +116,7 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
     if (xml.within("mc:Fallback")) return story.isSaid;
     const isSaid = xml.within("w:t", "m:t");
     if (isSaid) say(story, words);
-    else if (xml.within("w:instrText")) loseNumber(story, words);
+    else if (xml.within("w:instrText")) loseUnsaid(story, words);
     return isSaid || xml.within(...SILENT);
   };
   xml.walk({
@@ -130,9 +135,10 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
   put(story, story.carried);
 }
 
-/** Loses the number that a field gives an item: such fields have no result. */
-function loseNumber({ document }: Story, code: string): void {
-  if (NUMBERS.test(code)) document.text.lose("list number");
+/** Loses what a field shows without a result: the number of an item, an equation, a button. */
+function loseUnsaid({ document }: Story, code: string): void {
+  const unsaid = UNSAID.find(([pattern]) => pattern.test(code));
+  if (unsaid) document.text.lose(unsaid[1]);
 }
 
 const isLeftOut = ({ xml }: Story) => xml.within(...LEFT_OUT);
@@ -302,7 +308,7 @@ function fieldHandlers(story: Story): Handlers {
       if (type === "begin") fields.push(true);
       else if (type === "separate") fields.push(false);
     },
-    "w:fldSimple": ({ "w:instr": code = "" }) => loseNumber(story, code),
+    "w:fldSimple": ({ "w:instr": code = "" }) => loseUnsaid(story, code),
     "w:checkBox": () => (isChecked = false),
     "w:default": check,
     "w:checked": check,

@@ -147,7 +147,7 @@ export function listsIn(source: string, lose: () => void): Lists {
   const linked = new Map<string, Definition>();
   const lists = new Map<string, List>();
   const styled = new Map<string, number>();
-  const levelsOf = (id: string) => (linked.get(definitions.get(id)?.link ?? "") ?? definitions.get(id))?.levels;
+  const definitionOf = (id: string) => linked.get(definitions.get(id)?.link ?? "") ?? definitions.get(id);
   let definition: Definition = { levels: new Map() };
   let list: List | undefined;
   let listId = "";
@@ -155,7 +155,7 @@ export function listsIn(source: string, lose: () => void): Lists {
   const xml = openXml(source);
   const change = (more: Partial<WordLevel>) => {
     const own = list?.levels ?? definition.levels;
-    const before = own.get(at) ?? (list && levelsOf(list.of)?.get(at)) ?? DECIMAL;
+    const before = own.get(at) ?? (list && definitionOf(list.of)?.levels.get(at)) ?? DECIMAL;
     if (!xml.within("mc:Fallback")) own.set(at, { ...before, ...more });
   };
   const enter = ({ "w:ilvl": level }: Attributes) => {
@@ -188,7 +188,7 @@ export function listsIn(source: string, lose: () => void): Lists {
       "w:pStyle": ({ "w:val": style = "" }) => styled.set(style, at),
     },
   });
-  return { styled, count: () => countedBy(lists, levelsOf, lose) };
+  return { styled, count: () => countedBy(lists, definitionOf, lose) };
 }
 
 /** The length of a label in its definition. Word has no longer ones. */
@@ -205,19 +205,19 @@ function labelIn(text: string): Level["label"] {
 /** Counts items: lists of one definition count on from each other. */
 function countedBy(
   lists: ReadonlyMap<string, List>,
-  levelsOf: (definition: string) => ReadonlyMap<number, WordLevel> | undefined,
+  definitionOf: (id: string) => Definition | undefined,
   lose: () => void,
 ): NextLabel {
-  const counts = new Map<string, Counting>();
+  const counts = new Map<Definition | undefined, Counting>();
   const begun = new Set<string>();
   return (id, level) => {
     const list = lists.get(id);
     // 0 takes a paragraph out of its list.
     if (!list) return id === "0" ? "" : BULLET;
-    const shared = levelsOf(list.of);
-    const levelAt = (at: number) => list.levels.get(at) ?? shared?.get(at);
-    const count = counts.get(list.of) ?? counting();
-    counts.set(list.of, count);
+    const definition = definitionOf(list.of);
+    const levelAt = (at: number) => list.levels.get(at) ?? definition?.levels.get(at);
+    const count = counts.get(definition) ?? counting();
+    counts.set(definition, count);
     const own = levelAt(level);
     const isBegun = begun.has(`${id} ${level}`);
     begun.add(`${id} ${level}`);

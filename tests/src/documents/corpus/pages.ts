@@ -174,6 +174,26 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
         ["When the books are closed", "On the last day of March"],
       ]),
     ),
+  "near.pdf": () =>
+    page(
+      // Words in one size at another height, and a box that is drawn behind the words after it.
+      [60, 740, "It has 10"],
+      [102.2, 745, "6"],
+      [108.3, 740, " cells, or H"],
+      [160.3, 736, "2"],
+      [166.4, 740, "O"],
+      [95, 710, "Done"],
+      [78, 710, "x)"],
+      // Gaps of about one size between cells that stand below each other.
+      ...rows([60, 104, 180, 214], 680, [
+        ["Name:", "Ann Lee", "Born", "1980"],
+        ["Town:", "Brighton", "Tel.", "44 1234"],
+      ]),
+      ...rows([300, 318.5], 620, [
+        ["a", "b"],
+        ["c", "d"],
+      ]),
+    ),
   "fields.pdf": () =>
     pageWith(
       "/AcroForm<</Fields[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R 12 0 R]>>",

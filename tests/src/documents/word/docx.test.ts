@@ -109,6 +109,23 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
     ),
     "A) x\nB) y",
   ],
+  "lists whose definitions lead to one style count on from each other": [
+    item("x", 1) + item("y", 2) + item("z", 1),
+    numbering(
+      definition(0, '<w:numStyleLink w:val="L"/>'),
+      definition(1, '<w:styleLink w:val="L"/>', level(0, "decimal", "%1.")),
+      list(1, 0),
+      list(2, 1),
+    ),
+    "1. x\n2. y\n3. z",
+  ],
+  "an equation or button that is the code of a field is told": [
+    ["EQ \\f(1,2)", "MACROBUTTON NoMacro Click", "PAGE"]
+      .map((code) => `<w:p>${run("x")}<w:r><w:instrText> ${code} </w:instrText></w:r></w:p>`)
+      .join(""),
+    {},
+    "x\n\nx\n\nx\n-- 1 equation\n-- 1 form field",
+  ],
   "bullets, numbers that are hidden, blank signs, and forms that become decimal": [
     [0, 1, 2, 3].map((at) => item("x", 1, at)).join(""),
     numbering(

@@ -41,7 +41,7 @@ function formats(): Buffer {
   const numFmts = FORMATS.map(([format], at) => `<numFmt numFmtId="${200 + at}" formatCode="${escaped(format)}"/>`);
   const xfs = [0, ...FORMATS.map((_, at) => 200 + at), 27, 30, 46, 57].map((id) => `<xf numFmtId="${id}"/>`);
   return book({
-    "xl/styles.xml": `<styleSheet xmlns="${MAIN}"><numFmts>${numFmts.join("")}</numFmts><cellXfs>${xfs.join("")}</cellXfs></styleSheet>`,
+    "xl/styles.xml": `<styleSheet xmlns="${MAIN}"><numFmts>${numFmts.join("")}</numFmts><cellXfs>${xfs.join("")}</cellXfs><dxfs><dxf><numFmt numFmtId="200" formatCode="yyyy"/></dxf></dxfs></styleSheet>`,
     "xl/sharedStrings.xml": `<sst xmlns="${MAIN}"><si><r><t>4,217</t></r>${raised("1", "superscript")}</si></sst>`,
     "xl/worksheets/sheet1.xml": `<worksheet xmlns="${MAIN}"><sheetData>${rows.join("")}${builtIn.join("")}${odd}${rich}</sheetData></worksheet>`,
   });

@@ -1,6 +1,6 @@
 import { zip } from "../../packed.ts";
 
-// Pages and books as browsers show them.
+// Pages, books and notebooks as browsers show them.
 
 const PAGE = (head: string, body: string) => `<!doctype html><html><head>${head}</head><body>${body}</body></html>`;
 
@@ -86,6 +86,12 @@ function book(): Buffer {
   ]);
 }
 
+/** A notebook that a shell has written, in the encoding of its system. */
+const wide = () => {
+  const cell = { cell_type: "markdown", source: "Größe" };
+  return Buffer.from(`\ufeff${JSON.stringify({ nbformat: 4, cells: [cell] })}`, "utf16le");
+};
+
 export const WEB: Readonly<Record<string, () => Buffer>> = {
   ...{
     "lists.html": lists,
@@ -96,5 +102,5 @@ export const WEB: Readonly<Record<string, () => Buffer>> = {
   },
   "scripted.html": () =>
     Buffer.from(PAGE('<script src="app.js"></script>', '<div id="root"></div><noscript>Turn it on</noscript>')),
-  ...{ "sjis.html": sjis, "prefixed.epub": book },
+  ...{ "sjis.html": sjis, "prefixed.epub": book, "wide.ipynb": wide },
 };

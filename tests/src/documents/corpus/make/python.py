@@ -398,3 +398,13 @@ save("analysis.ipynb", nbformat.writes(analysis).encode())
 PAGE = """<h1>Offer</h1><p>For 10<sup>6</sup> bolts.</p><ol><li>dig</li><li>build</li></ol>
 <table><tr><th>Item</th><th>Price</th></tr><tr><td>Bolt</td><td>12.00</td></tr><tr><td>Nut</td><td>7.50</td></tr></table>"""
 save("offer.pdf", HTML(string=PAGE).write_pdf())
+FOX = "The quick brown fox jumps over the lazy dog while the gulls cry above the harbour and the boats come in. "
+PAPER = f"""<style>body {{ font: 10pt serif; column-count: 2 }} h1 {{ column-span: all }}</style><h1>On gulls</h1>
+<h2>1 Introduction</h2><p>{FOX * 2}</p><ul><li>first bullet<li>second bullet<li>third bullet</ul>
+<p>After the list we take 10<sup>6</sup> of 4,217<sup>1</sup> gulls on the 1<sup>st</sup>, without CO<sub>2</sub>.</p>
+<h2>2 Methods</h2><ol><li>one item<li>two items<li>three items</ol><p>{FOX * 3}</p><ul><li>other bullet<li>last bullet</ul>"""
+save("gulls-weasyprint.pdf", HTML(string=PAPER).write_pdf())
+CONTRACT = """<html dir="rtl" lang="ar"><h1>عقد إيجار</h1><p>تم الاتفاق بين الطرف الأول (المؤجر) والطرف الثاني (المستأجر) خلال 2024،
+ولا يجوز الإخلال بهذه الشروط.</p><ol><li>مدة العقد ثلاثة أعوام.<li>الأجرة 4,217.50 دولار.</ol>
+<table><tr><td>ملابس<td>1,234.50<td>12</table><p>يحق للشركة ABC Ltd (Brighton) إلغاء العقد.</p><p>صادر عن الشركة (النسخة 3)</p></html>"""
+save("contract-weasyprint.pdf", HTML(string=CONTRACT).write_pdf())
