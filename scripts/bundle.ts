@@ -30,10 +30,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
   return [...new Set(outputs.flat().flatMap((file) => (file.type === "chunk" ? file.moduleIds : [])))];
 }
 
-/**
- * Threads and processes that share no file with others: they load what they need and no more. Small packages are part of their
- * files, since a thread takes longer to find twenty files than to run them.
- */
+/** Threads and processes that share no file with others: they load what they need and no more. */
 const ALONE: readonly (readonly string[])[] = [
   ["src/machine-thread-entry"],
   ["src/context/find/thread-entry"],
@@ -45,7 +42,22 @@ const ALONE: readonly (readonly string[])[] = [
   ["tests/support/async-thread-entry"],
   ["tests/support/older-thread-entry"],
 ];
-const SMALL = ["acorn", "htmlparser2", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot", "yauzl"];
+
+/** Packages that are part of the files: to find a file takes longer than to run it, and of some a tenth is used. */
+const SMALL = [
+  "acorn",
+  "diff",
+  "eventemitter3",
+  "htmlparser2",
+  "ignore",
+  "minisearch",
+  "p-queue",
+  "p-timeout",
+  "quickjs-wasi",
+  "ulid",
+  "valibot",
+  "yauzl",
+];
 
 /** Modules that help and the list of tools need, of rooms whose other modules they do not. */
 export const LIGHT: readonly string[] = [
@@ -59,20 +71,25 @@ export const LIGHT: readonly string[] = [
 ];
 
 /**
- * Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. Modules of the
- * command are not among them: Pi shares some, and would load SQLite with them. `shared` has those that help and the list of tools need.
+ * Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. `shared` has
+ * those that help and the list of tools need, and `cells` those of `belay exec` that nothing before it has.
  */
 const TOGETHER = [
   // The command looks at the version of Node before it imports anything that an old one cannot link.
-  { name: "guard", test: /\/src\/(cli\/node-version|platform\/sqlite-warning)\.ts$/, priority: 3 },
-  { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 2 },
-  { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
+  { name: "guard", test: /\/src\/(cli\/node-version|platform\/sqlite-warning)\.ts$/, priority: 8 },
+  { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 7 },
+  { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 6 },
   {
     name: "shared",
-    test: new RegExp(String.raw`/src/(platform|query|settings)/|/builtins/|/(?:${LIGHT.join("|")})\.ts|usingCtx`),
-    priority: 1,
+    test: new RegExp(
+      String.raw`/src/(platform|query|settings)/|/flags/values|/builtins/|/(?:${LIGHT.join("|")})\.ts|usingCtx`,
+    ),
+    priority: 6,
   },
-  { name: "library", test: /\/src\/(session\/)?index\.ts$/ },
+  { name: "library", test: /\/src\/(session\/)?index\.ts$/, priority: 5 },
+  { name: "commands", test: /\/src\/cli\/commands\/index\.ts$/, priority: 4 },
+  { name: "sqlite", test: /\/src\/store\/sqlite\/requests\.ts$/, priority: 3 },
+  { name: "cells", test: /\/src\/cli\/running\/exec\.ts$/, priority: 2 },
 ];
 
 /**
@@ -93,8 +110,8 @@ async function bundled(folder: string, entries: readonly string[]): Promise<Roll
     platform: "node",
     // The oldest that package.json admits: it has no `using`.
     transform: { target: "node22.19" },
-    external: (id) => isBuiltin(id) || (isInstalled(id) && !(isAlone && SMALL.includes(id))),
-    plugins: [builtPage, ownPlaces, ...(isAlone ? [plainBuiltins] : [])],
+    external: (id) => isBuiltin(id) || (isInstalled(id) && !SMALL.includes(id)),
+    plugins: [builtPage, ownPlaces, plainBuiltins, ...(isAlone ? [lateCrypto] : [])],
   });
   const { output } = await build.write({
     dir: folder,
@@ -135,12 +152,23 @@ const ownPlaces: Plugin = {
   },
 };
 
-/** An import of a module of Node's calls all its getters, which load much of Node that a thread does not need. */
+/** An import of a module of Node's calls all its getters, which load much of Node that nothing here needs. */
 const plainBuiltins: Plugin = {
   name: "plain-builtins",
   renderChunk: (code) =>
-    code.replace(/^import (\{.*\}) from ("node:.+");$/gm, (_, names, module) => {
-      return `const ${names.replaceAll(" as ", ": ")} = process.getBuiltinModule(${module});`;
+    code.replace(/^import (?:(\S+?)(?:, )?)?(\{.*\})? from ("node:.+");$/gm, (_, all = "", names = "", module) => {
+      const parts = [all, names.replaceAll(" as ", ": ")].filter((part) => part !== "");
+      return parts.map((part) => `const ${part} = process.getBuiltinModule(${module});`).join(" ");
+    }),
+};
+
+/** Threads load `node:crypto`, which takes 3 ms, when they call its functions: a short cell needs none. */
+const lateCrypto: Plugin = {
+  name: "late-crypto",
+  renderChunk: (code) =>
+    code.replace(/^const \{(.*)\} = (process\.getBuiltinModule\("node:crypto"\));$/gm, (_, names: string, module) => {
+      const [...parts] = names.matchAll(/(\w+)(?:: (\S+?))?(?:,| $)/g);
+      return parts.map(([, name, own = name]) => `const ${own} = (...given) => ${module}.${name}(...given);`).join(" ");
     }),
 };
 

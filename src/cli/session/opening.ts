@@ -9,7 +9,7 @@ import { contextsToBring } from "../input/contexts.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Report, reportOf } from "../running/reports.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { gcOnceADay } from "../store/sessions.ts";
+import { gcOnceADay } from "../store/daily-gc.ts";
 import { type Asked, type CliSession, type Opening, openCliSession } from "./session.ts";
 
 /** The parts of a command that works in one session. */

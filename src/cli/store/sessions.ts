@@ -1,7 +1,5 @@
-import { statSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { ulid } from "ulid";
-import { age, amount, compact, DAY, dollars, size } from "../../platform/figures.ts";
+import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
 import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -17,7 +15,7 @@ import {
   sessionToRemove,
 } from "../../session/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
-import type { Collected, Store } from "../../store/index.ts";
+import type { Collected } from "../../store/index.ts";
 import { isServer } from "../../store/store-place.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
@@ -43,6 +41,7 @@ import {
   outboxesToWatch,
   refuseTrees,
 } from "./agent-outboxes.ts";
+import { ANONYMOUS_MS } from "./daily-gc.ts";
 import { type Page, resumeLine } from "./exec-tree.ts";
 import { givenAnswers } from "./fork-answers.ts";
 import {
@@ -272,31 +271,4 @@ function collectedText(
   const freed = `${dryRun ? "about " : ""}${size(bytes)} ${dryRun ? "would be" : "were"} given back`;
   const space = onServer ? "the server keeps the space for new rows of its tables" : freed;
   return `${listed}${verb} ${went.join(", ") || "nothing"}; ${space}\n${waiting}`;
-}
-
-/** Sessions without a name are kept for this long after their last use, ms. */
-const ANONYMOUS_MS = DAY;
-
-/**
- * Drops finished sessions without a name that are older than a day. Does so at most once a day,
- * which the time of the file `collected` in the folder tells. It says nothing of failures: `belay
- * gc` and `belay doctor` do.
- */
-export async function gcOnceADay(store: Pick<Store, "gc">, place: string, now: number): Promise<void> {
-  // Who keeps a server decides when it is cleaned up: many processes work on it.
-  if (isServer(place)) return;
-  try {
-    if (!isDue(join(place, "collected"), now)) return;
-    await store.gc({ now, anonymousMs: ANONYMOUS_MS, namedMs: null, pi: false, dryRun: false });
-  } catch {}
-}
-
-/** Marks the day before the work, so that two processes do not both do it. */
-function isDue(marker: string, now: number): boolean {
-  const last = statSync(marker, { throwIfNoEntry: false })?.mtimeMs;
-  // A clock that was set back must not put it off forever.
-  if (last !== undefined && Math.abs(now - last) < DAY) return false;
-  writeFileSync(marker, "", { mode: 0o600 });
-  utimesSync(marker, now / 1000, now / 1000);
-  return true;
 }

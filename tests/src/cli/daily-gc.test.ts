@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { gcOnceADay } from "../../../src/cli/store/sessions.ts";
+import { gcOnceADay } from "../../../src/cli/store/daily-gc.ts";
 import type { GcRule } from "../../../src/store/index.ts";
 import { folderWith } from "../../support/tree.ts";
 
