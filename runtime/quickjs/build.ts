@@ -14,9 +14,12 @@ let build: Build | undefined;
 /**
  * Compiles the engine once per process. It takes some ms, since V8 compiles functions when they are
  * called; a thread that waited for other turns of the event loop would begin much later.
+ *
+ * @param isBrief true before the first thread of a process that ends after a few cells: see
+ * `optimizedLate`. It counts only in the first call
  */
-export function quickJsBuild(): Build {
-  build ??= compiled();
+export function quickJsBuild(isBrief = false): Build {
+  build ??= compiled(isBrief);
   return build;
 }
 
@@ -32,11 +35,31 @@ export function hasEngine(): boolean {
   }
 }
 
-function compiled(): Build {
+function compiled(isBrief: boolean): Build {
   const wasm = readFileSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const sha256 = hash("sha256", wasm);
-  return { module: new WebAssembly.Module(boundMemory(wasm)), sha256 };
+  const bound = boundMemory(wasm);
+  return { module: isBrief ? optimizedLate(bound) : new WebAssembly.Module(bound), sha256 };
 }
+
+/**
+ * A module that V8 optimizes later than usual. It optimizes a function that has run so many bytes of
+ * code, and the engine's interpreter is one function of 37 KB, which has done so before a guest's
+ * first cell begins. That takes a core for 80 ms, and a process cannot end before it is done. A cell
+ * that works for longer takes up to 100 ms more of the processor. The flag has its usual value again
+ * at once: a thread that starts with another one makes Node compile its own code.
+ */
+function optimizedLate(wasm: Uint8Array<ArrayBuffer>): WebAssembly.Module {
+  setFlagsFromString(`--wasm-tiering-budget=${32 * USUAL_BUDGET}`);
+  try {
+    return new WebAssembly.Module(wasm);
+  } finally {
+    setFlagsFromString(`--wasm-tiering-budget=${USUAL_BUDGET}`);
+  }
+}
+
+/** V8's own value, in versions 12 to 14. */
+const USUAL_BUDGET = 13_000_000;
 
 /**
  * Keeps V8 13 from freeing replaced wasm code before its module goes. It can free the code of an

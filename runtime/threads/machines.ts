@@ -30,14 +30,28 @@ interface Kind {
   baseline: Baseline | null;
 }
 
-/** @param cores how many machines open at once */
-export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
+interface MachinesOptions {
+  /** The number of machines that open at once. Default: one for each core. */
+  readonly cores?: number;
+  /** Threads up to this number are kept for the next machine. */
+  readonly kept?: number;
+  /** True for a process that ends after a few cells: the engine is optimized late. */
+  readonly isBrief?: boolean;
+}
+
+export function openMachines({
+  cores = availableParallelism(),
+  kept = Math.max(cores, KEPT_AT_LEAST),
+  isBrief = false,
+}: MachinesOptions = {}): Machines {
   const kinds = new Map<string, Kind>();
 
   function kindOf(entry: URL): Kind {
     const known = kinds.get(entry.href);
     if (known) return known;
     async function start(): Promise<MachineThread> {
+      // Before the thread, which must not meet the flag that is set meanwhile.
+      if (isBrief) quickJsBuild(isBrief);
       const { thread, baseline } = await startMachineThread(entry, () => {
         const format = imageFormat();
         made.baseline ??= readFresh(freshOf(entry), format);
@@ -77,7 +91,7 @@ let shared: Machines | undefined;
  * The machines of this process. A sandbox uses them unless it is given others.
  * @param given as for `openMachines`; it counts only in the first call
  */
-export function processMachines(given?: { readonly kept: number }): Machines {
+export function processMachines(given?: MachinesOptions): Machines {
   shared ??= openMachines(given);
   return shared;
 }

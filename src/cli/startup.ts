@@ -35,7 +35,7 @@ const NEED_MACHINE: ReadonlySet<string> = new Set(["ask", "exec", "query", "repl
 export async function startMachine([command = "", ...rest]: readonly string[]): Promise<void> {
   if (!NEED_MACHINE.has(command) || rest.includes("--help") || rest.includes("-h")) return;
   const { processMachines } = await import("../../runtime/index.ts");
-  processMachines().warm(entryUrl("machine-thread-entry"));
+  processMachines({ isBrief: true }).warm(entryUrl("machine-thread-entry"));
 }
 
 /**

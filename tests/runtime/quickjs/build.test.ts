@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { BUNDLED } from "../../support/command.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const MACHINES = new URL("../../../runtime/threads/machines.ts", import.meta.url).href;
 const ENTRY = new URL("../../../src/machine-thread-entry.ts", import.meta.url).href;
@@ -37,4 +40,14 @@ describe.runIf(process.versions.v8.startsWith("13."))("on V8 13, which can free 
       await seat.leave(false);`;
     expect(freedCode(before)).not.toContain("[wasm-gc]");
   });
+});
+
+test("a command ends before the engine is optimized; the value to which its flag is set back is V8's own", () => {
+  const command = [join(BUNDLED, "src/cli/main.js"), "exec", "-e", "1 + 1"];
+  const env = { ...process.env, BELAY_HOME: folderWith() };
+  const run = spawnSync(process.execPath, ["--trace-wasm-compilation-times", ...command], { encoding: "utf8", env });
+  expect(run.stdout).toContain("using Liftoff");
+  expect(run.stdout).not.toContain("using TurboFan");
+  const { stdout } = spawnSync(process.execPath, ["--v8-options"], { encoding: "utf8" });
+  expect(stdout).toContain("default: --wasm-tiering-budget=13000000");
 });
