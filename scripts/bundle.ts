@@ -177,7 +177,8 @@ const builtPage: Plugin = {
   name: "built-page",
   async load(id) {
     if (relative(ROOT, id) !== join("src", "view", "page-source.ts")) return null;
-    return `const built = ${JSON.stringify(await pageSource())};\nexport const pageSource = async () => built;`;
+    const built = `const built = ${JSON.stringify(await pageSource())};\n`;
+    return `${built}export const pageSource = async () => built;\nexport const pageStyle = async () => built.style;`;
   },
 };
 

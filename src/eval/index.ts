@@ -1,3 +1,11 @@
+export {
+  CROSSING,
+  type Curve,
+  type CurvePoint,
+  crossingLine,
+  curvesOf,
+  priceText,
+} from "./curves.ts";
 export { cellsOf, isFigure, lineOf, lossesOf, lossLine, markdownOf, TITLES, unreadLine, unreadOf } from "./report.ts";
 export { type EvalRow, figuresOf, type JobEnd, METHODS, type Method, roomOf, rowOf, SCORE_NAMES } from "./rows.ts";
 export { type Item, itemOf, SUITES, type SuiteName } from "./suites.ts";

@@ -1,5 +1,6 @@
 import { amount, compact, dollars, duration } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
+import { CROSSING, crossingLine, curvesOf } from "./curves.ts";
 import type { EvalRow, Method } from "./rows.ts";
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0);
@@ -170,7 +171,8 @@ export function* markdownOf(
 ): Generator<string> {
   yield "# Evaluation\n\n";
   for (const [name, value] of facts) yield `- ${name}: ${safe(value)}\n`;
-  yield "\nEach answer is a line of [results.jsonl](results.jsonl), ";
+  yield "\n[report.html](report.html) is the same as a page, with the questions, their answers and the curves. ";
+  yield "Each answer is a line of [results.jsonl](results.jsonl), ";
   yield "and each question one of [items.jsonl](items.jsonl).\n\n";
   yield `| ${TITLES.join(" | ")} |\n|${TITLES.map((_, at) => (isFigure(at) ? "--:|" : "---|")).join("")}\n`;
   for (const cell of cellsOf(rows)) yield `| ${lineOf(cell).map(safe).join(" | ")} |\n`;
@@ -178,6 +180,9 @@ export function* markdownOf(
   const losses = lossesOf(rows);
   if (losses.length === 0) yield "In no suite, by the questions that both have answered.\n";
   for (const loss of losses) yield `- ${safe(lossLine(loss))}\n`;
+  const curves = curvesOf(rows);
+  if (curves.length > 0) yield `\n## Where the ask overtakes\n\n${CROSSING}\n\n`;
+  for (const crossing of curves.flatMap(({ crossings }) => crossings)) yield `- ${safe(crossingLine(crossing))}\n`;
   const unread = unreadLine(rows);
   if (unread !== null) yield `\n## What was not read\n\n- ${safe(unread)}\n`;
   const bad = rows.filter(({ score, no_answer, misformed }) => score === null || no_answer !== null || misformed);

@@ -63,8 +63,10 @@ export function lentAgents(commands: AgentCommands, source: string, jobs: readon
 export function heldTexts(commands: AgentCommands): readonly string[] {
   return Object.entries(commands).map(([name, command]) => {
     const { tokens, cost_usd } = reservesOf(command);
-    const price = command.max_usd === undefined ? "a price that is not known" : dollars(cost_usd);
-    return `each answer of ${name}: ${price} and ${compact(tokens)} tokens are held, by max_usd and max_tokens of its entry`;
+    const held = `each answer of ${name}: ${compact(tokens)} tokens`;
+    if (command.max_usd === undefined)
+      return `${held} are held before it (max_tokens), and its price is not known (max_usd)`;
+    return `${held} and ${dollars(cost_usd)} are held before it (max_tokens, max_usd)`;
   });
 }
 

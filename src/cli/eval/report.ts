@@ -2,6 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   cellsOf,
+  crossingLine,
+  curvesOf,
   type EvalRow,
   figuresOf,
   isFigure,
@@ -26,11 +28,13 @@ import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { finalJobs } from "../../runs/index.ts";
 import type { JobRow } from "../../store/index.ts";
+import { staticPage } from "../../view/index.ts";
 import { endJson, type RunEnd } from "../batch/batch.ts";
 import { commandLine } from "../flags/usage.ts";
 import { type Column, showTable } from "../render/table.ts";
 import { agentFact } from "./baseline.ts";
 import type { Placed } from "./data.ts";
+import { PAGE_RULES, pageBody } from "./page.ts";
 
 /** An evaluation as its flags ask for it. */
 export interface Evaluation {
@@ -59,17 +63,28 @@ export async function reportEval(ended: RunEnd, evaluation: Evaluation): Promise
   if (!isStopped) await writeReports(folder, rows, ended, evaluation);
   const cells = cellsOf(rows);
   const losses = lossesOf(rows);
+  const crossings = curvesOf(rows).flatMap((curve) => curve.crossings);
   const view = commandLine(["view", counted.run.name, ...asked.store.flags]);
   const isPlain = code === 0 && !ended.among.forecast;
-  const lines = isPlain ? [`report: ${join(folder, "report.md")}; the jobs: ${view}`] : ended.lines;
+  const lines = isPlain
+    ? [`report: ${join(folder, "report.md")}, and report.html beside it; the jobs: ${view}`]
+    : ended.lines;
   if (asked.json) {
-    stdout.json({ ...endJson({ ...ended, lines }), folder, rows: cells, loses: losses, unread: unreadOf(rows) });
+    stdout.json({
+      ...endJson({ ...ended, lines }),
+      folder,
+      rows: cells,
+      loses: losses,
+      overtakes: crossings,
+      unread: unreadOf(rows),
+    });
     return;
   }
   for (const line of asked.quiet && isPlain ? [] : lines) stderr.line(line);
   if (isStopped) return;
   showTable(TITLES, cells.map(lineOf), COLUMNS, stdout);
   for (const loss of losses) stdout.line(lossLine(loss), "yellow");
+  for (const crossing of crossings) stdout.line(crossingLine(crossing));
   const isWhole = evaluation.methods.length > 1 && cells.every(({ score }) => score !== null);
   const unread = unreadLine(rows);
   if (unread !== null) stdout.line(unread, "yellow");
@@ -124,8 +139,11 @@ async function writeReports(folder: string, rows: readonly EvalRow[], ended: Run
   ];
   const show = ({ item, method }: EvalRow) =>
     commandLine(["show", `${name}/${jobOf(item, method)}`, ...asked.store.flags]);
-  const write = (file: string, pieces: Iterable<string>) => writeResultFile(join(folder, file), pieces, id);
+  const write = (file: string, pieces: Iterable<string> | AsyncIterable<string>) =>
+    writeResultFile(join(folder, file), pieces, id);
   await write("report.md", markdownOf(rows, facts, show));
+  const page = staticPage(`Evaluation ${name}`, PAGE_RULES, pageBody({ rows, items, methods, facts, show }));
+  await write("report.html", page);
   const linesOf = (all: readonly object[]) => all.map((one) => `${jsonText(one)}\n`);
   await write("results.jsonl", linesOf(rows));
   await write("items.jsonl", linesOf(items.map(({ expected: answer, ...item }) => ({ ...item, answer }))));

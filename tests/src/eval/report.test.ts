@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { crossingLine, curvesOf } from "../../../src/eval/curves.ts";
 import { cellsOf, lineOf, lossesOf, lossLine, markdownOf, unreadLine, unreadOf } from "../../../src/eval/report.ts";
 import { type JobEnd, type Method, roomOf, rowOf } from "../../../src/eval/rows.ts";
 import type { Item } from "../../../src/eval/suites.ts";
@@ -101,4 +102,64 @@ test("questions whose contexts have files that could not be read are named", () 
   const line = "files of the contexts of 1 question could not be read: q9 (2 files)";
   expect(unreadLine([...ROWS, lacking])).toBe(line);
   expect([...markdownOf([lacking], [], () => "")].join("")).toContain(`## What was not read\n\n- ${line}\n`);
+});
+
+/** Rows of both methods at each size: score and dollars of the ask, then of the prompt. */
+function sized(
+  ...figures: readonly (readonly [size: string, ask: number, usd: number, prompt: number, usd: number])[]
+) {
+  return figures.flatMap(([size, ...of]) =>
+    (["ask", "direct"] as const).map((method, at) => {
+      const [score = 0, cost_usd = 0] = of.slice(2 * at);
+      const answer = done(score === 1 ? "yes" : "no");
+      return rowOf({ ...item(1), id: size, size, suite: "s" }, method, answer, { ...FIGURES, cost_usd });
+    }),
+  );
+}
+
+test.each([
+  [
+    "ahead from a size on",
+    sized(["8k", 1, 2, 1, 1], ["32k", 1, 2, 0, 4], ["1M", 1, 2, 0, 4]),
+    "at 32k tokens: 1.00 for $2.00 against 0.00 for $4.00",
+  ],
+  [
+    "ahead in price alone",
+    sized(["8k", 1, 2, 1, 1], ["32k", 1, 2, 1, 4]),
+    "at 32k tokens: 1.00 for $2.00 against 1.00 for $4.00",
+  ],
+  [
+    "ahead, and then not",
+    sized(["8k", 1, 1, 0, 2], ["1.5M", 0, 1, 1, 2]),
+    "nowhere up to 1.5M tokens: 0.00 for $1.00 against 1.00 for $2.00 there",
+  ],
+  [
+    "equal",
+    sized(["8k", 1, 1, 1, 1], ["16k", 1, 1, 1, 1]),
+    "nowhere up to 16k tokens: 1.00 for $1.00 against 1.00 for $1.00 there",
+  ],
+  [
+    "better, and dearer",
+    sized(["8k", 1, 3, 0, 1], ["16k", 1, 3, 0, 1]),
+    "nowhere up to 16k tokens: 1.00 for $3.00 against 0.00 for $1.00 there",
+  ],
+  [
+    "always ahead",
+    sized(["16k", 1, 1, 0, 1], ["8k", 1, 1, 0, 1]),
+    "at 8k tokens, the smallest size that was measured: 1.00 for $1.00 against 0.00 for $1.00",
+  ],
+  [
+    "without a price",
+    sized(["8k", 1, 0, 0, 1], ["16k", 1, 1, 0, 1]),
+    "at 8k tokens, the smallest size that was measured: 1.00 for 1.0k tokens against 0.00 for 1.0k tokens",
+  ],
+])("the ask overtakes a method where it is better for no more: %s", (_, rows, words) => {
+  const lines = curvesOf(rows).flatMap(({ crossings }) => crossings.map(crossingLine));
+  expect(lines).toEqual([`the ask overtakes direct in s ${words}`]);
+});
+
+test("without two sizes of one suite there is no curve", () => {
+  expect(curvesOf(ROWS)).toEqual([]);
+  expect(curvesOf(sized(["short", 1, 1, 0, 1], ["long", 1, 1, 0, 1]))).toEqual([]);
+  expect([...markdownOf(ROWS, [], () => "")].join("")).not.toContain("overtakes");
 });

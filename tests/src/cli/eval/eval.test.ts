@@ -13,10 +13,12 @@ import { belayHere } from "../in-process.ts";
 
 const questions = new Map(
   (["needle", "count"] satisfies SuiteName[]).flatMap((suite) =>
-    [1, 2].map((number) => {
-      const { item } = itemOf(suite, "8k", number, 1);
-      return [item.question, String(item.expected)] as const;
-    }),
+    [1, 2].flatMap((number) =>
+      ["8k", "16k"].map((size) => {
+        const { item } = itemOf(suite, size, number, 1);
+        return [item.question, String(item.expected)] as const;
+      }),
+    ),
   ),
 );
 
@@ -39,7 +41,9 @@ test("a perfect model scores 1 everywhere, sums are what the server counted, and
   const line = "needle count --size 8k --n 1 --name all";
   const first = await type(line);
   expect(first).toMatchObject({ code: 0 });
-  expect(first.stderr).toContain(`report: ${join("belay-eval", "all", "report.md")}; the jobs: belay view all\n`);
+  expect(first.stderr).toContain(
+    `report: ${join("belay-eval", "all", "report.md")}, and report.html beside it; the jobs: belay view all\n`,
+  );
   expect(first.stdout).toMatch(
     /^needle +8k +ask +1\.00 +1 +\$0\.0030 +2\.0k +800 +200 +2\.0 +1 .* \d+ % +0 of 0 +0 +0 +0 +0$/m,
   );
@@ -142,10 +146,12 @@ test("a dry run tells the price, sends nothing and leaves no files", async () =>
 test("a coding agent is asked in a copy of the files, is scored and paid as the others, and is started once", async () => {
   const { type, rows, server, folder, home, agents } = await evaluated(perfect);
   agents({ coder: { max_usd: 0.05 }, silent: { output: undefined } });
-  const line = "needle --size 8k --n 2 --against none --baseline coder,silent --name rival";
+  const line = "needle --size 8k,16k --n 1 --against none --baseline coder,silent --name rival";
   const dry = await type(`${line} --dry-run`);
-  expect(dry.stdout).toMatch(/\n6 jobs, by the first 3: ~6 sub-calls, .* up to ~\$0\.\d+\n/);
-  expect(dry.stdout).toContain("each answer of coder: $0.050 and 100k tokens are held, by max_usd and max_tokens");
+  expect(dry.stdout).toMatch(/\n6 jobs, by the first 6: ~6 sub-calls, .* up to ~\$0\.\d+\n/);
+  expect(dry.stdout).toContain(
+    "each answer of coder: 100k tokens and $0.050 are held before it (max_tokens, max_usd)\n",
+  );
   expect(startsOf(folder)).toEqual([]);
   const refused = await type(`${line} --run-max-cost-usd 5`);
   expect(refused).toMatchObject({ code: 1 });
@@ -169,13 +175,22 @@ test("a coding agent is asked in a copy of the files, is scored and paid as the 
     ["coder", 1, 100, 2, 1, true],
     ["silent", 1, 0, 0, 0, true],
   ]);
-  expect(first.stdout).toMatch(
-    /^needle +8k +coder +1\.00 ±0\.00 +2 +\$0\.010 +30 +0 +7 +1\.0 +0 .* - +2 of 4 +0 +0 +0 +0$/m,
-  );
+  expect(first.stdout).toMatch(/^needle +8k +coder +1\.00 +1 +\$0\.010 +30 +0 +7 +1\.0 +0 .* - +1 of 2 +0 +0 +0 +0$/m);
   const report = readFileSync(join(folder, "belay-eval/rival/report.md"), "utf8");
   expect(report).toContain(
     "- silent: an agent of yours, in a copy of each question's files; it does not say what it takes, and each answer counts as 100k tokens and no dollars\n",
   );
+  const curves = [
+    "the ask overtakes coder in needle nowhere up to 16k tokens: 1.00 for 2.2k tokens against 1.00 for 37 tokens there",
+    "the ask overtakes silent in needle at 8k tokens, the smallest size that was measured: 1.00 for 2.2k tokens against 1.00 for 100k tokens",
+  ];
+  expect(first.stdout.endsWith(`${curves.join("\n")}\nthe ask loses in no suite, by the mean\n`)).toBe(true);
+  expect(report).toContain(`## Where the ask overtakes\n\n`);
+  for (const line of curves) expect(report).toContain(`- ${line}\n`);
+  const page = readFileSync(join(folder, "belay-eval/rival/report.html"), "utf8");
+  for (const line of curves) expect(page).toContain(`<li>${line}</li>`);
+  expect(page.match(/<polyline class=m\d/g)).toHaveLength(6);
+  expect(page).toContain("<b>1.00</b><span class=note>$0.010, ");
   // Each worked in a folder of its own, which had the context alone and is gone.
   const starts = startsOf(folder);
   expect(starts.map(({ files }) => files)).toEqual(Array(4).fill("log.txt"));
