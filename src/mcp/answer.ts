@@ -1,7 +1,17 @@
-import { type Json, type Wording, wordedEnvelope } from "../../runtime/index.ts";
+import type { Json, Wording } from "../../runtime/index.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { jsonText } from "../platform/visible.ts";
-import { beginning, bytesOf, fitted, MODEL_CURES, type Tool, type ToolEnvelope, withWarnings } from "../tools/index.ts";
+import type { Session } from "../session/index.ts";
+import {
+  beginning,
+  bytesOf,
+  fitted,
+  inWordsOf,
+  MODEL_CURES,
+  type Tool,
+  type ToolEnvelope,
+  withWarnings,
+} from "../tools/index.ts";
 
 /** The part of an answer that a client shows its model. */
 export interface Shown {
@@ -15,9 +25,16 @@ export interface Shown {
  * words.
  *
  * @param rest where the rest of a long answer is, a sentence
+ * @param session the one that is open
  */
-export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest: string, shown: Shown) {
-  const envelope = wordedEnvelope(withWarnings(given, warnings), MCP);
+export function answerOf(
+  given: ToolEnvelope,
+  warnings: readonly string[],
+  rest: string,
+  shown: Shown,
+  session: Pick<Session, "id" | "name"> | null = null,
+) {
+  const envelope = inWordsOf(MCP, withWarnings(given, warnings), session);
   const { exec_id = envelope.ask_id } = envelope;
   const whole =
     typeof exec_id === "string" ? ` rlm_wait with from: 0 has it whole, as belay://exec/${exec_id} has.` : "";
@@ -156,9 +173,9 @@ const MCP: Wording = {
   login: "ask the user to run pi and /login",
   tellPrice: "ask the user to add `--price IN/OUT` to the arguments of this server",
   checkServer: "ask the user to check `--base-url`",
-  resendDoubtful: "ask the user to run `belay resume SESSION --resend-doubtful`",
+  resendDoubtful: "ask the user to close this client and run `belay resume SESSION --resend-doubtful`",
   makeAllPhases: "ask the user to run `belay workflow` without `--only`",
   trustWorkflow: "ask the user to run `belay workflow * --trust`",
-  lendAgent: "ask the user to add `--agents *` to the arguments of this server, or to run `belay resume SESSION`",
-  giveUpCalls: "ask the user to give the calls up with `belay rm SESSION --discard`",
+  lendAgent: "ask the user to add `--agents *` to the arguments of this server, or to close this client and run `belay resume SESSION`",
+  giveUpCalls: "ask the user to close this client and give the calls up with `belay rm SESSION --discard`",
 };

@@ -104,7 +104,8 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
       : await runner.run(called, (signals) => work(tool, given, signals, key));
     const changed = OVER_CONTEXT.has(name) ? await changes.warnings(connection.current(), cwd) : [];
     const ended = runner.takeEnded().map((exec_id) => `finished: ${exec_id}`);
-    return answerOf(envelope, [...connection.warnings(), ...changed, ...ended], tool.rest, shown);
+    const warnings = [...connection.warnings(), ...changed, ...ended];
+    return answerOf(envelope, warnings, tool.rest, shown, connection.current());
   }
 
   return {

@@ -37,11 +37,11 @@ export const PI: Wording = {
   login: "run /login",
   tellPrice: "give it a cost in Pi's models.json",
   checkServer: "check the address in Pi's models.json",
-  resendDoubtful: "ask the user to finish the session with the command",
+  resendDoubtful: "ask the user to leave Pi and run `npx belay-rlm resume SESSION --resend-doubtful`",
   makeAllPhases: "ask the user to finish the run with the command",
   trustWorkflow: "ask the user to trust the text of `*` with the command",
-  lendAgent: "ask the user to add it to `agents` of belay's configuration, or to finish the run with the command",
-  giveUpCalls: "ask the user to give the calls up with the command",
+  lendAgent: "ask the user to add it to `agents` of belay's configuration, or to leave Pi and run `npx belay-rlm resume SESSION`",
+  giveUpCalls: "ask the user to leave Pi and give the calls up with `npx belay-rlm rm SESSION --discard`",
 };
 
 /** A suggestion in the words of Pi: what its model or its user can do. */

@@ -14,7 +14,7 @@ export { finished, runTool } from "./interrupted.ts";
 export { askAnswer } from "./rlm_ask.ts";
 export { placedArguments } from "./rlm_load.ts";
 export type { SessionHost } from "./session-host.ts";
-export { changedSentence, MODEL_CURES, unfinishedOf } from "./session-report.ts";
+export { changedSentence, inWordsOf, MODEL_CURES, unfinishedOf } from "./session-report.ts";
 
 const TOOL_SETS = ["core", "workflow", "all"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];

@@ -1,8 +1,11 @@
 import { relative } from "node:path";
+import { type Wording, wordedEnvelope } from "../../runtime/index.ts";
 import { largeNote } from "../context/large-note.ts";
 import { amount } from "../platform/figures.ts";
+import { shellWord, typedName } from "../platform/shell-word.ts";
 import { inLine } from "../platform/visible.ts";
 import type { LoadResult, Session } from "../session/index.ts";
+import type { ToolEnvelope } from "./define.ts";
 
 /** The cures that a model of any host can use itself, in the words of the tools. */
 export const MODEL_CURES = {
@@ -18,6 +21,17 @@ export const MODEL_CURES = {
   nameEncoding: 'name its encoding in rlm_load, such as encoding: "*"',
   readLossily: "pass latin1 if it is unknown, which takes every byte",
 };
+
+/** An envelope in the words of a host, in which SESSION stands for the name of the session; null: none is open. */
+export function inWordsOf(
+  wording: Wording,
+  envelope: ToolEnvelope,
+  session: Pick<Session, "id" | "name"> | null,
+): ToolEnvelope {
+  const name = session ? shellWord(typedName(session)) : "SESSION";
+  const named = Object.entries(wording).map(([cure, phrase]) => [cure, phrase.replaceAll("SESSION", name)]);
+  return wordedEnvelope(envelope, Object.fromEntries(named));
+}
 
 export interface ToldUnfinished {
   readonly exec_id: string;

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { type Clock, wordedEnvelope } from "../../../runtime/index.ts";
+import type { Clock } from "../../../runtime/index.ts";
 import { whenAborted } from "../../platform/signals.ts";
 import { type JournalRecord, type SessionEvent, waitText } from "../../session/index.ts";
-import { fitted, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
+import { fitted, inWordsOf, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { PI, warningInPi } from "../wording.ts";
 import { type ProgressDetails, type StateBoard, type ToolDetails, tallyOf } from "./board.ts";
@@ -258,18 +258,18 @@ const DETAILS_BYTES = 16_000;
 
 /** An envelope as Pi gets it, in Pi's words. */
 export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetails, "tool" | "envelope">): RunOutcome {
-  const envelope = inWordsOfPi(given);
+  const envelope = inWordsOfPi(given, facts.session);
   const said = tool.answersText && typeof envelope.text === "string" ? envelope.text : null;
   const text = said ?? JSON.stringify(fitted(envelope, tool.rest));
   const kept = said === null ? envelope : { ...envelope, text: said.split("\n", 1)[0] ?? "" };
   return { text, details: { tool: tool.name, envelope: fitted(kept, tool.rest, DETAILS_BYTES), ...facts } };
 }
 
-function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {
+function inWordsOfPi(envelope: ToolEnvelope, session: string | null): ToolEnvelope {
   const { warnings } = envelope;
   const limits = v.parse(LimitsSchema, envelope.limits_applied);
   return {
-    ...wordedEnvelope(envelope, PI),
+    ...inWordsOf(PI, envelope, session === null ? null : { id: session, name: null }),
     ...(Array.isArray(warnings)
       ? { warnings: warnings.map((each) => (typeof each === "string" ? warningInPi(each, limits) : each)) }
       : {}),
