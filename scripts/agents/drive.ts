@@ -154,7 +154,8 @@ async function listening(program: string, args: readonly string[], { cwd, env }:
   };
 }
 
-async function write(path: string, text: string): Promise<void> {
+/** Writes a file, and makes its folders. */
+export async function write(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, text);
 }

@@ -17,7 +17,8 @@ interface AgentRequest {
   readonly offered: readonly Offered[];
   /** The answers of tools so far, each as JSON of whatever form. */
   readonly results: readonly string[];
-  answer(call: { readonly offered: Offered; readonly args: object } | null): ScriptedAnswer;
+  /** A call, or a text. */
+  answer(call: { readonly offered: Offered; readonly args: object } | null, text?: string): ScriptedAnswer;
   /** True if only agents speak this protocol here: Belay's own model does not, so that each request has an answer in it. */
   readonly isAgents?: boolean;
 }
@@ -40,6 +41,17 @@ export function answerTo(request: SeenRequest, plan: readonly PlannedCall[]): Sc
   return read.isAgents || read.results.length > 0 ? read.answer(null) : null;
 }
 
+/** The answer to an agent that is asked for a text, or for a value: as a call of the tool that its program has for that, else as text. */
+export function answerWith(request: SeenRequest, said: string | object): ScriptedAnswer {
+  const read = readRequest(request);
+  const offered = read.offered.find(({ name }) => name === "StructuredOutput");
+  if (typeof said === "string") return read.answer(null, said);
+  return offered ? read.answer({ offered, args: said }) : read.answer(null, JSON.stringify(said));
+}
+
+/** Tokens that each answer takes, by its protocol's names. */
+const TOKENS = { input_tokens: 100, output_tokens: 20 };
+
 /** The answers of tools in a conversation, without the marks that nested JSON escapes with. */
 export function resultsIn(request: SeenRequest): readonly string[] {
   return readRequest(request).results.map((result) => result.replaceAll("\\", ""));
@@ -53,14 +65,14 @@ function readRequest({ sent, index, headers }: SeenRequest): AgentRequest {
   return {
     offered: partsIn(body.tools).flatMap(({ function: tool }) => named(tool)),
     results: partsIn(body.messages).flatMap(({ role, content }) => (role === "tool" ? [JSON.stringify(content)] : [])),
-    answer: (call) => {
+    answer: (call, text = DONE) => {
       if (body.stream !== true) return chatAnswer(call, `call-${index}`);
-      return call
-        ? { tools: [{ id: `call-${index}`, name: call.offered.name, arguments: call.args }] }
-        : { text: "done" };
+      return call ? { tools: [{ id: `call-${index}`, name: call.offered.name, arguments: call.args }] } : { text };
     },
   };
 }
+
+const DONE = "done";
 
 /** A chat completion that is sent whole, since the request asks for no stream. */
 function chatAnswer(call: Parameters<AgentRequest["answer"]>[0], id: string): ScriptedAnswer {
@@ -79,16 +91,16 @@ function messagesRequest(body: Part, id: string): AgentRequest {
     isAgents: true,
     offered: partsIn(body.tools).flatMap(named),
     results: said.flatMap(({ type, content }) => (type === "tool_result" ? [JSON.stringify(content)] : [])),
-    answer(call) {
+    answer(call, text = DONE) {
       const used = call && { type: "tool_use", id, name: call.offered.name, input: call.args };
-      const block = used ?? { type: "text", text: "done" };
-      const usage = { input_tokens: 1, output_tokens: 1 };
+      const block = used ?? { type: "text", text };
+      const usage = TOKENS;
       const stop_reason = call ? "tool_use" : "end_turn";
       const message = { id, type: "message", role: "assistant", model: "m", stop_reason, stop_sequence: null, usage };
       if (body.stream !== true) return { body: JSON.stringify({ ...message, content: [block] }), ...JSON_TYPE };
       const delta = used
         ? { type: "input_json_delta", partial_json: JSON.stringify(used.input) }
-        : { type: "text_delta", text: "done" };
+        : { type: "text_delta", text };
       const opened = used ? { ...used, input: {} } : { type: "text", text: "" };
       const events = [
         { type: "message_start", message: { ...message, stop_reason: null, content: [] } },
@@ -110,11 +122,14 @@ function responsesRequest(body: Part, id: string): AgentRequest {
     [
       { type: "response.created", response: { id } },
       { type: "response.output_item.done", output_index: 0, item },
-      { type: "response.completed", response: { id, usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } } },
+      { type: "response.completed", response: { id, usage: { ...TOKENS, total_tokens: 120 } } },
     ]
       .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
       .join("");
-  const text = { type: "message", role: "assistant", id, content: [{ type: "output_text", text: "done" }] };
+  const message = (text: string) => ({
+    ...{ type: "message", role: "assistant", id },
+    content: [{ type: "output_text", text }],
+  });
   return {
     offered: partsIn(body.tools).flatMap((tool) => {
       const inner = partsIn(tool.tools).flatMap(named);
@@ -123,7 +138,7 @@ function responsesRequest(body: Part, id: string): AgentRequest {
     results: partsIn(body.input).flatMap((item) =>
       item.type === "function_call_output" ? [JSON.stringify(item)] : [],
     ),
-    answer: (call) => {
+    answer: (call, text = DONE) => {
       const made = call && {
         type: "function_call",
         id,
@@ -131,7 +146,7 @@ function responsesRequest(body: Part, id: string): AgentRequest {
         ...call.offered,
         arguments: JSON.stringify(call.args),
       };
-      return { body: events(made ?? text) };
+      return { body: events(made ?? message(text)) };
     },
   };
 }

@@ -176,6 +176,7 @@ const MCP: Wording = {
   resendDoubtful: "ask the user to close this client and run `belay resume SESSION --resend-doubtful`",
   makeAllPhases: "ask the user to run `belay workflow` without `--only`",
   trustWorkflow: "ask the user to run `belay workflow * --trust`",
-  lendAgent: "ask the user to add `--agents *` to the arguments of this server, or to close this client and run `belay resume SESSION`",
+  lendAgent:
+    "ask the user to add `--agents *` to the arguments of this server, or to close this client and run `belay resume SESSION`",
   giveUpCalls: "ask the user to close this client and give the calls up with `belay rm SESSION --discard`",
 };

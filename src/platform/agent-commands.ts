@@ -62,6 +62,8 @@ const Output = strict("an output", {
   value: pointer,
   /** True there: the agent has failed, and its text says why. */
   failed: pointer,
+  /** The words of a failure. If there are any, the agent has failed. */
+  error: pointer,
   input: pointer,
   output: pointer,
   cache_read: pointer,

@@ -52,8 +52,9 @@ function answerIn(rule: AgentOutput, values: readonly WrittenJson[]): AgentAnswe
     return Number.isFinite(figure) && figure >= 0 ? figure : null;
   };
   const value = at(rule.value);
-  const text = at(rule.text);
-  const failed = at(rule.failed) === true;
+  const error = at(rule.error);
+  const text = error ?? at(rule.text);
+  const failed = error !== undefined || at(rule.failed) === true;
   if (value === undefined && text === undefined && !failed) return null;
   const input = number(rule.input);
   const output = number(rule.output);

@@ -1,4 +1,6 @@
+import type { Json } from "../../../runtime/index.ts";
 import type { AgentCommand } from "../../platform/agent-commands.ts";
+import { nativeSchema } from "../schema/native.ts";
 import type { Environment } from "./keeper.ts";
 
 /** The parts of a call that words of a command may name. */
@@ -51,6 +53,15 @@ function filled(word: string, values: Readonly<Record<string, string | null>>): 
 /** A word that begins with a part must not become an option by it. */
 function noOption(word: string, whole: string): string {
   return whole.startsWith("-") && !word.startsWith("-") ? `\n${whole}` : whole;
+}
+
+/**
+ * The JSON of a schema as a command gets it, whose program hands it to a provider; null: no provider
+ * takes such a schema, and the prompt alone states it.
+ */
+export function schemaWord(schema: Json): string | null {
+  const native = nativeSchema(schema, { requiresAll: true, isClosed: true, takesPlain: false });
+  return native && JSON.stringify(native);
 }
 
 /** True if a word of the command has the prompt. It is then not sent to stdin. */

@@ -73,7 +73,7 @@ const durations: Reader = (said, now) =>
   });
 
 const AFTER =
-  /\b(?:again|resets?|available|retry(?:ing)?|wait) (?:in|after|for) |\bretry[-_]after["']?[:=]? ?|\bwait (?=\d)/gi;
+  /\b(?:again|resets?|available|retry(?:ing)?|wait) (?:in|after|for) ~?|\bretry[-_]after["']?[:=]? ?|\bwait (?=\d)/gi;
 
 /** The duration that a text begins with, ms; null: it begins with none. */
 function durationIn(text: string): number | null {

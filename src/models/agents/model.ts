@@ -94,13 +94,16 @@ function runOf({ key: [session, own], folder, ...call }: AgentCall, request: Mod
   };
 }
 
-/** An agent remembers nothing of an earlier request. */
+/**
+ * An agent remembers nothing of an earlier request. Programs take a prompt that begins with a slash
+ * for a command of their own.
+ */
 function promptOf(messages: readonly ModelMessage[]): string {
   const texts = messages.map((message) => {
     if (message.role === "assistant") return `Your answer was:\n${message.answer.text}`;
     return message.text;
   });
-  return texts.join("\n\n");
+  return texts.join("\n\n").replace(/^\//, "\n/");
 }
 
 function timesOf({ tokens, cost_usd }: Reserved, starts: number): Reserved {

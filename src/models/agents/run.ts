@@ -198,14 +198,16 @@ function outcomeOf(run: AgentRun, { start, job }: OutboxState, { ended, code, si
   const bytes = bytesIn(run.folder, "out", most);
   const printed = bytes.toString("utf8");
   const answer = ended === "exited" ? readAnswer(run.command.output, printed) : null;
-  const rest = answer?.failed ? answer.text : answer?.isValue ? "" : printed;
+  const err = textIn(run.folder, "err", most) ?? "";
+  const isTold = answer?.failed === true && answer.text.trim() !== "";
+  const said = isTold ? answer.text : `${err}\n${answer?.isValue ? "" : printed}`;
   return {
     ended,
     code,
     signal,
     ...(why === undefined ? {} : { why }),
     answer,
-    said: `${textIn(run.folder, "err", most) ?? ""}\n${rest}`.trim().slice(-SAID_UNITS).toWellFormed(),
+    said: said.trim().slice(-SAID_UNITS).toWellFormed(),
     isGarbled: !isUtf8(bytes),
     cut: start?.cut ?? job?.cut ?? 0,
   };

@@ -44,7 +44,7 @@ export function openAgents(session: AgentsParts): Agents {
     async modelsFor(id, { agent = "", schema, model, isolation }) {
       const command = commandOf(agent);
       if (!command) throw new Error(`the agent ${agent} is not lent`);
-      const { agentModels } = await loadAgentLayer();
+      const { agentModels, schemaWord } = await loadAgentLayer();
       const mostTries = command.retry === "safe" ? SAFE_TRIES : 1;
       return agentModels({
         name: agent,
@@ -52,7 +52,7 @@ export function openAgents(session: AgentsParts): Agents {
         key: [row.id, id],
         folder: folder.make(),
         model: model ?? null,
-        schema: schema === undefined ? null : JSON.stringify(schema),
+        schema: schema === undefined ? null : schemaWord(schema),
         cwd,
         worktree: isolation === "worktree",
         mostTries: suspension.resendsDoubtful() ? Number.POSITIVE_INFINITY : mostTries,

@@ -14,6 +14,8 @@ test.each([
   ["resets Mar 30 at 5pm", "2026-03-30T15:00:00Z"],
   ["try again in 20 minutes", "2026-03-01T13:20:00Z"],
   ["Try again in 3 days 4 hours 19 minutes.", "2026-03-04T17:19:00Z"],
+  ["You have hit your ChatGPT usage limit (plus plan). Try again in ~60 min.", "2026-03-01T14:00:00Z"],
+  ["or try again at Mar 3rd, 2026 9:00 PM.", "2026-03-03T20:00:00Z"],
   ["reset after 1h2m3s", "2026-03-01T14:02:03Z"],
   ["please wait 5m", "2026-03-01T13:05:00Z"],
   ["retry-after: 120", "2026-03-01T13:02:00Z"],
