@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
 import { amount, elapsed, priced, size } from "../platform/figures.ts";
-import { aborted, joinSignals } from "../platform/signals.ts";
+import { aborted, joinSignals, WORK_ON } from "../platform/signals.ts";
 import { inLine } from "../platform/visible.ts";
 import { type PhaseProgress, type SessionEvent, waitText } from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
@@ -126,7 +126,8 @@ export function beginCall(
       const callOff = clock.after(STAYS_MS, staying.resolve);
       void staying.promise.then(callOff);
       // In this order: an exec that can be suspended is not recorded as cancelled, and a load ends.
-      givenUp.abort();
+      // Agents of the user's are ended with the record of the exec's end.
+      givenUp.abort(WORK_ON);
       cancel.abort();
     },
     stays: staying.resolve,

@@ -1,7 +1,7 @@
 import type { Server } from "@modelcontextprotocol/server";
 import { type Clock, systemClock } from "../../runtime/index.ts";
 import { errorName } from "../platform/errors.ts";
-import { joinSignals } from "../platform/signals.ts";
+import { joinSignals, WORK_ON } from "../platform/signals.ts";
 import type { Calls, CallsParts } from "./calls.ts";
 import type { AskedSession, ConnectionParts } from "./connection.ts";
 import type { Shutdown } from "./shutdown.ts";
@@ -55,7 +55,7 @@ export function openClientSession(
     },
     current: () => current,
     async end() {
-      leave.abort();
+      leave.abort(WORK_ON);
       left[Symbol.dispose]();
       try {
         await (await opened)?.[Symbol.asyncDispose]();

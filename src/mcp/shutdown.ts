@@ -1,3 +1,5 @@
+import { WORK_ON } from "../platform/signals.ts";
+
 /** The end of the server. What runs stops where it is, and a later process finishes it. */
 export interface Shutdown {
   /** Aborted first of all when the client goes away or the system asks the process to end. */
@@ -32,7 +34,7 @@ export function openShutdown(parts: ShutdownParts): Shutdown {
   /** Ends the process: waits a little for what is written, then exits with code 0. */
   function leave(): void {
     if (suspend.signal.aborted) return;
-    suspend.abort();
+    suspend.abort(WORK_ON);
     const exit = () => parts.exit(0);
     setTimeout(exit, LEAVE_MS);
     void Promise.allSettled(closing.map((close) => close())).then(exit);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
-import { doing, loggedIn, scriptedAgent, startsIn } from "../support/agents/agents.ts";
+import { agentsOf, doing, loggedIn, scriptedAgent, startsIn } from "../support/agents/agents.ts";
 import { COMMAND } from "../support/command.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
@@ -125,20 +125,38 @@ test("without the flag the model answers, and a name that is not the user's is r
   expect(await belay(of, "mcp", "--agents", "first")).toMatchObject({ code: 2 });
 });
 
-test("a server that is killed leaves its agents at work: the same call adopts them, and starts none twice", async () => {
+test("agents work on while their server is killed and a client leaves, and none starts twice; a cancelled call ends them", async () => {
   const of = await scene();
-  const first = await connected(of, "--tools", "workflow", "--agents", "first");
-  const prompts = [doing({ ms: 300, says: "a" }), doing({ ms: 2500, says: "b" })];
-  void first.call("rlm_workflow", { script: SCRIPT, args: { prompts } }).catch(() => {});
+  const lending = ["--tools", "workflow", "--agents", "first"];
+  const first = await connected(of, ...lending);
+  const prompts = [doing({ ms: 300, says: "a" }), doing({ ms: 6000, says: "b" })];
+  const call = { script: SCRIPT, args: { prompts } };
+  void first.call("rlm_workflow", call).catch(() => {});
   await expect.poll(() => startsIn(of.log).size, { timeout: 30_000 }).toBe(2);
   process.kill(first.transport.pid ?? 0, "SIGKILL");
-  const { call } = await connected(of, "--tools", "workflow", "--agents", "first");
-  expect(await call("rlm_exec", { code: "1" })).toMatchObject({ error_code: "exec_unfinished" });
+  const second = await connected(of, ...lending);
+  expect(await second.call("rlm_exec", { code: "1" })).toMatchObject({ error_code: "exec_unfinished" });
+  void second.call("rlm_workflow", call).catch(() => {});
+  await expect.poll(() => second.call("rlm_status")).toMatchObject({ running: { tool: "rlm_workflow" } });
+  await second.client.close();
+  const last = await connected(of, ...lending);
   const notes: string[] = [];
   const onprogress = ({ message = "" }) => void notes.push(message);
-  const answer = await call("rlm_workflow", { script: SCRIPT, args: { prompts } }, { onprogress });
-  expect(answer).toMatchObject({ success: true, result_json: ["a", "b"], resumed: 1 });
+  const answer = await last.call("rlm_workflow", call, { onprogress });
+  expect(answer).toMatchObject({ success: true, result_json: ["a", "b"] });
   expect([...startsIn(of.log).values()]).toEqual([1, 1]);
+
+  const leaves = new AbortController();
+  const hanging = { script: SCRIPT, args: { prompts: [doing({ says: "c" }), doing({ hangs: true })] } };
+  void last.call("rlm_workflow", hanging, { signal: leaves.signal }).catch(() => {});
+  await expect.poll(() => loggedIn(of.log).filter(({ what }) => what === "ENDED").length, { timeout: 30_000 }).toBe(3);
+  const running = () => [...startsIn(of.log).keys()].flatMap(agentsOf);
+  await expect.poll(running, { timeout: 30_000 }).toHaveLength(1);
+  leaves.abort();
+  await expect.poll(running, { timeout: 30_000 }).toEqual([]);
+  expect(await last.call("rlm_status")).toMatchObject({ running: null, unfinished: null });
+  expect(await last.call("rlm_wait")).toMatchObject({ success: false, error_code: "cancelled" });
+  expect(notes.join()).toMatch(/Find: 2 of 2 agents · 30 tokens/);
 });
 
 test("a run of belay workflow gives a client that opens it no agents: the client leaves it as it is, and resume finishes it", async () => {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Clock } from "../../../runtime/index.ts";
-import { whenAborted } from "../../platform/signals.ts";
+import { WORK_ON, whenAborted } from "../../platform/signals.ts";
 import { type JournalRecord, type SessionEvent, waitText } from "../../session/index.ts";
 import { fitted, inWordsOf, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
@@ -319,7 +319,7 @@ function openDeparture(quitsByAbort: boolean): Departure {
   let goesOn = false;
   return {
     suspended: suspend.signal,
-    suspend: () => suspend.abort(),
+    suspend: () => suspend.abort(WORK_ON),
     goOn() {
       goesOn = true;
     },

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { schemaWord } from "../../../../src/models/agents/index.ts";
+import type { AgentCommand } from "../../../../src/platform/agent-commands.ts";
 import { scriptedAgent } from "../../../support/agents/agents.ts";
 import { ask, openPlace, startsOf, told } from "./support.ts";
 
@@ -31,7 +32,7 @@ test("the words of a failure are those that its output has, else its last ones",
   const { output, ...rest } = scriptedAgent("lines");
   const command = { ...rest, output: { ...output, error: "/error/message" } };
   const failing = { says: "the model is broken", err: "Reading prompt from stdin...", fails: true };
-  const words = async (id: string, by: typeof command) => {
+  const words = async (id: string, by: AgentCommand) => {
     const answer = await ask(place, failing, { id, command: by });
     return answer.ok ? "" : answer.error.message;
   };
