@@ -4,7 +4,7 @@ import { readRecord } from "../../src/session/journal/records.ts";
 import { everySession } from "../../src/store/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/port.ts";
-import { CELL_FILES, cellOf, promptOf } from "../../tests/support/pi/cells.ts";
+import { CELL_FILES, cellOf, promptOf, workflowOf } from "../../tests/support/pi/cells.ts";
 import { FAULT_VARIABLE, type PiFault } from "../../tests/support/pi/fault.ts";
 import type { Pi, PiLine } from "../../tests/support/pi/process.ts";
 import { loadedIn, type PiScene, piScene } from "../../tests/support/pi/scene.ts";
@@ -28,7 +28,7 @@ export interface PiCampaignReport {
   readonly mismatches: string[];
 }
 
-/** Kills Pi processes by chance, while they run a cell and while they recover one, and judges what the session comes to. */
+/** Kills Pi processes by chance, while they run a cell or a workflow and while they recover one, and judges what the session comes to. */
 export async function piCampaign(options: PiCampaignOptions): Promise<PiCampaignReport> {
   const report: PiCampaignReport = { processes: 0, kills: 0, subCalls: 0, mismatches: [] };
   for (let n = 0; n < options.sessions; n++) {
@@ -51,7 +51,7 @@ async function session(
   report: PiCampaignReport,
 ): Promise<readonly string[]> {
   const delayMs = () => random() * 200;
-  await using scene = await piScene(line, { files: CELL_FILES, delayMs });
+  await using scene = await piScene(line, { files: CELL_FILES, settings: { agents: {} }, delayMs });
   const { pi: first, file } = await loadedIn(scene);
   await first.kill();
   const settled: Settled = new Map();
@@ -87,7 +87,8 @@ async function life({ model }: PiScene, pi: Pi, n: number, random: () => number)
   if ((await over(pi.prompt(model.plan(`hello ${n}`)))) === "ended") return false;
   if (random() < 0.5 && (await over(pi.prompt(`/fault ${JSON.stringify(faultBy(random))}`))) === "ended") return false;
   const from = pi.events.length;
-  pi.send({ type: "prompt", message: model.plan(promptOf(n), cellOf(n)) });
+  const call = random() < 0.4 ? workflowOf(n) : cellOf(n);
+  pi.send({ type: "prompt", message: model.plan(promptOf(n), call) });
   const timer = setTimeout(() => void pi.kill(), random() * 1500);
   await over(pi.until(({ type }) => type === "agent_end", from));
   clearTimeout(timer);

@@ -39,7 +39,7 @@ export const PI: Wording = {
   checkServer: "check the address in Pi's models.json",
   resendDoubtful: "ask the user to leave Pi and run `npx belay-rlm resume SESSION --resend-doubtful`",
   makeAllPhases: "ask the user to finish the run with the command",
-  trustWorkflow: "ask the user to trust the text of `*` with the command",
+  trustWorkflow: "ask the user to run `npx belay-rlm workflow * --trust`",
   lendAgent:
     "ask the user to add it to `agents` of belay's configuration, or to leave Pi and run `npx belay-rlm resume SESSION`",
   giveUpCalls: "ask the user to leave Pi and give the calls up with `npx belay-rlm rm SESSION --discard`",

@@ -154,7 +154,7 @@ test("agents work on while their server is killed and a client leaves, and none 
   await expect.poll(running, { timeout: 30_000 }).toHaveLength(1);
   leaves.abort();
   await expect.poll(running, { timeout: 30_000 }).toEqual([]);
-  expect(await last.call("rlm_status")).toMatchObject({ running: null, unfinished: null });
+  await expect.poll(() => last.call("rlm_status")).toMatchObject({ running: null, unfinished: null });
   expect(await last.call("rlm_wait")).toMatchObject({ success: false, error_code: "cancelled" });
   expect(notes.join()).toMatch(/Find: 2 of 2 agents · 30 tokens/);
 });

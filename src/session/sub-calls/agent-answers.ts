@@ -38,7 +38,9 @@ export function openAgentAnswers(session: CallingSession, ask: AskAgent) {
     }
     const problem = agents.refusal(agent)?.error ?? (context.isAgain ? agents.doubt(id, agent) : null);
     if (problem) return notSent(problem, null, model);
-    if (!(await agents.allows(agent, prompt))) {
+    // One that an earlier process has begun was allowed then, and is paid for.
+    const isBegun = context.isAgain && (await agents.isUnderWay(id));
+    if (!isBegun && !(await agents.allows(agent, prompt))) {
       const suggestion = "Ask the session's model, or another agent.";
       const denial = failure("policy_violation", `the user did not allow the agent ${agent}`, { suggestion });
       return notSent(denial, null, model);

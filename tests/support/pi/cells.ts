@@ -22,6 +22,15 @@ export function cellOf(n: number): PlannedCall {
     result = { cells, found: find("TODO").matches.length, answers };`);
 }
 
+/** The n-th cell as a workflow, whose agents make its sub-calls. It gives the same. */
+export function workflowOf(n: number): PlannedCall {
+  const script = `export const meta = { name: "cells", description: "runs as a cell does" };
+    globalThis.cells = (globalThis.cells ?? 0) + 1;
+    const answers = await parallel(args.map((prompt) => () => agent(prompt, { tools: [] })));
+    return { cells, found: find("TODO").matches.length, answers };`;
+  return { tool: "rlm_workflow", args: { script, args: subCallsOf(n) } };
+}
+
 /** What the n-th cell gives where `before` cells have been run. */
 export function cellResult(n: number, before: number): object {
   return { cells: before + 1, found: 2, answers: subCallsOf(n).map(subCallAnswer) };
