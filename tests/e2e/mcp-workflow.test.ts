@@ -125,7 +125,9 @@ test("without the flag the model answers, and a name that is not the user's is r
   expect(await belay(of, "mcp", "--agents", "first")).toMatchObject({ code: 2 });
 });
 
-test("agents work on while their server is killed and a client leaves, and none starts twice; a cancelled call ends them", async () => {
+test("agents work on while their server is killed and a client leaves, and none starts twice; a cancelled call ends them", {
+  timeout: 120_000,
+}, async () => {
   const of = await scene();
   const lending = ["--tools", "workflow", "--agents", "first"];
   const first = await connected(of, ...lending);

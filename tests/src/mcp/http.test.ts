@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { addressOf, entrySession } from "../../../src/mcp/index.ts";
+import { heldAnswers } from "../../support/held-answers.ts";
 import { asked, BEARING, connected, HELLO, served, TOKEN } from "./loopback.ts";
 import { ERAS } from "./pair.ts";
 
@@ -45,6 +46,27 @@ test("each client has a session of its own, and the next one gets that of a clie
   expect(await next.call("rlm_status")).toMatchObject({ session_id });
   await other.transport.terminateSession();
   await expect(other.call("rlm_status")).rejects.toThrow();
+});
+
+test("clients run workflows side by side, and the next one continues that of a client which left", async () => {
+  const held = heldAnswers();
+  const { url } = await served({ goneMs: 1000 }, { answers: held.answers, tools: "workflow" });
+  const [one, other] = [await connected(url), await connected(url)];
+  const asking = (prompt: string) => ({
+    script: `export const meta = { name: "one", description: "asks" };\nreturn await agent("${prompt}");`,
+  });
+  void one.call("rlm_workflow", asking("left")).catch(() => {});
+  const stays = other.call("rlm_workflow", asking("stays"));
+  await expect.poll(() => held.prompts.toSorted()).toEqual(["left", "stays"]);
+  await one.transport.terminateSession();
+  await held.stopped();
+  held.letGo();
+  expect(await stays).toMatchObject({ success: true, resumed: 0, result_json: "5" });
+  const next = await connected(url);
+  const goesOn = next.call("rlm_workflow", asking("left"));
+  await held.asked();
+  held.letGo();
+  expect(await goesOn).toMatchObject({ success: true, resumed: 1, result_json: "4" });
 });
 
 const SHARED = { warnings: [expect.stringMatching(/^session_shared: 2 clients use mcp-\w+ \(test 1\.0\.0\)/)] };

@@ -16,7 +16,7 @@ const clock: Clock = {
   after: (ms, run) => systemClock.after(ms / HASTE + 1, run),
 };
 
-export interface ServedOptions extends Pick<PairOptions, "answers"> {
+export interface ServedOptions extends Pick<PairOptions, "answers" | "tools"> {
   readonly of?: Project;
   readonly token?: string;
 }
@@ -24,7 +24,7 @@ export interface ServedOptions extends Pick<PairOptions, "answers"> {
 /** A server on a free port of loopback, and how it is left. */
 export async function served(
   bounds: HttpParts["bounds"] = {},
-  { of = project(), token = TOKEN, answers }: ServedOptions = {},
+  { of = project(), token = TOKEN, tools = "core", answers }: ServedOptions = {},
 ) {
   const gone = Promise.withResolvers<number>();
   const shutdown = openShutdown({ exit: gone.resolve, on() {} });
@@ -32,11 +32,11 @@ export async function served(
   const parts = {
     version: "1.2.3",
     source: projectSource(of, answers ? { answers } : {}),
-    tools: "core",
+    tools,
     limits: WHOLE,
     shutdown,
     clock,
-  } as const;
+  };
   const url = await serveHttp({ ...parts, port: 0, token, bounds, note: (line) => void notes.push(line) });
   const leave = async () => {
     shutdown.leave();
