@@ -55,6 +55,7 @@ export {
   unreadSentence,
 } from "./skipped.ts";
 export { decodedChunks, HEAD_BYTES, packedBy, shownEncoding } from "./text/decode.ts";
+export { openLookup } from "./text/lookup.ts";
 export { openPlaces, partsOf } from "./text/places.ts";
 export { type DocumentSpan, openTable, spansOf } from "./text/table.ts";
 export { openText, type TextData, textFromParts, textFromString } from "./text/text.ts";

@@ -1,4 +1,4 @@
-import { type Context, type Document, hashOf, pauses } from "../context/index.ts";
+import { type Context, type Document, hashOf, openLookup, pauses } from "../context/index.ts";
 import { binarySearch } from "../platform/binary-search.ts";
 import { nullIf } from "../platform/errors.ts";
 import { amount, thousands } from "../platform/figures.ts";
@@ -45,9 +45,9 @@ export interface DocumentsFound {
 
 const UNNAMED: DocumentsFound = { told: null, why: null, proof: () => [], likely: () => [] };
 
-/** Documents of a context that are compared with those of another one: a hash of each is held. */
+/** Changed and new documents that are held, so that their texts can be looked for in prompts. */
 const MOST_DOCUMENTS = 100_000;
-const tooMany = (count: number) => `${amount(count, "document")} (limit ${thousands(MOST_DOCUMENTS)})`;
+const tooMany = (count: number) => `${amount(count, "changed or new document")} (limit ${thousands(MOST_DOCUMENTS)})`;
 
 /**
  * Compares the contexts with these keys. null if one of them is missing or lost.
@@ -70,32 +70,29 @@ export async function compareDocuments(
   using _now = now?.text;
   using _before = before?.text;
   if (!now || !before) return null;
-  const most = Math.max(now.documents.length, before.documents.length);
-  if (most > MOST_DOCUMENTS) return { ...UNNAMED, why: tooMany(most) };
-  const added = await hashesOf(now);
-  const left = await hashesOf(before);
+  const added = await openHashes(now);
+  const left = await openHashes(before);
   if (!added || !left) return null;
-  const texts = new Set(left.values());
-  const all = [...now.documents];
-  const apart = all.filter(({ id }) => !left.has(id));
-  const changed = all.filter(({ id }) => left.has(id) && left.get(id) !== added.get(id));
-  const fresh = apart.filter(({ id }) => !texts.has(added.get(id) ?? ""));
-  const moved = new Set(apart.map(({ id }) => added.get(id)));
-  const gone = [...before.documents].filter(({ id }) => !added.has(id) && !moved.has(left.get(id)));
-  const ids = (of: readonly Document[]) => of.slice(0, listed).map(({ id }) => clean(id));
+  const { changed, fresh, gone } = differing(added, left);
+  const count = changed.length + fresh.length;
+  if (count > MOST_DOCUMENTS) return { ...UNNAMED, why: tooMany(count) };
+  const ids = (of: Context, numbers: readonly number[]) =>
+    documentsAt(of, numbers.slice(0, listed)).map(({ id }) => clean(id));
   const total = now.documents.length;
   const told = {
     total,
-    equal: total - changed.length - fresh.length,
+    equal: total - count,
     changed: changed.length,
     new: fresh.length,
     gone: gone.length,
-    listed: { changed: ids(changed), new: ids(fresh), gone: ids(gone) },
+    listed: { changed: ids(now, changed), new: ids(now, fresh), gone: ids(before, gone) },
   };
-  const old = new Map([...before.documents].map((document) => [document.id, document]));
-  const wholes = [...changed, ...fresh].map((document): Part => ({ document, range: [document.start, document.end] }));
+  const wholes = documentsAt(now, [...changed, ...fresh]).map(
+    (document): Part => ({ document, range: [document.start, document.end] }),
+  );
   const parts = wholes.map((whole): Part => {
-    const was = old.get(whole.document.id);
+    const n = left.numberOf(whole.document.id);
+    const was = n === undefined ? undefined : before.documents.at(n);
     return was ? { ...whole, range: changedIn(now, whole.document, before, was) } : whole;
   });
   return { told, why: null, proof: openNamed(now, parts), likely: openNamed(now, wholes) };
@@ -109,21 +106,68 @@ interface Part {
 
 const opened = (store: Pick<Store, "context">, key: string) => nullIf("context_lost", storedContext(store, key));
 
-/**
- * Hashes of the documents' texts, by their ids. null if they overlap, which only another user's
- * store can say.
- */
-async function hashesOf(context: Context): Promise<ReadonlyMap<string, string> | null> {
+/** Hashes of the texts of a context's documents, which take some 60 bytes each. */
+interface TextHashes {
+  readonly context: Context;
+  /** The hash of a document, by its number. */
+  hashAt(n: number): string;
+  /** The number of the document with this id. */
+  numberOf(id: string): number | undefined;
+  /** True if a document has the text with this hash. */
+  hasText(hash: string): boolean;
+}
+
+const HASH_BYTES = 32;
+
+/** Reads all documents. null if they overlap, which only another user's store can say. */
+async function openHashes(context: Context): Promise<TextHashes | null> {
+  const { documents } = context;
   const pause = pauses();
-  const hashes = new Map<string, string>();
+  const hashes = Buffer.alloc(documents.length * HASH_BYTES);
+  const hashAt = (n: number) => hashes.toString("latin1", n * HASH_BYTES, (n + 1) * HASH_BYTES);
+  const byId = openLookup((n) => documents.at(n)?.id ?? "");
+  const byText = openLookup(hashAt);
+  let n = 0;
   let end = 0;
-  for (const document of context.documents) {
+  for (const document of documents) {
     if (document.start < end) return null;
     end = document.end;
-    hashes.set(document.id, await hashOf({ of: "P", context, document }, pause));
+    hashes.write(await hashOf({ of: "P", context, document }, pause), n * HASH_BYTES, "hex");
+    byId.put(document.id, n);
+    byText.put(hashAt(n), n);
+    n += 1;
   }
-  return hashes;
+  return { context, hashAt, numberOf: byId.find, hasText: (hash) => byText.find(hash) !== undefined };
 }
+
+/** The numbers of documents that differ, by what is different. */
+type Differing = Readonly<Record<"changed" | "fresh" | "gone", readonly number[]>>;
+
+function differing(added: TextHashes, left: TextHashes): Differing {
+  const changed: number[] = [];
+  const fresh: number[] = [];
+  const gone: number[] = [];
+  const moved = openLookup(added.hashAt);
+  let n = 0;
+  for (const { id } of added.context.documents) {
+    const hash = added.hashAt(n);
+    const was = left.numberOf(id);
+    if (was === undefined) {
+      moved.put(hash, n);
+      if (!left.hasText(hash)) fresh.push(n);
+    } else if (left.hashAt(was) !== hash) changed.push(n);
+    n += 1;
+  }
+  n = 0;
+  for (const { id } of left.context.documents) {
+    if (added.numberOf(id) === undefined && moved.find(left.hashAt(n)) === undefined) gone.push(n);
+    n += 1;
+  }
+  return { changed, fresh, gone };
+}
+
+const documentsAt = ({ documents }: Context, numbers: readonly number[]): readonly Document[] =>
+  numbers.map((n) => documents.at(n)).filter((document) => document !== undefined);
 
 /** The bytes of a document in the text of its context. */
 interface Bytes {

@@ -335,7 +335,7 @@ test("documents that overlap are read once at most: they are not compared", asyn
   expect((await compareSessions(hostile, ...both, ALL)).documents).toBeNull();
 });
 
-test("more documents than can be held are not compared, and the sentence says so", async () => {
+test("many documents are compared, unless too many are changed or new, which the sentence says", async () => {
   const { store, keys } = await contexts({ "a.md": "one" }, { "a.md": "two" });
   const [newer = null, older = null] = keys;
   const many = Array.from({ length: 100_001 }, (_, n) => ({ id: `${n}`, path: "-", start: 0, end: 0, size: 0 }));
@@ -344,14 +344,22 @@ test("more documents than can be held are not compared, and the sentence says so
     texts: store.texts,
     async context(key: string) {
       const stored = await store.context(key);
-      return { ...stored, index: { ...Object(stored.index), documents: many } };
+      return key === newer ? { ...stored, index: { ...Object(stored.index), documents: many } } : stored;
     },
   };
-  const now = { session: madeOf("new", {}), key: newer };
-  const compared = await compareSessions(crowded, now, { session: madeOf("old", {}), key: older }, ALL);
-  const why = "100,001 documents (limit 100,000)";
+  const [first, second] = [
+    { session: madeOf("new", {}), key: newer },
+    { session: madeOf("old", {}), key: older },
+  ] as const;
+  const compared = await compareSessions(crowded, first, second, ALL);
+  const why = "100,001 changed or new documents (limit 100,000)";
   expect(compared).toMatchObject({ documents: null, documents_not_compared: why });
   expect(compared.told).toBe(`documents were not compared: ${why}`);
+  const back = await compareSessions(crowded, second, first, { ...ALL, listed: 2 });
+  expect(back.documents).toEqual({
+    ...{ total: 1, equal: 0, changed: 0, new: 1, gone: 100_001 },
+    listed: { changed: [], new: ["a.md"], gone: ["0", "1"] },
+  });
 });
 
 test("an insertion that is a part of a character is found, and what was taken out too", async () => {
