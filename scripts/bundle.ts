@@ -110,7 +110,7 @@ async function bundled(folder: string, entries: readonly string[]): Promise<Roll
     platform: "node",
     // The oldest that package.json admits: it has no `using`.
     transform: { target: "node22.19" },
-    external: (id) => isBuiltin(id) || (isInstalled(id) && !SMALL.includes(id)),
+    external: (id) => isBuiltin(id) || id.endsWith(SELF) || (isInstalled(id) && !SMALL.includes(id)),
     plugins: [builtPage, ownPlaces, plainBuiltins, ...(isAlone ? [lateCrypto] : [])],
   });
   const { output } = await build.write({
@@ -188,6 +188,9 @@ function isInstalled(id: string): boolean {
 }
 
 const INSTALLED = Object.keys({ ...packageJson.dependencies, ...packageJson.peerDependencies });
+
+/** A program that bundles others has this file beside it, not in it. */
+const SELF = "/scripts/bundle.ts";
 
 const OWN_URL = "import.meta.url";
 /** Stands for the bundle's folder until it is known how deep in it the code will be. */

@@ -1,4 +1,4 @@
-import { glob, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { glob, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -79,21 +79,27 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Installs the tarball as a user would, and compares what there is then with its bounds. */
+/** Installs the tarball as a user would, and compares what there is then with its bounds: it has nothing of one processor or system. */
 async function checkSize(tarball: string): Promise<void> {
   const user = join(folder, "user");
   await mkdir(user);
   await install(user, tarball);
   let [bytes, packages] = [0, 0];
+  const native: string[] = [];
   for await (const path of glob("node_modules/**/*", { cwd: user })) {
     const stats = await lstat(join(user, path));
     if (stats.isFile()) bytes += stats.size;
-    if (/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@.][^/]*\/package\.json$/.test(path)) packages++;
+    if (/\.(?:node|so|dll|dylib|gyp)$/.test(path)) native.push(path);
+    if (!/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@.][^/]*\/package\.json$/.test(path)) continue;
+    packages++;
+    const { scripts = {} }: { scripts?: object } = JSON.parse(await readFile(join(user, path), "utf8"));
+    if (["preinstall", "install", "postinstall"].some((name) => name in scripts)) native.push(path);
   }
   const isSmall = bytes <= MOST_BYTES && packages <= MOST_PACKAGES;
   const most = `at most ${MOST_BYTES / 1e6} MB, ${MOST_PACKAGES} packages`;
   console.log(`It installs ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages (${most}).`);
-  if (!isSmall) process.exitCode = 1;
+  console.log(`Native code and scripts of an installation: ${native.join(", ") || "none"}.`);
+  if (!isSmall || native.length > 0) process.exitCode = 1;
 }
 
 /** A program that esbuild bundles works with the package left out, and says so with the package in it, in both formats. */

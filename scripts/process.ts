@@ -19,12 +19,15 @@ export interface Finished {
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** On Windows the arguments are words of a line that is passed on as it is. */
+  readonly windowsVerbatimArguments?: boolean;
 }
 
 /** Runs a program to its end without input. Rejects only if it cannot be started. */
 export function run(program: string, args: readonly string[], options: RunOptions): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    const [file, words] = onWindows(program, args);
+    const child = spawn(file, words, { ...options, stdio: ["ignore", "pipe", "pipe"] });
     const text = { stdout: "", stderr: "", output: "" };
     for (const stream of ["stdout", "stderr"] as const) {
       child[stream].setEncoding("utf8").on("data", (chunk: string) => {
@@ -35,6 +38,13 @@ export function run(program: string, args: readonly string[], options: RunOption
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, ...text }));
   });
+}
+
+/** Programs of npm are scripts of cmd there, which start through a shell alone: npm itself is a program of Node. */
+function onWindows(program: string, args: readonly string[]): [string, readonly string[]] {
+  const { npm_execpath: npm } = process.env;
+  const isNpm = process.platform === "win32" && program === "npm" && npm !== undefined;
+  return isNpm ? [process.execPath, [npm, ...args]] : [program, args];
 }
 
 /** Does what `run` does, and throws if the program fails. */

@@ -18,6 +18,7 @@ await startNamed("npm run verify --", {
   },
   floor: { about: "the tests on the oldest Node", start: () => import("./check-floor.ts") },
   postgres: { about: "stores and runs on the oldest PostgreSQL", start: () => import("./check-postgres.ts") },
+  windows: { about: "the packed package on Windows, or under Wine", start: () => import("./check-windows.ts") },
   pi: { about: "the package in a Pi of another line, or in a fork of it", start: () => import("./check-pi.ts") },
   "pi-lines": { about: "each scene in all lines of Pi", start: tests(["tests/e2e/pi-"], { BELAY_ALL_PI_LINES: "1" }) },
   view: { about: "the page of a session, in a Chromium", start: tests(["tests/e2e/view", "tests/src/view"]) },

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
+import { pathToFileURL } from "node:url";
 import PQueue from "p-queue";
 import { cancelled } from "../context/load/reading.ts";
 import { endInTime } from "../platform/signals.ts";
@@ -89,7 +90,7 @@ function start(file?: string): Child {
   const allowed = ["--permission", "--allow-worker", ...paths.map((path) => `--allow-fs-read=${path}`)];
   const options = [...allowed, "--no-warnings", `--max-old-space-size=${RSS_BYTES / 2 ** 20}`];
   const { guard, reader } = readerEntries();
-  const code = ["--disallow-code-generation-from-strings", "--import", guard, reader];
+  const code = ["--disallow-code-generation-from-strings", "--import", pathToFileURL(guard).href, reader];
   const words = [process.pid, RSS_BYTES, OUT_OF_MEMORY, OUT_OF_TIME, file ?? ""].map(String);
   const started = spawn(process.execPath, [...options, ...code, ...words], {
     env: {},

@@ -1,11 +1,13 @@
 import { isUtf8 } from "node:buffer";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
-import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, delimiter, isAbsolute, join } from "node:path";
+import { basename, join } from "node:path";
 import { LIMITS } from "../../runtime/index.ts";
-import { isAlive } from "../platform/is-alive.ts";
+import { messageOf } from "../platform/errors.ts";
+import { isAlive, send, sendToGroup } from "../platform/processes.ts";
+import { programFile, startable } from "../platform/programs.ts";
 import { endReading, type ReadOptions } from "./children.ts";
 import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
@@ -18,15 +20,10 @@ const LAST_WORDS = 300;
 /** The id of a user's own converter: it changes with its arguments and with the program. */
 export function ownReader(argv: readonly string[]): string {
   const [program = ""] = argv;
-  const stats = statSync(found(program), { throwIfNoEntry: false });
-  const id = hash("sha256", JSON.stringify([argv, found(program), stats?.size ?? null, stats?.mtimeMs ?? null]));
+  const file = programFile(program) ?? program;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  const id = hash("sha256", JSON.stringify([argv, file, stats?.size ?? null, stats?.mtimeMs ?? null]));
   return `own/1 ${basename(program)} ${id.slice(0, 12)}`;
-}
-
-function found(program: string): string {
-  if (isAbsolute(program)) return program;
-  const places = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, program));
-  return places.find((path) => existsSync(path)) ?? program;
 }
 
 /** Reads an original by a program of the user's own. @throws Unreadable; RlmError `cancelled` */
@@ -55,18 +52,20 @@ export async function readByOwn(
 
 /** The output of the program. It runs in a group of processes, which is ended whole. */
 async function run(
-  [program = "", ...rest]: readonly string[],
+  argv: readonly string[],
   cwd: string,
   bytes: number,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const { PATH = "", HOME = "", LANG = "" } = process.env;
   const env = { PATH, HOME, LANG };
-  const own = spawn(program, rest, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-  const problem = (said: string) => new Unreadable("own_converter", `cannot be read: ${basename(program)} ${said}`);
+  const problem = (said: string) =>
+    new Unreadable("own_converter", `cannot be read: ${basename(argv[0] ?? "")} ${said}`);
+  const own = start();
+  const { pid } = own;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const end = (error: Error) => {
-    endGroup(own);
+    if (pid !== undefined && own.exitCode === null) sendToGroup(pid, "SIGKILL");
     reject(error);
   };
   using _inTime = endReading(timeFor(bytes), signal, end);
@@ -83,7 +82,7 @@ async function run(
   });
   own.on("error", (error) => reject(problem(`cannot be started: ${error.message}`)));
   // Processes that it has started may hold its output open.
-  own.on("exit", () => endGroup(own));
+  own.on("exit", () => pid !== undefined && send(-pid, "SIGKILL"));
   own.on("close", (code, by) => {
     const output = Buffer.concat(pieces);
     if (code !== 0) reject(problem(`ended with ${by ?? code}: ${oneLine(said.trim())}`));
@@ -91,13 +90,14 @@ async function run(
     else resolve(output.toString("utf8"));
   });
   return await promise;
-}
 
-function endGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch {
-    // All of the group has ended.
+  function start() {
+    try {
+      const [program = "", ...words] = startable(argv, env);
+      return spawn(program, words, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
+    } catch (error) {
+      throw problem(`cannot be started: ${messageOf(error)}`);
+    }
   }
 }
 

@@ -15,6 +15,11 @@ export function isWithin(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
+/** True for a path at whose host Windows signs in when anybody looks there, and for one of a device or pipe. */
+export function isNetworkPath(path: string, platform = process.platform): boolean {
+  return platform === "win32" && /^[\\/]{2}/.test(path);
+}
+
 /** Paths without symlinks. They stay after the store is closed: others in this process may have it open. */
 const own = new Set<string>();
 

@@ -1,12 +1,14 @@
 import { accessSync, closeSync, constants, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, win32 } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/errors.ts";
 import { errorCode } from "./errors.ts";
-import { shellWord } from "./shell-word.ts";
+import { folderLine } from "./shell-word.ts";
 
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {
+  refuseName(path);
   const target = targetOf(path);
   if (target.isFolder) throw notWritten(path, "it is a folder", "Name a file in it.");
   try {
@@ -30,6 +32,7 @@ export function checkResultFile(path: string): void {
  * @throws RlmError `output_failed`
  */
 export async function writeResultFile(path: string, pieces: Pieces, run: string, mode?: number): Promise<number> {
+  refuseName(path);
   const target = targetOf(path);
   const temporary = target.isSpecial ? target.path : besides(target.path, run);
   try {
@@ -37,7 +40,7 @@ export async function writeResultFile(path: string, pieces: Pieces, run: string,
     await rm(temporary, { force: true });
     const file = await open(temporary, "wx", mode ?? MODE);
     const bytes = await written(file, pieces, mode ?? target.mode);
-    await rename(temporary, target.path);
+    await renamed(temporary, target.path);
     await syncFolder(dirname(target.path));
     return bytes;
   } catch (error) {
@@ -45,6 +48,25 @@ export async function writeResultFile(path: string, pieces: Pieces, run: string,
     if (!target.isSpecial) await rm(temporary, { force: true }).catch(() => {});
     throw outputFailed(path, error);
   }
+}
+
+function refuseName(path: string): void {
+  const problem = nameProblem(path);
+  if (problem !== null) throw notWritten(path, problem, "Choose another name.");
+}
+
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)/i;
+
+/**
+ * The reason why other programs would not find a file of this name; null: they do. Node makes such files on Windows, where hardly
+ * anything can open or remove them.
+ */
+export function nameProblem(path: string, platform = process.platform): string | null {
+  const name = win32.basename(path);
+  if (platform !== "win32") return null;
+  if (DEVICE.test(name)) return "on Windows it is the name of a device";
+  if (/[. ]$/.test(name)) return "on Windows no name ends with a dot or a space";
+  return name.includes(":") ? "on Windows no name has a colon" : null;
 }
 
 /** Opens a device or a pipe. One whose other end has no reader would keep the command waiting, whatever signal comes. */
@@ -90,8 +112,21 @@ export async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
   if (held !== "") yield Buffer.from(held);
 }
 
-/** A rename is on disk once its folder is. */
-async function syncFolder(path: string): Promise<void> {
+/** Windows renames over no file that a program has open, such as a scanner for viruses for a moment. */
+async function renamed(from: string, to: string, tries = 10): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (process.platform !== "win32" || tries === 0 || !isHeld(error)) throw error;
+    await setTimeout(100);
+    await renamed(from, to, tries - 1);
+  }
+}
+
+const isHeld = (error: unknown) => ["EPERM", "EACCES", "EBUSY"].includes(errorCode(error));
+
+/** Puts the entries of a folder on disk: a rename is there once its folder is. */
+export async function syncFolder(path: string): Promise<void> {
   // Windows opens no folder for that.
   if (process.platform === "win32") return;
   await using folder = await open(path, "r");
@@ -118,8 +153,14 @@ export function outputFailed(path: string, error: unknown): RlmError {
   const code = errorCode(error);
   const folder = dirname(path);
   if (code === "ENOENT")
-    return notWritten(path, `the folder ${folder} does not exist`, `Make it: mkdir -p ${shellWord(folder)}`);
+    return notWritten(path, `the folder ${folder} does not exist`, `Make it: ${folderLine(folder)}`);
   if (code === "ENXIO") return notWritten(path, "nobody reads this FIFO", "Start what reads it first, or name a file.");
+  if (process.platform === "win32" && isHeld(error))
+    return notWritten(
+      path,
+      code,
+      "Close it in the program that has it open, check its permissions, or name another file.",
+    );
   return notWritten(path, code, "Free space, check its permissions, or name another file.");
 }
 

@@ -1,12 +1,42 @@
 import { idEnd } from "./ids.ts";
 import { inLine } from "./visible.ts";
 
-/** A word for a shell. Line feeds and characters that steer or hide are escapes, which bash and zsh read. */
-export function shellWord(text: string): string {
+// The page of `belay view` has this file too, so nothing of Node is imported here.
+const HERE = globalThis.process?.platform;
+
+/**
+ * A word for a shell. Line feeds and characters that steer or hide are escapes, which bash and zsh read. On Windows it is a word for
+ * PowerShell, and if it needs neither escapes nor `$`, one for cmd too.
+ */
+export function shellWord(text: string, platform = HERE): string {
+  if (platform === "win32") return powerShellWord(text);
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   if (inLine(text) === text) return `'${text.replaceAll("'", "'\\''")}'`;
   const escaped = inLine(text.replaceAll(/[\\']/g, "\\$&"));
   return `$'${escaped.replaceAll(/\\u\{(\w+)\}/g, (_all, code: string) => `\\U${code.padStart(8, "0")}`)}'`;
+}
+
+/** Marks that PowerShell reads as `"`. */
+const DOUBLE = /["\u201c-\u201e]/;
+const SINGLE = /['\u2018-\u201b]/g;
+
+function powerShellWord(text: string): string {
+  if (/^[\w+=:./\\-][\w@+=:./\\-]*$/.test(text)) return text;
+  if (inLine(text) !== text) return `"${Array.from(text, powerShellEscape).join("")}"`;
+  if (/[`$]/.test(text) || DOUBLE.test(text)) return `'${text.replaceAll(SINGLE, "$&$&")}'`;
+  // Before the last mark a backslash would be read as a part of it.
+  return `"${text.replace(/\\+$/, "$&$&")}"`;
+}
+
+function powerShellEscape(character: string): string {
+  if (inLine(character) === character)
+    return DOUBLE.test(character) || /[`$]/.test(character) ? `\`${character}` : character;
+  return `\`u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+/** The line that makes a folder and those above it. */
+export function folderLine(path: string, platform = HERE): string {
+  return platform === "win32" ? `mkdir ${shellWord(path, platform)}` : `mkdir -p ${shellWord(path, platform)}`;
 }
 
 /**
@@ -21,11 +51,11 @@ export function typedName({ id, name }: { readonly id: string; readonly name: st
 /** The line that saves what an address leads to, and the file that it makes; null: the path is not an address. */
 export function savedAs(path: string): { readonly line: string; readonly name: string } | null {
   if (!/^https?:\/\//i.test(path)) return null;
-  // The page of `belay view` has this file too, so nothing of Node is imported here.
   const steps =
     URL.parse(path)
       ?.pathname.split("/")
       .filter((step) => step !== "") ?? [];
   const name = steps.at(-1) ?? "page.html";
-  return { line: `curl -fL ${shellWord(path)} -o ${shellWord(name)}`, name };
+  // In Windows PowerShell `curl` is another program.
+  return { line: `${HERE === "win32" ? "curl.exe" : "curl"} -fL ${shellWord(path)} -o ${shellWord(name)}`, name };
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withHome } from "./home.ts";
+import { isNetworkPath } from "./paths.ts";
 
 const QUOTES = ['"', "'", "`"];
 const FILE_URL = "file:";
@@ -15,7 +16,7 @@ const FILE_URL = "file:";
 export function typedPath(typed: string, cwd: string): string {
   const plain = unquoted(typed.trim());
   const meant = plain.startsWith(FILE_URL) ? urlPaths(plain) : [withHome(plain)];
-  const isThere = (path: string) => existsSync(resolve(cwd, path));
+  const isThere = (path: string) => !isNetworkPath(path) && existsSync(resolve(cwd, path));
   return [typed, ...meant].find(isThere) ?? meant[0] ?? typed;
 }
 

@@ -3,7 +3,7 @@ import { outermost, testsOf } from "../../scripts/check-fast.ts";
 
 test("a changed file has its own tests run, or those of the nearest folder that has some", () => {
   expect(testsOf("src/platform/signals.ts")).toBe("tests/src/platform/signals.test.ts");
-  expect(testsOf("src/platform/is-alive.ts")).toBe("tests/src/platform");
+  expect(testsOf("src/platform/processes.ts")).toBe("tests/src/platform");
   expect(testsOf("runtime/limits.ts")).toBe("tests/runtime/limits.test.ts");
   expect(testsOf("tests/src/entries.test.ts")).toBe("tests/src/entries.test.ts");
   expect(testsOf("docs/batch.md")).toBe("tests/docs");

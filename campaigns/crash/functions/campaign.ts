@@ -21,6 +21,8 @@ export interface FunctionCampaignOptions {
   readonly most: number;
   /** Runs at once. */
   readonly jobs: number;
+  /** Arguments of node that start the program which lends; default: those of the tests. */
+  readonly command?: readonly string[];
   readonly say: (line: string) => void;
 }
 
@@ -57,7 +59,7 @@ export interface FunctionCampaignReport {
 
 /** Kills programs that lend functions of each kind, and compares each with one that is not killed. */
 export async function functionCampaign(options: FunctionCampaignOptions): Promise<FunctionCampaignReport> {
-  const { folder, say } = options;
+  const { folder, command = LENDING_PROGRAM, say } = options;
   const home = join(folder, "home");
   mkdirSync(home, { recursive: true });
   await using store = await openStore(home);
@@ -66,7 +68,7 @@ export async function functionCampaign(options: FunctionCampaignOptions): Promis
     mismatches.push(`${where}: ${finding}`);
     say(`${where}: ${finding}`);
   };
-  const reference = await functionRun(store, folder, "whole", () => null);
+  const reference = await functionRun(store, folder, command, "whole", () => null);
   judgeFunctions(reference, reference).forEach(wrong("uninterrupted"));
   const [whole] = reference.lives;
   const measured = { operations: whole?.operations.length ?? 0, ms: whole?.ms ?? 0 };
@@ -81,7 +83,7 @@ export async function functionCampaign(options: FunctionCampaignOptions): Promis
           most: options.most,
           random: seededRandom(seed),
         });
-        const run = await functionRun(store, folder, name, kill);
+        const run = await functionRun(store, folder, command, name, kill);
         judgeFunctions(reference, run).forEach(wrong(`seed ${seed}`));
         const began = (run.logs.at(-1) ?? []).filter(({ what }) => what === "began");
         report.runs++;
@@ -113,6 +115,7 @@ const MOST_LIVES = 30;
 async function functionRun(
   store: Store,
   folder: string,
+  command: readonly string[],
   name: string,
   kill: (life: number) => Kill | null,
 ): Promise<FunctionRun> {
@@ -123,7 +126,7 @@ async function functionRun(
   for (;;) {
     const count = lives.length + 1;
     const life = await live([name, log], {
-      ...{ cwd: folder, home: join(folder, "home"), key: "", command: LENDING_PROGRAM },
+      ...{ cwd: folder, home: join(folder, "home"), key: "", command },
       kill: count < MOST_LIVES ? kill(count) : null,
     });
     lives.push(life);

@@ -1,8 +1,7 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
 import type { AgentCommands } from "../../platform/agent-commands.ts";
 import { amount } from "../../platform/figures.ts";
 import { isStoreToRead } from "../../platform/home.ts";
+import { programFile } from "../../platform/programs.ts";
 import { inLine } from "../../platform/visible.ts";
 import { readConfig } from "../../settings/index.ts";
 import { isServer } from "../../store/store-place.ts";
@@ -21,7 +20,7 @@ export async function checkAgents(place: string, host: Host): Promise<Found> {
   const { agents = {} } = readConfig({}, configPlaces());
   const names = Object.keys(agents);
   const left = await leftOf(place, host);
-  const missing = names.filter((name) => !isThere(agents[name]?.command[0] ?? ""));
+  const missing = names.filter((name) => programFile(agents[name]?.command[0] ?? "") === null);
   if (names.length > 0) await tryOne();
   const found =
     names.length === 0 ? "none are configured" : `${names.join(", ")}; a program of Belay was run as an agent`;
@@ -42,21 +41,6 @@ const leftText = ({ folder, agents, trees }: Outboxes) => {
   const worktrees = trees.length > 0 ? ` and ${amount(trees.length, "worktree")}` : "";
   return `${inLine(folder)} has ${amount(agents, "outbox", "outboxes")}${worktrees} of a session that is gone`;
 };
-
-/** True if a shell would find the program. A path is relative to the folder of the command. */
-function isThere(program: string): boolean {
-  const folders = program.includes("/") ? [""] : (process.env.PATH ?? "").split(delimiter);
-  return folders.some((folder) => canRun(folder === "" ? resolve(program) : join(folder, program)));
-}
-
-function canRun(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const TRIAL = `export const meta = { name: "trial", description: "one agent without work" };
 return await agent("trial");`;

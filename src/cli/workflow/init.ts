@@ -6,6 +6,7 @@ import type { AgentCommand } from "../../platform/agent-commands.ts";
 import { readBoundedFile } from "../../platform/bounded-reads.ts";
 import { errorCode, messageOf } from "../../platform/errors.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
+import { startable } from "../../platform/programs.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { readUserFile } from "../../settings/index.ts";
@@ -64,7 +65,8 @@ const TRIAL_MS = 15_000;
 /** The first line that the program prints with `--version`. */
 async function versionOf(program: string): Promise<Pick<Init, "version" | "problem">> {
   try {
-    const { stdout, stderr } = await promisify(execFile)(program, ["--version"], { timeout: TRIAL_MS });
+    const [file = "", ...words] = startable([program, "--version"], process.env);
+    const { stdout, stderr } = await promisify(execFile)(file, words, { timeout: TRIAL_MS });
     const [line = ""] = `${stdout}${stderr}`.trim().split("\n", 1);
     return { version: line.slice(0, 200), problem: null };
   } catch (error) {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isAlive } from "../../platform/is-alive.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
+import { isAlive } from "../../platform/processes.ts";
 
 // Derived data in a folder of the user's own, such as that of the search indexes. What is missing
 // there is made again.

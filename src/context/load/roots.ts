@@ -17,7 +17,7 @@ import type { Reason } from "../../documents/growing.ts";
 import type { FileKind } from "../../documents/kinds.ts";
 import { kindOf, readAtMost } from "../../platform/bounded-reads.ts";
 import { homeFolder, keyPath } from "../../platform/home.ts";
-import { isStoreFile, isWithin } from "../../platform/paths.ts";
+import { isNetworkPath, isStoreFile, isWithin } from "../../platform/paths.ts";
 import { recent } from "../find/recent.ts";
 
 /**
@@ -64,7 +64,9 @@ export function locate(roots: Roots, given: string, cwd: string): string {
     });
   }
   const absolute = resolve(cwd, given);
-  const path = canonical(absolute);
+  // The look at a host is what must not be: the path counts as it was given.
+  const isAway = isNetworkPath(absolute) && !roots.some((root) => isWithin(root.toLowerCase(), absolute.toLowerCase()));
+  const path = isAway ? absolute : canonical(absolute);
   const refusal = forbiddenBy(absolute) ?? forbiddenBy(path);
   if (refusal !== null) {
     throw new RlmError("path_outside_sandbox", `${given} cannot be loaded: ${refusal}`, {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { send } from "../../platform/processes.ts";
 
 /** The variable that marks the processes of an agent. The processes that they start have it too. */
 export const MARK = "BELAY_AGENT";
@@ -8,15 +9,6 @@ export interface KnownProcess {
   readonly pid: number;
   /** Clock ticks since the computer's start; null: the system does not say. */
   readonly born: string | null;
-}
-
-/** Sends a signal to a process, or with a negative id to a group, unless it has ended. */
-export function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended.
-  }
 }
 
 /** True if a group has a process. */

@@ -3,7 +3,9 @@ import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync, r
 import { dirname } from "node:path";
 import { setTimeout as later } from "node:timers/promises";
 import { messageOf } from "../../platform/errors.ts";
-import { endMarked, hasGroup, isRunning, type KnownProcess, MARK, markedBy, processOf, send } from "./group.ts";
+import { send, sendToGroup } from "../../platform/processes.ts";
+import { startable } from "../../platform/programs.ts";
+import { endMarked, hasGroup, isRunning, type KnownProcess, MARK, markedBy, processOf } from "./group.ts";
 import {
   type AgentEnd,
   type AgentJob,
@@ -120,9 +122,9 @@ interface Started {
 
 /** Its output goes to files, so that nothing of it is lost with its keeper. */
 async function untilEnd(folder: string, job: AgentJob, { cwd, env, prompt, printed }: Started): Promise<End> {
-  const [program = "", ...words] = job.argv;
   let agent: ChildProcess;
   try {
+    const [program = "", ...words] = startable(job.argv, env);
     agent = spawn(program, words, {
       cwd,
       env: { ...env, [MARK]: job.key },
@@ -246,7 +248,7 @@ function isAsked(folder: string): boolean {
 
 /** Sends a signal to the group of an agent, and to its processes that have left the group. */
 function endGroup(pid: number, key: string, signal: NodeJS.Signals): void {
-  send(-pid, signal);
+  sendToGroup(pid, signal);
   endMarked(key, signal);
 }
 

@@ -10,13 +10,14 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { open, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { readAtMost } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { parseJson } from "../../platform/json.ts";
+import { syncFolder } from "../../platform/result-file.ts";
 
 // The outbox of one agent is a folder. Belay writes `prompt` and `job.json`. The keeper writes
 // `started` before it starts the agent, and `result.json` after the agent's end: both are on disk
@@ -217,21 +218,16 @@ export async function writeDurably(
   const written = writeFile(`${path}.new`, text, { mode: 0o600, flag: "wx", flush: true });
   await Promise.all([written, after === undefined ? undefined : flushed(folder, after)]);
   nameIt(path);
-  // Windows opens no folder for that.
-  if (process.platform === "win32") return;
   const folders = Array.from({ length: levels }, (_, level) => join(folder, ...Array(level).fill("..")));
   await Promise.all(folders.map(syncFolder));
 }
 
-/** Brings the entries of a folder to the disk. */
-async function syncFolder(path: string): Promise<void> {
-  await using opened = await open(path, "r");
-  await opened.sync();
-}
+/** Windows flushes only what is open for writing. An agent may have taken the right to write. */
+const TO_FLUSH = process.platform === "win32" ? constants.O_RDWR : constants.O_RDONLY;
 
 /** Brings a file of an outbox to the disk, if it is there. */
 async function flushed(folder: string, name: string): Promise<void> {
-  const descriptor = openIn(folder, name, constants.O_RDONLY);
+  const descriptor = openIn(folder, name, TO_FLUSH);
   if (descriptor === null) return;
   try {
     await promisify(fsync)(descriptor);

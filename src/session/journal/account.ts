@@ -277,7 +277,7 @@ export function firstLineOf({ kind, input, cell, workflow }: Start): string {
   const { path, name, prompt, question, turn } = v.parse(Named, asked);
   if (kind === "turn") return `turn ${turn}`;
   const text = typeof asked === "string" ? asked : (path ?? name ?? prompt ?? question ?? JSON.stringify(asked));
-  return text.trimStart().split("\n", 1)[0] ?? "";
+  return text.trimStart().split(/\r?\n/, 1)[0] ?? "";
 }
 
 /** The name in the input of kinds whose input is an object. */

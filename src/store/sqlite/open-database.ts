@@ -1,20 +1,9 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, constants, copyFileSync, existsSync, lstatSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { RlmError } from "../../../runtime/errors.ts";
+import { syncFolder } from "../../platform/checked-file.ts";
 import { DATABASE_FILE, isStoreToRead } from "../../platform/home.ts";
 import { makeFolder, temporaryFolder } from "../../platform/make-folder.ts";
 import { isOfFolder, madeTooEarly } from "../failure.ts";
@@ -229,14 +218,8 @@ function makeDatabase(path: string): void {
   createPrivately(made);
   bringFrom(0, made);
   renameSync(made, path);
-  if (process.platform === "win32") return;
   // Later commits would be lost with the name.
-  const folder = openSync(dirname(path), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncFolder(dirname(path));
 }
 
 function bringFrom(version: number, path: string): void {

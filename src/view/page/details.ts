@@ -197,7 +197,7 @@ function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: n
 
 /** A line for a shell, with the store that it is about. */
 function copied({ store }: Pick<Head, "store">, ...words: readonly string[]): HTMLElement {
-  const line = `belay ${words.map(shellWord).join(" ")}${store}`;
+  const line = `belay ${words.map((word) => shellWord(word)).join(" ")}${store}`;
   const code = h("code", {}, line);
   const select = () => {
     getSelection()?.selectAllChildren(code);

@@ -75,12 +75,15 @@ export function live(
   });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code, signal) => {
+    child.on("close", (exit, by) => {
+      // On Windows a process that kills itself ends with code 1 and without a word.
+      const isKilled = by !== null || (process.platform === "win32" && exit === 1 && texts.stderr === "");
+      const code = isKilled ? null : exit;
       for (const timer of timers) clearTimeout(timer);
       const { stdout, stderr, told } = texts;
       const operations = told.split("\n").filter((line) => line !== "" && line !== "store");
       const ms = openedAt === undefined ? 0 : performance.now() - openedAt;
-      const interrupted = signal !== null || code === SUSPENDED;
+      const interrupted = isKilled || code === SUSPENDED;
       resolve({ code, interrupted, hung, stdout, stderr, operations, ms });
     });
   });
