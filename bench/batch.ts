@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type ModelServer, startModelServer } from "../tests/support/model-server.ts";
 import { buildCommand } from "./built.ts";
 import { median, takeTurns, timed } from "./measure.ts";
-import type { Report } from "./report.ts";
+import { aimAtMost, type Report } from "./report.ts";
 import { size } from "./size.ts";
 
 const JOBS = size(60, 2);
@@ -33,9 +33,11 @@ export async function benchBatch(): Promise<Report> {
     ],
     { rounds: 3, warmups: 1 },
   );
-  const perJob = (median(belay?.samples ?? []) - median(loop?.samples ?? [])) / JOBS;
+  const [all, alone] = [median(belay?.samples ?? []), median(loop?.samples ?? [])];
+  const perJob = (all - alone) / JOBS;
   const one = size(null, 1) ?? (await timed(() => batch.run("1", 1, AT_ONCE).ended));
   const empty = size(null, one) ?? (await timed(() => batch.run("1", EMPTY_JOBS, AT_ONCE).ended));
+  const emptyJobs = (EMPTY_JOBS - 1) / ((empty - one) / 1000);
   const again = await recovery(batch, server);
   const open = await memoryOf(batch, server);
   hold.resolve();
@@ -45,11 +47,18 @@ export async function benchBatch(): Promise<Report> {
     cases: [{ name: "all jobs", measured: [belay, loop].filter((each) => each !== undefined) }],
     notes: [
       `${perJob.toFixed(0)} ms of each job are Belay's: the process, its sessions and what they keep`,
-      `${((EMPTY_JOBS - 1) / ((empty - one) / 1000)).toFixed(1)} empty jobs a second; a run of one takes ${one.toFixed(0)} ms`,
+      `${emptyJobs.toFixed(1)} empty jobs a second; a run of one takes ${one.toFixed(0)} ms`,
       `a job whose process was killed sends its next request ${again.toFixed(0)} ms after the same line was typed again`,
       `an open job that waits for its model takes ${open.toFixed(0)} MB`,
     ],
-    aims: [],
+    aims: [
+      aimAtMost("all jobs ≤ 1.3x pi-ai in p-queue", all / alone, 1.3, "x"),
+      {
+        text: "empty jobs a second ≥ 300",
+        value: emptyJobs.toFixed(1),
+        met: Number.isFinite(emptyJobs) && emptyJobs >= 300,
+      },
+    ],
   };
 }
 

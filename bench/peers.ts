@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { mustRun } from "../scripts/process.ts";
 import { type BuiltCommand, buildCommand } from "./built.ts";
 import { type Contestant, median, takeTurns } from "./measure.ts";
-import type { Case, Report } from "./report.ts";
+import { aimAtMost, type Case, type Report } from "./report.ts";
 import { size } from "./size.ts";
 
 const FOLDER = fileURLToPath(new URL("./peers", import.meta.url));
@@ -57,7 +57,16 @@ export async function benchPeers(): Promise<Report> {
       `${name}: the cell that fills its memory ${filled}; ${again} settled calls asked again in ${KILLS} kills; ${restored} of ${kinds.length} kinds of state in another process.`,
     );
   }
-  return { title: "peers: sandboxes of others, each sample in a process of its own", cases, notes, aims: [] };
+  const [first = Number.NaN, call = Number.NaN] = cases.map(({ measured }) => median(measured[0]?.samples ?? []));
+  return {
+    title: "peers: sandboxes of others, each sample in a process of its own",
+    cases,
+    notes,
+    aims: [
+      aimAtMost("opening and first cell of a process ≤ 60 ms", first, 60, " ms"),
+      aimAtMost("a call of the host ≤ 0.4 ms", call, 0.4, " ms"),
+    ],
+  };
 }
 
 /** True if all packages that bench/peers names are there. */

@@ -24,6 +24,11 @@ export interface Aim {
   readonly met: boolean;
 }
 
+/** An aim that a value is at most so much. */
+export function aimAtMost(text: string, value: number, most: number, unit: string): Aim {
+  return { text, value: `${value.toFixed(value < 10 ? 2 : 1)}${unit}`, met: value <= most };
+}
+
 /** A contestant's figures, ms; null if it never came to an end. */
 export interface Figures {
   readonly contestant: string;

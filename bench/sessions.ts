@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { buildCommand } from "./built.ts";
 import { median } from "./measure.ts";
-import type { Aim, Case, Report } from "./report.ts";
+import { type Aim, aimAtMost, type Case, type Report } from "./report.ts";
 import type { Left, Round, Sessions } from "./sessions-process.ts";
 import { size } from "./size.ts";
 
@@ -39,7 +39,7 @@ export async function benchSessions(): Promise<Report> {
       line("1,000 sessions", thousand),
       line("1,000 sessions in a store on disk", stored),
     ],
-    aims: aimsOf(median(one[1]?.measured[0]?.samples ?? []), [hundred, thousand, stored]),
+    aims: aimsOf(one, [hundred, thousand, stored]),
   };
 }
 
@@ -102,28 +102,24 @@ async function inTurn(measure: <T>(what: string, count: number) => Promise<T>): 
   return [pair("open + first cell, first", firsts), pair("open + first cell, later", others)];
 }
 
-function aimsOf(opened: number, many: readonly [Sessions, ...Sessions[]]): Aim[] {
+function aimsOf(one: readonly Case[], many: readonly [Sessions, ...Sessions[]]): Aim[] {
   const [hundred] = many;
+  const [first = Number.NaN, later = Number.NaN] = one.map(({ measured }) => median(measured[0]?.samples ?? []));
   const most = (pick: (of: Sessions) => number) => Math.max(...many.map(pick));
   return [
-    aim("opening + first cell ≤ 100 ms", opened, 100, "ms"),
-    aim("100 one-line cells at once ≤ 3 s", hundred.cells / 1000, 3, "s"),
-    aim("1,000 open sessions at rest ≤ 400 MB", most(({ rest }) => rest) / MB, 400, "MB"),
-    aim(
+    aimAtMost("opening + first cell of a process ≤ 60 ms", first, 60, " ms"),
+    aimAtMost("opening + first cell, later ≤ 100 ms", later, 100, " ms"),
+    aimAtMost("100 one-line cells at once ≤ 3 s", hundred.cells / 1000, 3, " s"),
+    aimAtMost("1,000 open sessions at rest ≤ 400 MB", most(({ rest }) => rest) / MB, 400, " MB"),
+    aimAtMost(
       "the main loop is never held above 100 ms",
       most(({ held }) => held),
       100,
-      "ms",
+      " ms",
     ),
-    aim("when all are closed, within 60 MB of before", most(({ left }) => left) / MB, 60, "MB"),
+    aimAtMost("when all are closed, within 60 MB of before", most(({ left }) => left) / MB, 60, " MB"),
   ];
 }
-
-const aim = (text: string, value: number, most: number, unit: string): Aim => ({
-  text,
-  value: `${value.toFixed(1)} ${unit}`,
-  met: value <= most,
-});
 
 function partsLine(parts: Readonly<Record<string, number[]>>): string {
   const ms = (value: number | undefined) => (value ?? Number.NaN).toFixed(1);

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { type BuiltCommand, buildCommand } from "./built.ts";
-import { type Contestant, takeTurns, timed } from "./measure.ts";
-import type { Report } from "./report.ts";
+import { type Contestant, median, takeTurns, timed } from "./measure.ts";
+import { aimAtMost, type Report } from "./report.ts";
 
 /** A process from its start to its end. */
 export async function benchStart(): Promise<Report> {
@@ -11,11 +11,12 @@ export async function benchStart(): Promise<Report> {
     command("belay exec -e 1+1", [built.main, "exec", "-e", "1+1"], built),
     command("node -p 1+1", ["-p", "1+1"], built),
   ];
+  const measured = await takeTurns(contestants, { rounds: 15, warmups: 2 });
   return {
     title: "start: a command from its start to its end",
-    cases: [{ name: "1+1", measured: await takeTurns(contestants, { rounds: 15, warmups: 2 }) }],
+    cases: [{ name: "1+1", measured }],
     notes: ["The command is built, as npm installs it. An earlier run has kept its modules compiled."],
-    aims: [],
+    aims: [aimAtMost("belay exec -e 1+1 ≤ 150 ms", median(measured[0]?.samples ?? []), 150, " ms")],
   };
 }
 

@@ -9,7 +9,7 @@ import type { Corpus } from "./corpus.ts";
 import { LIMIT, PATTERNS } from "./find.ts";
 import { loads, touches } from "./load.ts";
 import { type Contestant, takeTurns, timed } from "./measure.ts";
-import type { Case, Report } from "./report.ts";
+import { type Aim, aimAtMost, type Case, figuresOf, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
 
 const TURNS = { rounds: 5, warmups: 1, budgetMs: 1500 };
@@ -33,7 +33,7 @@ export async function benchTableRows(corpus: Corpus): Promise<Report> {
   return {
     title: `${(corpus.context.text.bytes / 2 ** 20).toFixed(1)} MB of P`,
     cases,
-    aims: [],
+    aims: [...search.aims, ...ripgrepAim(patterns.cases)],
     notes: patterns.notes,
   };
 }
@@ -60,6 +60,15 @@ async function patternCases({ context: { text }, scratch }: Corpus) {
     cases.push({ name: `count /${pattern}/${flags}`, measured: await takeTurns(all, TURNS) });
   }
   return { cases, notes: ripgrep === undefined ? ["ripgrep is not on this machine."] : [] };
+}
+
+/** That of 100 MB: within less ripgrep's start counts. */
+function ripgrepAim(cases: readonly Case[]): Aim[] {
+  const ratios = cases.flatMap((one) => {
+    const ratio = figuresOf(one).find(({ contestant }) => contestant === "ripgrep")?.belay_ratio;
+    return ratio == null ? [] : [ratio];
+  });
+  return ratios.length === 0 ? [] : [aimAtMost("count ≤ 2x ripgrep, at 100 MB", Math.max(...ratios), 2, "x")];
 }
 
 const contestant = (name: string, work: () => unknown): Contestant => ({ name, once: () => timed(work) });
