@@ -7,7 +7,7 @@ import { functionOf } from "../journal/ledger.ts";
 import type { Suspend } from "../journal/records.ts";
 import { askedBy, openReuse } from "../journal/reused-answers.ts";
 import type { Budget, SharedBudget } from "../sub-calls/budget.ts";
-import { CANCELLED, type ExecTime } from "../sub-calls/call-time.ts";
+import { CANCELLED, type ExecTime, TIME_SPENT } from "../sub-calls/call-time.ts";
 import type { Answered, CallContext } from "../sub-calls/port.ts";
 import { FREE, refused } from "../sub-calls/port.ts";
 import type { TakenOver } from "../sub-calls/taken-over.ts";
@@ -25,6 +25,8 @@ interface ExecCallsOptions extends Pick<Work, "setup" | "recorder" | "exec_id"> 
   readonly history: Context | null;
   readonly suspend: AbortSignal | undefined;
   readonly takenOver: TakenOver;
+  /** Calls wait for the user in place of failing. */
+  readonly waits: boolean;
 }
 
 export function openCalls(options: ExecCallsOptions): ExecCalls {
@@ -37,7 +39,8 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
   const reusedAnswer = openReusedAnswers(options);
 
   async function answer(call: PendingCall, signal: AbortSignal, hold: CallContext["hold"]): Promise<Answered> {
-    const lack = options.takenOver.lack(call);
+    const isLate = options.waits && time.left() === 0;
+    const lack = isLate ? TIME_SPENT : options.takenOver.lack(call);
     if (lack) {
       await setup.suspension.wait(call.id, { why: "trouble", error: lack, model: "" }, signal);
       return refused(CANCELLED);
@@ -77,7 +80,8 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
     facts: () => ({
       ...setup.answers.facts,
       ...moneyOf(budget, account().ledger),
-      remaining_time_ms: time.left(),
+      // A call that waits for its user is made, and waits.
+      remaining_time_ms: options.waits ? Math.max(1, time.left()) : time.left(),
       job: setup.job && { ...setup.job },
       for_model: options.isForModel,
     }),

@@ -35,6 +35,7 @@ import { type Budget, openBudget } from "../sub-calls/budget.ts";
 import { openTime } from "../sub-calls/call-time.ts";
 import { refuseMissing } from "../sub-calls/functions.ts";
 import { openTakenOver } from "../sub-calls/taken-over.ts";
+import { waitsForUser } from "../sub-calls/wait-for-user.ts";
 import { openCalls, openOnce } from "./calls.ts";
 import { giveUpCalls, inFlight, openAtState, reopen } from "./interrupted.ts";
 import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
@@ -243,13 +244,14 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
   const wholeMs = budget.left().remaining_time_ms;
   const end = timeSpent(limitsNow(setup.rules, account).max_time_ms);
   const state = stateOf(work, request, from);
-  if (wholeMs === 0) {
+  const waits = waitsForUser(setup) && !setup.isDry;
+  if (wholeMs === 0 && !waits) {
     warn(state, limitWarning("time_ms"));
     // A machine that waits in the middle of a cell cannot be used again.
     const lost = from?.at ? "the time was spent" : null;
     return { kind: "over", state, end, lost, whole: null, asides: [] };
   }
-  using time = openTime(setup.patience.time, work.startedAt, wholeMs);
+  using time = openTime(setup.patience.time, work.startedAt, wholeMs, waits);
   const once = openOnce(work, from);
   const made = () => recorder.state().account.last?.calls ?? [];
   const takenOver = await openTakenOver(setup, isWorkflow(request) && !setup.isDry, made);
@@ -265,6 +267,7 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
     history: history.context,
     suspend,
     takenOver,
+    waits,
   });
   const journal = openExecJournal(work, release, calls, time, history);
   const { clock, emit } = setup.env;

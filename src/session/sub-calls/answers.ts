@@ -222,7 +222,7 @@ async function ask(
   const local = withRun(own, session, asked);
   const model = modelOf(request, parts) ?? "";
   const budget = waitsForUser(session)
-    ? withWaiting(local, session.suspension, { id, model, ended: context.signal })
+    ? withWaiting(local, session.suspension, { id, model, ended: context.signal, timeLeft: context.timeLeft })
     : local;
   const outcome = await runSubCall(
     { ...plan.call, ...(delivery?.model ? { model: delivery.model } : {}) },

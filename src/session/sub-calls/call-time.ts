@@ -1,10 +1,12 @@
-import { type Clock, LIMITS, RlmError } from "../../../runtime/index.ts";
+import { type Clock, firstly, LIMITS, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../models/index.ts";
 import { onceAborted } from "../../platform/signals.ts";
 import { type Answered, type CallContext, refused } from "./port.ts";
 
 export const CANCELLED = failure("cancelled", "the call was cancelled");
 export const TIME_OVER = failure("budget_exceeded", "the time of the budget has run out", { limit: "time_ms" });
+/** The failure for which calls wait that are not begun, since the time has run out. */
+export const TIME_SPENT = { ...TIME_OVER, suggestion: `${firstly("moreBudget")}.` };
 
 /** The answer to a call that was ended, or did not begin, has the reason for that. */
 export function inTime(answered: Answered | undefined, { timeOver }: Pick<CallContext, "timeOver">): Answered {
@@ -82,13 +84,18 @@ export interface ExecTime extends Disposable {
 
 /**
  * @param startedAt on the scale of `clock.monotonic()`. @param wholeMs what was left to the session when the exec began
+ * @param waits its calls wait for the user once the time has run out: those that are out are answered, and nothing is aborted
  */
-export function openTime(clock: Clock, startedAt: number, wholeMs: number): ExecTime {
+export function openTime(clock: Clock, startedAt: number, wholeMs: number, waits = false): ExecTime {
   const elapsed = () => clock.monotonic() - startedAt;
   const left = () => Math.max(0, wholeMs - elapsed());
   const over = new AbortController();
   const out = new AbortController();
-  const timers = [clock.after(left(), () => over.abort()), clock.after(left() + LIMITS.timeOverMs, () => out.abort())];
+  const ends = () => [
+    clock.after(left(), () => over.abort()),
+    clock.after(left() + LIMITS.timeOverMs, () => out.abort()),
+  ];
+  const timers = waits ? [] : ends();
   return {
     elapsed,
     left,

@@ -1,6 +1,7 @@
 import { failure, NO_USAGE, type RequestBudget, type SubCallError } from "../../models/index.ts";
 import type { CallingSession } from "../parts.ts";
 import type { SuspensionReason } from "../suspension.ts";
+import { TIME_SPENT } from "./call-time.ts";
 
 /** A call that waits in place of failing, for as long as its exec is not suspended. */
 interface WaitingCall {
@@ -9,6 +10,8 @@ interface WaitingCall {
   readonly model: string;
   /** Aborts when the call is to end. */
   readonly ended: AbortSignal;
+  /** The session's remaining time, ms. */
+  timeLeft(): number;
 }
 
 /** True if calls of the running exec wait for the user in place of failing. */
@@ -23,7 +26,7 @@ export function waitsForUser({ options, state }: Pick<CallingSession, "options" 
 export function withWaiting(
   budget: RequestBudget,
   suspension: CallingSession["suspension"],
-  { id, model, ended }: WaitingCall,
+  { id, model, ended, timeLeft }: WaitingCall,
 ): RequestBudget {
   async function waited(reason: SuspensionReason): Promise<SubCallError> {
     await suspension.wait(id, reason, ended);
@@ -38,6 +41,7 @@ export function withWaiting(
     async reserve(estimate, signal) {
       const before = suspension.reason();
       if (before) return waited(before);
+      if (timeLeft() === 0) return trouble(TIME_SPENT);
       const held = await budget.reserve(estimate, signal);
       if (!("settle" in held)) return held.code === "budget_exceeded" ? trouble(held) : held;
       // Another call may have met a reason while this one waited for its part of the budget.

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { loggedIn, scriptedAgent, startsIn } from "../../../support/agents/agents.ts";
 import { call, openPlace, openRun, told } from "./support.ts";
 
+const WORKFLOW = { workflow: true };
 const PRICED = { max_usd: 0.5, max_tokens: 1000 };
 
 test("what dollars do not allow is not begun, in parallel too, and the run waits", async () => {
@@ -11,7 +12,7 @@ test("what dollars do not allow is not begun, in parallel too, and the run waits
   const agents = { fake: scriptedAgent("json", PRICED) };
   {
     await using session = await openRun(place, { agents, budget: { max_cost_usd: 1.5 } });
-    const envelope = await session.exec(source, { workflow: true });
+    const envelope = await session.exec(source, WORKFLOW);
     expect(envelope).toMatchObject({ success: false, resumable: true, error_code: "budget_exceeded" });
     expect(told(envelope)).toContain("$0.5000, $0.0000 are left");
     expect(loggedIn(place.log).filter(({ what }) => what === "BEGUN")).toHaveLength(3);
@@ -21,6 +22,21 @@ test("what dollars do not allow is not begun, in parallel too, and the run waits
   expect([...startsIn(place.log).values()]).toEqual([1, 1, 1, 1, 1, 1]);
 });
 
+test("once its time is spent a run begins nothing more, keeps what is at work, and waits for a larger limit", async () => {
+  const place = openPlace();
+  const source = `[await ${call({ ms: 4000, says: "x" })}, await ${call({ says: "y" })}]`;
+  for (const how of ["begins", "resumes"]) {
+    await using session = await openRun(place, { budget: { max_time_ms: 3000 } });
+    const envelope = how === "begins" ? await session.exec(source, WORKFLOW) : (await session.resume())?.envelope;
+    expect(envelope).toMatchObject({ success: false, resumable: true, error_code: "budget_exceeded" });
+    expect(envelope).toHaveProperty("error_message", "the time of the budget has run out");
+    expect([...startsIn(place.log).values()]).toEqual([1]);
+  }
+  await using session = await openRun(place, { budget: { max_time_ms: 600_000 } });
+  expect((await session.resume())?.envelope).toMatchObject({ result_json: ["x", "y"] });
+  expect([...startsIn(place.log).values()]).toEqual([1, 1]);
+});
+
 test("agents hold their tokens while they run", async () => {
   const place = openPlace();
   const calls = Array.from({ length: 4 }, () => call({ ms: 100, says: "x", tokens: [10, 10], usd: 0 }));
@@ -28,7 +44,7 @@ test("agents hold their tokens while they run", async () => {
     agents: { fake: scriptedAgent("json", PRICED) },
     budget: { max_tokens: 2050 },
   });
-  expect(await session.exec(`await Promise.all([${calls}])`, { workflow: true })).toMatchObject({ success: true });
+  expect(await session.exec(`await Promise.all([${calls}])`, WORKFLOW)).toMatchObject({ success: true });
   let running = 0;
   const most = loggedIn(place.log).map(({ what }) => (running += what === "BEGUN" ? 1 : -1));
   expect(Math.max(...most)).toBeLessThanOrEqual(2);
@@ -42,14 +58,14 @@ test("sums in floating point do not keep the last agent from its money", async (
     budget: { max_cost_usd: 0.3 },
   });
   const source = `for (const ask of [${calls.map((text) => `() => ${text}`)}]) await ask();`;
-  expect(await session.exec(source, { workflow: true })).toMatchObject({ success: true });
+  expect(await session.exec(source, WORKFLOW)).toMatchObject({ success: true });
 });
 
 test("an agent without max_usd is refused where dollars are limited", async () => {
   const place = openPlace();
   await using session = await openRun(place, { budget: { max_cost_usd: 1 } });
   const source = `await ${call({ says: "x" })}.catch((error) => [error.code, error.message])`;
-  expect(told(await session.exec(source, { workflow: true }))).toEqual([
+  expect(told(await session.exec(source, WORKFLOW))).toEqual([
     "policy_violation",
     "the price of the agent fake is not known, so max_cost_usd cannot be kept",
   ]);
@@ -62,7 +78,7 @@ test("an agent that does not say what it took is charged what it held", async ()
     agents: { fake: scriptedAgent("text", PRICED) },
     budget: { max_cost_usd: 10 },
   });
-  await session.exec(`await ${call({ says: "x" })}`, { workflow: true });
+  await session.exec(`await ${call({ says: "x" })}`, WORKFLOW);
   expect(session.budget().remaining_cost_usd).toBeCloseTo(9.5);
 });
 
@@ -74,7 +90,7 @@ test("a limit of the account suspends the run once others are recorded, with the
   const calls = [call({ ms: 300, says: "slow" }), call(limited), call({ says: "quick" })];
   const envelope = await (async () => {
     await using session = await openRun(place, { agents });
-    return session.exec(`await Promise.all([${calls}])`, { workflow: true });
+    return session.exec(`await Promise.all([${calls}])`, WORKFLOW);
   })();
   expect(envelope).toMatchObject({ success: false, resumable: true, error_code: "rate_limited" });
   expect(envelope).toHaveProperty("retry_at", until * 1000);
@@ -89,7 +105,7 @@ test("a program that is missing suspends the run, and is started once its entry 
   const place = openPlace();
   {
     await using session = await openRun(place, { agents: { fake: { command: ["/nowhere/at/all"] } } });
-    const envelope = await session.exec(`await ${call({ says: "x" })}`, { workflow: true });
+    const envelope = await session.exec(`await ${call({ says: "x" })}`, WORKFLOW);
     expect(envelope).toMatchObject({ resumable: true, error_code: "no_model_configured" });
   }
   await using session = await openRun(place);
@@ -103,7 +119,7 @@ test("without waitsForUser such a call fails in its cell", async () => {
     waitsForUser: false,
   });
   const source = `await ${call({ says: "x" })}.catch((error) => error.code)`;
-  expect(told(await session.exec(source, { workflow: true }))).toBe("no_model_configured");
+  expect(told(await session.exec(source, WORKFLOW))).toBe("no_model_configured");
 });
 
 test("ceilings of calls throw in the script", async () => {
@@ -111,5 +127,5 @@ test("ceilings of calls throw in the script", async () => {
   await using session = await openRun(place, { budget: { max_sub_calls: 1 } });
   const one = call({ says: "x" });
   const source = `await ${one}; await ${one}.catch((error) => error.code)`;
-  expect(told(await session.exec(source, { workflow: true }))).toBe("budget_exceeded");
+  expect(told(await session.exec(source, WORKFLOW))).toBe("budget_exceeded");
 });
