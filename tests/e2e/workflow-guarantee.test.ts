@@ -110,6 +110,27 @@ test("Belay is killed before each of its commits: the same line starts the agent
   }
 });
 
+test("Belay is killed between the recorded end of a run of --new and its report: --new reports it, and pays nothing", async () => {
+  const scene = sceneOf('return await ask("a", 0);');
+  const again = [...LINE, "--new"];
+  const place = { cwd: scene.folder, home: scene.home, key: "none" };
+  await scene.belay(LINE);
+  const { operations } = await live(again, {
+    ...place,
+    kill: { how: "operation", operation: 0, side: "before", waitMs: 0 },
+  });
+  expect(scene.starts()).toEqual({ a: 2 });
+  // Its last commit is the note that the end was reported, and the one before that has the end.
+  const [end = 0] = operations.flatMap((name, at) => (name === "commit" ? [at + 1] : [])).slice(-2);
+  const life = await live(again, { ...place, kill: { how: "operation", operation: end, side: "after", waitMs: 0 } });
+  expect([life.interrupted, life.stdout, scene.starts()]).toEqual([true, "", { a: 3 }]);
+  const told = await scene.belay(again);
+  expect(envelopeOf(told)).toMatchObject({ success: true, result_json: "a(-)" });
+  expect(told.stderr).toMatch(/session scene-\w+-3 has ended, which was not reported yet: this is its record/);
+  expect(scene.starts()).toEqual({ a: 3 });
+  expect((await scene.belay(again)).stderr).toMatch(/session scene-\w+-4$/m);
+});
+
 test("the keeper is killed, Belay dead or not: the agent works on, and its answer is used", async () => {
   const scene = sceneOf('return await parallel([() => ask("a", "@one"), () => ask("b", "@one")]);');
   const first = scene.begin(LINE);
@@ -206,7 +227,9 @@ test("the same line twice at once starts each agent once", async () => {
   await Promise.race(lives.map(({ end }) => end));
   scene.open("one");
   const ends = await Promise.all(lives.map(({ end }) => end));
-  expect(ends.map(({ code }) => code).sort()).toEqual([0, 1]);
+  const [done, refused] = ends.toSorted((a, b) => (a.code ?? 0) - (b.code ?? 0));
+  expect([done?.code, refused?.code]).toEqual([0, 1]);
+  expect(refused && envelopeOf(refused)).toMatchObject({ error_code: "session_busy" });
   expect(scene.starts()).toEqual({ a: 1, b: 1 });
 });
 

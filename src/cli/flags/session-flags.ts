@@ -54,6 +54,8 @@ export interface AskedWorkflow {
   readonly typed: readonly string[];
   /** The session whose answers it takes over, by its id, and the phase whose calls are made. */
   readonly reuse: { readonly session: string; readonly only?: string | undefined } | null;
+  /** --new began it, and its end has not been reported: --new then reports it, in place of running it again. */
+  readonly unreported?: true;
 }
 
 /** The flags that say how contexts are read. */

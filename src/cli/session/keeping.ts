@@ -84,6 +84,14 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
     async accept(session: string): Promise<void> {
       if (row) await keep(session, withoutUndefined({ label: flags.options.label }));
     },
+    /** The row keeps that the end of its run has been reported. */
+    async reported(session: string): Promise<void> {
+      const { first, newest } = now;
+      if (!first.workflow?.unreported) return;
+      const { unreported: _done, ...workflow } = first.workflow;
+      now = { first: { ...first, workflow }, newest: newest && { ...newest, workflow } };
+      await keep(session);
+    },
     /** Takes back what the row keeps of a command that failed before it ran anything. */
     async takeBack(session: string): Promise<void> {
       if (!row || !place || looksOnly) return;

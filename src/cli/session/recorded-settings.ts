@@ -49,6 +49,7 @@ const OfWorkflow = v.object({
   mark: v.string(),
   typed: v.array(v.string()),
   reuse: v.nullable(v.object({ session: v.string(), only: v.exactOptional(v.string()) })),
+  unreported: v.exactOptional(v.literal(true)),
 });
 
 const OfCommand = v.object({

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { ulid } from "ulid";
-import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
+import { DEFAULT_EXEC_LIMITS, type ExecLimits, hasCode } from "../../../runtime/index.ts";
 import type { Context, ContextSize } from "../../context/index.ts";
 import { describeWhole } from "../../history/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
@@ -80,6 +80,8 @@ export interface CliSession {
    * it was.
    */
   accept(): Promise<void>;
+  /** Records that the end of the run has been reported. */
+  reported(): Promise<void>;
   /**
    * The command has failed before it ran anything: the session is as before. One that was made for
    * it goes when it is closed.
@@ -147,11 +149,18 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   if (looked) return openIn(null, null, opening, looked);
   const say = (line: string) => opening.terminal.stderr.line(line, "yellow");
   const store = await openSendingStore(folder, host, { otlp, say }, ", or keep nothing with --no-store");
-  try {
+  const openNow = async () => {
     const row = await sessionToOpen(store, opening);
-    if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
+    if (row || !looksOnly) return openIn({ store, folder }, row, opening);
     await store[Symbol.asyncDispose]();
-    return await openIn(null, null, opening);
+    return openIn(null, null, opening);
+  };
+  try {
+    return await openNow().catch((error: unknown) => {
+      // The same line in another process has made it in the meantime, and may be at work in it.
+      if (hasCode(error, "session_exists")) return openNow();
+      throw error;
+    });
   } catch (error) {
     await store[Symbol.asyncDispose]();
     throw error;
@@ -234,6 +243,7 @@ async function openIn(
     loadSource,
     checkRecorded: keeping.checkRecorded,
     accept: () => keeping.accept(session.id),
+    reported: () => keeping.reported(session.id),
     async takeBack(): Promise<void> {
       isRefused = row === null && kept !== null;
       await keeping.takeBack(session.id);

@@ -112,7 +112,8 @@ async function estimate(asked: AskedRun, host: Host, parts: InSession, own: Work
 
 async function run(asked: AskedRun, host: Host, parts: InSession, own: WorkflowFlags): Promise<number> {
   const { flags, cell, shown, script } = asked;
-  const { name, workflow } = await placeOf(asked, host, parts, own);
+  const { name, workflow: record } = await placeOf(asked, host, parts, own);
+  const workflow: AskedWorkflow = own.isNew ? { ...record, unreported: true } : record;
   const opened = await parts.open({
     asked: { kind: "cell", input: cell.asked, isBeginning: true },
     flags: { ...flags, session: name, workflow },
@@ -139,10 +140,11 @@ async function placeOf(asked: AskedRun, host: Host, parts: InSession, own: Workf
     const { isNew = false } = own;
     const reuse = await reuseIn(store, parts, own);
     const workflow = recordOf(asked, reuse);
-    const wanted = { mark: workflow.mark, isNew, isTyped: typed !== null };
+    const signer = openSigner(place, process.env);
+    const wanted = { mark: workflow.mark, isNew, isTyped: typed !== null, signer };
     const name = await nameOfRun(store, typed ?? usualName(workflow), wanted);
     if (isNew || reuse !== null || (await store.find(name))) return { name, workflow };
-    const earlier = await earlierRun(store, workflow, openSigner(place, process.env));
+    const earlier = await earlierRun(store, workflow, signer);
     if (!earlier) return { name, workflow };
     if (earlier.isSame) return { name: earlier.name, workflow };
     if ((await chosen(earlier, asked.line, parts)) === "new") return { name, workflow };

@@ -63,6 +63,7 @@ export async function endOfRun(envelope: Outcome, run: EndedRun): Promise<number
   const isTold = !isJson && !isRecord && !flags.quiet;
   const rest = isTold ? { ...envelope, stderr: "" } : envelope;
   const { code } = ending(rest, { rest: [], taken, opened, report, stop, written });
+  if (!isOpen) await opened.reported();
   if (!isJson) tellFacts(facts, run);
   if (!isJson && !envelope.success && envelope.retry_at !== undefined) {
     terminal.stderr.line(`it may continue ${whenText(envelope.retry_at, Date.now())}`, "yellow");

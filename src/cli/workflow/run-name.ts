@@ -28,10 +28,12 @@ export function usualName({ name, mark }: Pick<AskedWorkflow, "name" | "mark">):
 /** The run whose session is looked for. */
 interface WantedRun {
   readonly mark: string;
-  /** A run that has ended is passed over, so that it is run again. */
+  /** A run whose end has been reported is passed over, so that it is run again. */
   readonly isNew: boolean;
   /** The user has typed the name: one of their sessions that has no run is meant. */
   readonly isTyped: boolean;
+  /** Only what this user has recorded keeps a run from being run again. */
+  readonly signer: Signer;
 }
 
 /** The name of the session of a run: the first of NAME, NAME-2, … that is free or has the same run. */
@@ -44,9 +46,13 @@ export async function nameOfRun(store: Pick<Store, "find">, base: string, wanted
     if (workflow === null && wanted.isTyped && number === 1) return name;
     const { status, last } = summaryOf(row);
     const hasEnded = status === "idle" && last !== null;
-    if (workflow?.mark === wanted.mark && !(wanted.isNew && hasEnded)) return name;
+    const isPast = wanted.isNew && hasEnded && !isUnreported(row, wanted.signer);
+    if (workflow?.mark === wanted.mark && !isPast) return name;
   }
 }
+
+const isUnreported = (row: SessionRow, signer: Signer) =>
+  recordedSettings(row, signer)?.kept?.first.workflow?.unreported === true;
 
 /** An earlier run of a script. */
 export interface EarlierRun {

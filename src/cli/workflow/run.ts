@@ -25,7 +25,8 @@ export async function runInSession({ opened, parts, cell, shown, title }: Opened
   const { terminal, stop, flags } = parts;
   const replayed = isBegun ? null : await recordOfEnd(session, cell.asked);
   if (!flags.quiet) {
-    const how = replayed ? " has ended: this is its record, and --new runs it again" : isBegun ? ", goes on" : "";
+    const ended = opened.workflow?.unreported ? " has ended, which was not reported yet" : " has ended";
+    const how = replayed ? `${ended}: this is its record, and --new runs it again` : isBegun ? ", goes on" : "";
     const where = opened.kept ? `session ${displayName(session)}` : "not kept";
     terminal.stderr.line(`${title}: ${inLine(shown)}, ${where}${how}`, "dim");
   }
