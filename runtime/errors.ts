@@ -72,6 +72,7 @@ export const ERROR_CODES = [
   "function_missing",
   "no_credit",
   "window_full",
+  "worktrees_changed",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

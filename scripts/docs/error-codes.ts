@@ -169,6 +169,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "Another process has the session open.",
     cure: "Wait for that process, or end it; the message names its pid.",
   },
+  worktrees_changed: {
+    meaning: "Agents of a workflow have changed something in worktrees of the session that is to be dropped.",
+    cure: "Take over what you want of them, such as with git; `belay rm SESSION --discard` drops them too.",
+  },
   store_failed: {
     meaning: "The store could not be read or written.",
     cure: "Free space, check permissions, or use `--store` or `--no-store`.",

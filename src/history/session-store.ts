@@ -1,5 +1,5 @@
 import { ulid } from "ulid";
-import { systemClock } from "../../runtime/index.ts";
+import { RlmError, systemClock } from "../../runtime/index.ts";
 import {
   COLLECT_OPTIONS,
   type CollectOptions,
@@ -8,6 +8,8 @@ import {
   type Describing,
   FORK_OPTIONS,
   forkSession,
+  forkWithAnswers,
+  type GivenAnswer,
   listReadableSessions,
   refuseBundled,
   removeSession,
@@ -42,11 +44,16 @@ export interface SessionStore extends AsyncDisposable {
   /**
    * Creates a session at a checkpoint of another one; default: that of its newest exec's end.
    * `openSession` with its id or name continues from there. Also rejects with
-   * `session_exists`, `checkpoint_not_found`.
+   * `session_exists`, `checkpoint_not_found`. With `answers` of a person to calls of its newest exec there is no
+   * `checkpoint`: `resume`, or `runWorkflow`, then finishes that exec.
    */
   fork(
     session: string,
-    options?: { readonly checkpoint?: string | undefined; readonly name?: string | undefined },
+    options?: {
+      readonly checkpoint?: string | undefined;
+      readonly name?: string | undefined;
+      readonly answers?: readonly GivenAnswer[] | undefined;
+    },
   ): Promise<SessionSummary>;
   remove(session: string): Promise<void>;
   /** Drops what no session needs, and sessions that are old enough; then gives the space back. */
@@ -83,11 +90,16 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
     async fork(session, options = {}) {
       checkOptions("fork()", TEXT, session);
       checkOptions("fork()", FORK_OPTIONS, options);
-      const { checkpoint = null, name = null } = options;
+      const { checkpoint = null, name = null, answers = [] } = options;
       const at = clock.now();
       const id = ulid(at);
-      const forking = { id, name, origin: "library", checkpoint, at, settings: signer.forFork(id) } as const;
-      return forkSession(store, session, forking);
+      const forking = { id, name, origin: "library", at, settings: signer.forFork(id) } as const;
+      if (answers.length === 0) return forkSession(store, session, { ...forking, checkpoint });
+      if (checkpoint !== null)
+        throw new RlmError("invalid_argument", "fork() takes answers or a checkpoint, not both", {
+          suggestion: "Leave the checkpoint out: answers are for calls of the newest exec.",
+        });
+      return (await forkWithAnswers(store, session, { ...forking, newId: ulid, signer }, answers)).session;
     },
     async remove(session) {
       checkOptions("remove()", TEXT, session);

@@ -310,7 +310,11 @@ const LEAST_ANSWER = 1000;
 
 export const TOOLS_OPTIONS = options({ cwd: v.optional(text), answerBytes: whole(LEAST_ANSWER) });
 
-export const FORK_OPTIONS = options({ checkpoint: v.optional(text), name: v.optional(text) });
+export const FORK_OPTIONS = options({
+  checkpoint: v.optional(text),
+  name: v.optional(text),
+  answers: v.optional(v.array(options({ call: text, value: v.optional(v.any()), skip: flag }))),
+});
 
 const age = v.optional(v.pipe(v.number(MS), v.finite(MS), v.minValue(0, MS)));
 

@@ -45,14 +45,19 @@ function foldersIn(folder: string): string[] {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
-/** Refuses to drop the work of agents unasked. @throws RlmError `session_busy` */
-export function refuseTrees(name: string, { trees }: Outboxes): void {
+/**
+ * Refuses to drop the work of agents unasked.
+ *
+ * @param line drops it
+ * @throws RlmError `worktrees_changed`
+ */
+export function refuseTrees(name: string, { trees }: Outboxes, line: string): void {
   if (trees.length === 0) return;
   const listed = trees.slice(0, TREES_LISTED).map(inLine).join(", ");
   const more = trees.length > TREES_LISTED ? ` and ${trees.length - TREES_LISTED} more` : "";
   const problem = `${name} has ${amount(trees.length, "worktree")} with changes of its agents: ${listed}${more}`;
-  throw new RlmError("session_busy", problem, {
-    suggestion: "Take over what you want of them, such as with git; --discard drops them too.",
+  throw new RlmError("worktrees_changed", problem, {
+    suggestion: `Take over what you want of them, such as with git; \`${line}\` drops them too.`,
   });
 }
 

@@ -9,12 +9,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 
 /** The answers that --answer and --skip give by hand. @throws UsageError, RlmError `invalid_argument` */
 export function givenAnswers({ answer = [], skip = [] }: Pick<ForkFlags, "answer" | "skip">): readonly GivenAnswer[] {
-  const given = answer.map(answerIn);
-  const skipped = skip.map((call) => ({ call, value: null, skip: true }));
-  const calls = [...given, ...skipped].map(({ call }) => call);
-  const twice = calls.find((call, at) => calls.indexOf(call) !== at);
-  if (twice === undefined) return [...given, ...skipped];
-  throw new UsageError(`the call ${twice} is answered twice`, commandLine(["help", "fork"]));
+  return [...answer.map(answerIn), ...skip.map((call) => ({ call, skip: true }))];
 }
 
 function answerIn(typed: string): GivenAnswer {

@@ -1,6 +1,6 @@
 import { ulid } from "ulid";
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
-import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
+import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
 import {
@@ -153,9 +153,10 @@ export function rmCommand(args: Arguments, host: Host, { discard = false }: RmFl
         meant.set(session.id, session);
       }
       const outboxes = new Map(outboxesOf(place).map((own) => [own.session, own]));
-      for (const { id, name } of meant.values()) {
-        const own = outboxes.get(id);
-        if (own && !discard) refuseTrees(name ?? idEnd(id), own);
+      for (const session of meant.values()) {
+        const own = outboxes.get(session.id);
+        const line = commandLine(["rm", typedName(session), "--discard", ...flags]);
+        if (own && !discard) refuseTrees(displayName(session), own, line);
       }
       for (const session of meant.values()) {
         const { text_bytes, texts_in_use } = await store.remove(session.id, { discard });
@@ -205,6 +206,7 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
     const { session: made, how } = forked;
     if (args.get(OUTPUT_FLAGS.json)) return stdout.json({ success: true, session: made, ...(how ? { how } : {}) });
     stdout.write(`${displayName(made)}\n`);
+    if (made.name === null && made.label !== null) stderr.line(made.label, "dim");
     if (how) stderr.write(`${HOW[how]}\n`, "dim");
     const called = typedName(made);
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];

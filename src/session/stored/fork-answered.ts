@@ -30,15 +30,15 @@ import {
   type ToolResult,
 } from "../journal/records.ts";
 import { openWorkflowMarks } from "../workflow-marks.ts";
-import { remarksOf, withRemarks } from "./remarks.ts";
+import { remarksOfCopy, withRemarks } from "./remarks.ts";
 import { checkNewName, type Forking, factsIn, type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";
 
 /** An answer that a person gives to a call. */
 export interface GivenAnswer {
   /** The number of a call of the newest exec, as `show` prints it, or the id of the call. */
   readonly call: string;
-  /** Null for a call that is skipped. */
-  readonly value: Json;
+  /** Default: null, as for a call that is skipped. */
+  readonly value?: Json | undefined;
   /** The call is skipped: whatever its schema, its answer is null. */
   readonly skip?: boolean | undefined;
 }
@@ -78,11 +78,13 @@ export async function forkWithAnswers(
   const answers = new Map<string, Json>();
   for (const answer of given) {
     const call = callNamed(parent, exec, answer.call);
+    if (answers.has(call.call_id))
+      throw refusal(`the call ${answer.call} is answered twice`, "Give one answer for it.");
     answers.set(call.call_id, await checkedAnswer(call, answer));
   }
   const source: Source = { store, parent, rows, exec, answers };
   const step = stepBefore(source, await store.checkpoints(parent.id));
-  const fork = { ...forking, settings: withRemarks(forking.settings(parent), remarksOf(parent)) };
+  const fork = { ...forking, settings: withRemarks(forking.settings(parent), remarksOfCopy(parent, forking.name)) };
   const made = step === null ? await beforeExec(source, fork) : await atStep(source, step, fork);
   return { session: await kept(source, made), how: step === null ? "again" : "continued" };
 }
@@ -131,7 +133,10 @@ function callNamed(parent: SessionRow, { calls }: ExecRecords, typed: string): T
 }
 
 /** The answer, if it is one that the call can have. */
-async function checkedAnswer({ name, args }: ToolCall, { call, value, skip = false }: GivenAnswer): Promise<Json> {
+async function checkedAnswer(
+  { name, args }: ToolCall,
+  { call, value = null, skip = false }: GivenAnswer,
+): Promise<Json> {
   if (skip) return null;
   const { schema, or_text = false, cites = false }: SubCallRequest = readSubCall(name, args);
   if (cites)

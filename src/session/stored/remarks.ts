@@ -16,8 +16,10 @@ export interface RemarkOptions {
   readonly label?: string | undefined;
 }
 
+const LABEL_UNITS = 200;
+
 export const REMARKS = {
-  label: v.optional(line(200)),
+  label: v.optional(line(LABEL_UNITS)),
 } satisfies { readonly [name in keyof Required<RemarkOptions>]: v.GenericSchema };
 
 export const REMARK_NAMES = ["label"] as const satisfies readonly (keyof RemarkOptions)[];
@@ -44,6 +46,14 @@ export function remarksOf({ settings }: Pick<SessionRow, "settings">): SessionRe
   const read = v.safeParse(KeptSchema, settings);
   const { label } = read.success ? read.output.remarks : {};
   return { label: label || null };
+}
+
+/** The remarks of a copy of a session. One without a name says of which it is. */
+export function remarksOfCopy(parent: Pick<SessionRow, "settings" | "name">, name: string | null): SessionRemarks {
+  const { label } = remarksOf(parent);
+  if (name !== null || parent.name === null) return { label };
+  const copy = `copy of ${parent.name}${label === null ? "" : `: ${label}`}`;
+  return { label: copy.slice(0, LABEL_UNITS).toWellFormed() };
 }
 
 /** Settings that keep these remarks. */

@@ -12,7 +12,7 @@ import { EXEC_KINDS, type JournalRecord, readJournal, type SessionFacts } from "
 import { checkSessionName, LAST_SESSION } from "../session-name.ts";
 import { indexBytesOf } from "../store-quota.ts";
 import { isChildName, refuseChild } from "./children.ts";
-import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
+import { remarksOf, remarksOfCopy, type SessionRemarks, withRemarks } from "./remarks.ts";
 
 /**
  * Facts of a stored session in lists. Counts are of its whole life, cost in USD by price
@@ -192,7 +192,7 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
   const from = checkpoint === null ? null : await checkpointNamed(store, parent, checkpoint);
   const forked = await store.fork(parent.id, from, {
     ...fork,
-    settings: withRemarks(settings(parent), remarksOf(parent)),
+    settings: withRemarks(settings(parent), remarksOfCopy(parent, forking.name)),
   });
   const copied = (await readJournal(store, forked.id)).reduce(follow, EMPTY_ACCOUNT);
   const ended = await endOfAsk(store, parent, { copied, seq: forked.last_seq, forking });

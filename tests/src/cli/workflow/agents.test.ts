@@ -134,7 +134,8 @@ test("worktrees with changes are told, and rm drops them only with --discard", a
     code: 1,
     stderr: expect.stringContaining(`1 worktree with changes of its agents: ${tree}`),
   });
-  expect(refused.stderr).toContain("--discard drops them too");
+  expect(refused.stderr).toContain("(worktrees_changed)");
+  expect(refused.stderr).toContain(`\`belay rm ${name} --discard\` drops them too`);
   const removed = await run(["rm", name, "--discard"]);
   expect(removed.stdout).toContain(", with 1 outbox of its agents and 1 worktree");
   expect(existsSync(tree)).toBe(false);

@@ -19,13 +19,17 @@ test("a fork answers one agent by hand and skips another, and the copy continues
   // Only what follows the answer by hand is asked.
   expect(server.requests.length).toBe(made + 1);
   expect((await belay("show", "by-hand")).stdout).toMatch(/by hand .*Find: b/);
+  const copy = await belay("fork", run, "--skip", "3");
+  const label = `copy of ${run}: workflow audit: looks at files`;
+  expect(copy.stderr.split("\n", 1)).toEqual([label]);
+  expect(json(await belay("sessions", "--json")).sessions[0]).toMatchObject({ name: null, label });
   expect((await belay("show", run)).stdout).not.toContain("by hand");
 });
 
 test.each([
   [["--answer", "2"], 2, "it takes CALL=JSON"],
   [["--answer", "2=yes"], 1, "the answer of call 2 is not valid JSON"],
-  [["--answer", '2="a"', "--skip", "2"], 2, "the call 2 is answered twice"],
+  [["--answer", '2="a"', "--skip", "2"], 1, "the call 2 is answered twice"],
   [["--answer", '9="a"'], 1, "has no call 9"],
   [["--answer", "2=@none.json"], 1, "none.json does not exist"],
 ])("fork refuses %j", async (more, code, words) => {

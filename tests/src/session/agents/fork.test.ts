@@ -1,6 +1,6 @@
 import { monotonicFactory } from "ulid";
 import { expect, test } from "vitest";
-import { describeSession } from "../../../../src/history/index.ts";
+import { describeSession, openStore as openLibrary } from "../../../../src/history/index.ts";
 import { forkWithAnswers, type GivenAnswer, openSession } from "../../../../src/session/index.ts";
 import { openSigner } from "../../../../src/settings/signed-settings.ts";
 import { openStore } from "../../../../src/store/index.ts";
@@ -43,6 +43,15 @@ test("a run that waits goes on with the answer that a person gave", async () => 
     how: "continued",
     session: { name: "fork", status: "unfinished" },
   });
+  {
+    await using library = await openLibrary(place.store);
+    const answers = [{ call: "2", value: { n: 4 } }];
+    expect(await library.fork("run", { name: "own", answers })).toMatchObject({ name: "own", status: "unfinished" });
+    for (const wrong of [{ answers: [...answers, { call: "2", skip: true }] }, { answers, checkpoint: "A" }])
+      await expect(library.fork("run", wrong)).rejects.toMatchObject({ code: "invalid_argument" });
+    await using own = await openRun(place, { session: "own" });
+    expect((await own.resume())?.envelope).toMatchObject({ result_json: ["one", { n: 4 }] });
+  }
   await using forked = await openRun(place, { session: "fork" });
   expect((await forked.resume())?.envelope).toMatchObject({ result_json: ["one", { n: 3 }] });
   await forked.close();
@@ -50,7 +59,8 @@ test("a run that waits goes on with the answer that a person gave", async () => 
     { status: "ok", answer: "one", cached: false, by_hand: false },
     { status: "ok", answer: { n: 3 }, cached: true, by_hand: true },
   ]);
-  expect([...startsIn(place.log).values()]).toEqual([1]);
+  // Each copy has started the call that was open.
+  expect([...startsIn(place.log).values()]).toEqual([1, 1]);
   // The run that it was made of waits as before.
   await using session = await openRun(place, { agents: MISSING });
   expect(session.unfinished()).not.toBeNull();
