@@ -124,6 +124,20 @@ export function reservesOf({ max_tokens: tokens = RESERVED_TOKENS, max_usd: cost
   return { tokens, cost_usd };
 }
 
+/** The tokens that a workflow may take, unless its user sets another limit. */
+export const WORKFLOW_TOKENS = 10_000_000;
+
+/**
+ * True if the tokens of an agent are not known: it does not tell them, and its entry does not say
+ * what one may take. It then holds no tokens, unless the user limits them.
+ *
+ * @param max_tokens the limit of its run
+ */
+export function isUncounted({ output, max_tokens: own }: AgentCommand, max_tokens: number): boolean {
+  const tells = output?.input !== undefined || output?.output !== undefined;
+  return max_tokens === WORKFLOW_TOKENS && own === undefined && !tells;
+}
+
 /** The name of an agent's model in records: `agent:claude/opus`. */
 export function agentModelName(name: string, model: string | null | undefined): string {
   return `agent:${name}/${model ?? "default"}`;

@@ -40,6 +40,8 @@ export interface CallEstimate {
   readonly child_sub_calls: number;
   /** Calls of agents whose entries do not say what one may cost: their dollars are in no figure. */
   readonly unpriced: number;
+  /** Calls of agents that do not tell their tokens, which nobody has limited: what they answer is in no figure. */
+  readonly uncounted: number;
 }
 
 /** Answer of a dry run (semantics 24). */

@@ -1,7 +1,7 @@
 import { callsOf, readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { LIMITS, type PendingCall } from "../../runtime/index.ts";
 import { estimateTokens, loadSubCallLayer } from "../models/index.ts";
-import { type AgentCommands, reservesOf } from "../platform/agent-commands.ts";
+import { type AgentCommands, isUncounted, reservesOf } from "../platform/agent-commands.ts";
 import { withoutUndefined } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
@@ -71,7 +71,9 @@ async function placeholders(
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
   const onRecord = await openOnRecord(setup, workflow);
   const { remaining_tokens: tokens, remaining_cost_usd: cost_usd = Number.POSITIVE_INFINITY } = left;
-  const byBatch = openHeldBackCount(limitsNow(rules, { question: null }), { tokens, cost_usd });
+  const limits = limitsNow(rules, { question: null });
+  const max_tokens = (workflow ? rules.workflow : undefined)?.max_tokens ?? limits.max_tokens;
+  const byBatch = openHeldBackCount(limits, { tokens, cost_usd });
   const sites = new Map<string, CallEstimate>();
   let functions = 0;
   let reused = 0;
@@ -92,7 +94,8 @@ async function placeholders(
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if ("settlement" in plan) return plan;
     const site = request.phase ?? call.site ?? "<cell>";
-    const own = estimateOf(request, options.agents) ?? estimateSubCall(plan.call, { models, tools, maxTurns });
+    const own =
+      estimateOf(request, options.agents, max_tokens) ?? estimateSubCall(plan.call, { models, tools, maxTurns });
     sites.set(site, add(sites.get(site) ?? NONE, { ...NONE, ...own, sub_calls: 1 }));
     const isByBatch = !request.context && (request.delivery ?? options.delivery) === "batch";
     const { input_tokens = 0, max_output_tokens = 0, cost_usd = 0 }: Partial<CallEstimate> = own;
@@ -148,16 +151,21 @@ async function openOnRecord(
 }
 
 /** The estimate of a call with a context, and of one of an agent; null: it is a plain call. */
-function estimateOf(request: SubCallRequest, agents: AgentCommands = {}): Partial<CallEstimate> | null {
+function estimateOf(
+  request: SubCallRequest,
+  agents: AgentCommands = {},
+  max_tokens: number,
+): Partial<CallEstimate> | null {
   const { agent, context, prompt } = request;
   if (context) return { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 };
   const command = agent === undefined ? undefined : agents[agent];
   if (!command) return null;
-  const { tokens, cost_usd } = reservesOf(command);
+  const uncounted = isUncounted(command, max_tokens) ? 1 : 0;
+  const { tokens, cost_usd } = uncounted ? { ...reservesOf(command), tokens: 0 } : reservesOf(command);
   const input_tokens = estimateTokens(prompt.length);
   const max_output_tokens = Math.max(0, tokens - input_tokens);
   const unpriced = command.max_usd === undefined ? 1 : 0;
-  return { input_tokens, max_output_tokens, max_requests: 1, cost_usd, unpriced };
+  return { input_tokens, max_output_tokens, max_requests: 1, cost_usd, unpriced, uncounted };
 }
 
 /** In place of a function's result, whose form nobody has declared. */
@@ -172,6 +180,7 @@ const NONE: CallEstimate = {
   children: 0,
   child_sub_calls: 0,
   unpriced: 0,
+  uncounted: 0,
 };
 
 function add(one: CallEstimate, other: CallEstimate): CallEstimate {

@@ -196,7 +196,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
   const workflows = host.workflows ?? openWorkflowMarks(host.signer ?? null);
-  const agents = openAgents({ row, options, env, suspension, state, workflows, cwd });
+  const agents = openAgents({ row, options, env, rules, suspension, state, workflows, cwd });
   const own = {
     row,
     options,

@@ -1,4 +1,5 @@
 import { type Json, LIMITS, RlmError } from "../../runtime/index.ts";
+import { WORKFLOW_TOKENS } from "../platform/agent-commands.ts";
 import { meantBy } from "../platform/nearest.ts";
 import {
   type ExecEnvelope,
@@ -29,7 +30,7 @@ interface WorkflowOptions extends WaitOptions, Pick<ExecOptions, "signal" | "sus
 /** Limits of a run, unless others are set. */
 export const WORKFLOW_BUDGET = {
   max_sub_calls: LIMITS.workflowAgents,
-  max_tokens: 10_000_000,
+  max_tokens: WORKFLOW_TOKENS,
   max_time_ms: 86_400_000,
 } as const;
 

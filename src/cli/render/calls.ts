@@ -64,13 +64,19 @@ export function callLines(
     statusOf(call, isRunning),
     call.model || (call.effects ?? "-"),
     call.time_ms === null ? "-" : duration(call.time_ms),
-    [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
+    [tokensOf(call), ...priced(call.cost_usd)].join(" "),
     [...sentAgain(call), ...takenFrom(call), wordsOf(call), ...changesOf(call)].join(" "),
   ]);
   return table(rows, COLUMNS, output);
 }
 
 const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 1", "left"];
+
+/** An agent that has answered without tokens has not told them. */
+function tokensOf({ agent, cached, status, tokens }: CallDescription): string {
+  const isUntold = agent !== null && status === "ok" && !cached && tokens === 0;
+  return isUntold ? "tokens not told" : `${compact(tokens)} tokens`;
+}
 
 function statusOf(call: CallDescription, isRunning: boolean): string {
   const { by_hand, refused, cached, reused, error_code, status, agent, started } = call;

@@ -160,7 +160,7 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
   }
   if (estimate.held_back) terminal.stdout.write(`by batch ${inFlags(heldBackText(estimate.held_back))}\n`);
   if (estimate.children > 0) terminal.stdout.write(`${ofChildren(estimate)}\n`);
-  if (estimate.unpriced > 0) terminal.stdout.write(`${ofAgents(estimate)}\n`);
+  for (const line of ofAgents(estimate)) terminal.stdout.write(`${line}\n`);
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
   showWarnings(envelope.warnings, envelope.limits_applied, terminal);
   if (!envelope.success) showError(envelope, null, terminal);
@@ -173,9 +173,15 @@ function ofChildren({ children, child_sub_calls }: CallEstimate): string {
 }
 
 /** `not in these figures: the dollars of 3 calls of agents …` */
-function ofAgents({ unpriced }: CallEstimate): string {
-  const calls = amount(unpriced, "call of an agent", "calls of agents");
-  return `not in these figures: the dollars of ${calls}; max_usd in the entry of an agent says what one may cost`;
+function ofAgents({ unpriced, uncounted }: CallEstimate): string[] {
+  const told = [
+    ["dollars", unpriced, "max_usd in the entry of an agent says what one may cost"],
+    ["tokens", uncounted, "the agent does not tell them; max_tokens in its entry says what one may take"],
+  ] as const;
+  return told.flatMap(([what, count, cure]) => {
+    if (count === 0) return [];
+    return [`not in these figures: the ${what} of ${amount(count, "call of an agent", "calls of agents")}; ${cure}`];
+  });
 }
 
 /** `12 sub-calls`, `~34k tokens in`, `up to 49k out`, `up to ~$0.42`. */

@@ -77,7 +77,7 @@ export const KNOWN_AGENTS = {
     },
     notes: [
       'it has bash and may edit: to let it only read, add "--tools", "read,grep,find,ls" to its command',
-      "it does not tell what it took: each counts as 100,000 tokens (max_tokens), and with --max-cost-usd it needs a max_usd of yours",
+      "it does not tell what it took: its tokens are not counted, unless --max-tokens limits them (each then counts as 100,000, or max_tokens); with --max-cost-usd it needs a max_usd of yours",
       keyNote("ANTHROPIC_API_KEY"),
     ],
   },

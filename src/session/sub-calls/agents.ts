@@ -1,8 +1,15 @@
 import { availableParallelism } from "node:os";
 import { firstly, LIMITS, remedy } from "../../../runtime/index.ts";
 import { failure, loadAgentLayer, type SubCallError } from "../../models/index.ts";
-import { type AgentCommand, type AgentCommands, agentModelName, reservesOf } from "../../platform/agent-commands.ts";
+import {
+  type AgentCommand,
+  type AgentCommands,
+  agentModelName,
+  isUncounted,
+  reservesOf,
+} from "../../platform/agent-commands.ts";
 import type { SessionState } from "../journal/account.ts";
+import { limitsNow } from "../journal/ledger.ts";
 import type { CallingSession } from "../parts.ts";
 import { NO_WORKFLOW } from "../workflow-marks.ts";
 import { type AgentsFolder, callOf, openAgentsFolder } from "./agents-folder.ts";
@@ -12,17 +19,26 @@ import { type Agents, type Answered, FREE, guestError } from "./port.ts";
 /** Tries of an agent that may be started again. */
 const SAFE_TRIES = 3;
 
-type AgentsParts = Pick<CallingSession, "row" | "options" | "env" | "suspension" | "state" | "workflows" | "cwd">;
+type AgentsParts = Pick<
+  CallingSession,
+  "row" | "options" | "env" | "rules" | "suspension" | "state" | "workflows" | "cwd"
+>;
 
 export function openAgents(session: AgentsParts): Agents {
-  const { row, options, suspension, state, workflows, cwd } = session;
+  const { row, options, rules, suspension, state, workflows, cwd } = session;
   const commands = options.agents ?? {};
   const folder = openAgentsFolder(session);
   const ofSession = openLimiter(LIMITS.workflowAtOnce);
   const gateOf = openAgentPlaces(commands);
   /** Answers of the host, by the exec and the agent. */
   const allowed = new Map<string, Promise<boolean>>();
-  const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
+
+  /** An entry as its calls hold money. */
+  function commandOf(name: string): AgentCommand | undefined {
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    const { max_tokens } = limitsNow(rules, state().account);
+    return command && isUncounted(command, max_tokens) ? { ...command, max_tokens: 0 } : command;
+  }
 
   return {
     refusal(name) {

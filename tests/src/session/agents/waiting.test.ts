@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { WORKFLOW_TOKENS } from "../../../../src/platform/agent-commands.ts";
 import { loggedIn, scriptedAgent, startsIn } from "../../../support/agents/agents.ts";
 import { call, openPlace, openRun, told } from "./support.ts";
 
@@ -80,6 +81,19 @@ test("an agent that does not say what it took is charged what it held", async ()
   });
   await session.exec(`await ${call({ says: "x" })}`, WORKFLOW);
   expect(session.budget().remaining_cost_usd).toBeCloseTo(9.5);
+});
+
+test("tokens that an agent cannot tell count only against a limit that the user has set", async () => {
+  const place = openPlace();
+  const agents = { fake: scriptedAgent("text") };
+  for (const [max_tokens, charged] of [
+    [WORKFLOW_TOKENS, 0],
+    [1_000_000, 100_000],
+  ] as const) {
+    await using session = await openRun(place, { agents, session: `of-${max_tokens}`, budget: { max_tokens } });
+    await session.exec(`await ${call({ says: "x" })}`, WORKFLOW);
+    expect(session.budget().remaining_tokens).toBe(max_tokens - charged);
+  }
 });
 
 test("a limit of the account suspends the run once others are recorded, with the time at which it ends", async () => {
