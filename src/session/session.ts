@@ -19,7 +19,7 @@ import { mostOf } from "./contexts/size.ts";
 import { type Env, envOf, type Host, modelsOf, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
 import { excerptRequest, runLoad } from "./exec/load.ts";
-import type { SessionState } from "./journal/account.ts";
+import type { Account, SessionState } from "./journal/account.ts";
 import { EMPTY_ACCOUNT, follow, interruptedIn } from "./journal/account.ts";
 import { type JournalRecord, readJournal } from "./journal/records.ts";
 import { type GuestOptions, openGuest, openIndexFolder, warmMachine } from "./machine/guest.ts";
@@ -41,7 +41,7 @@ import { checkFunctions, factsOfFunctions } from "./sub-calls/functions.ts";
 import { openPatience } from "./sub-calls/patience.ts";
 import { openSuspension } from "./suspension.ts";
 import { pace } from "./turns.ts";
-import { openWorkflowMarks } from "./workflow-marks.ts";
+import { openWorkflowMarks, type WorkflowMarks } from "./workflow-marks.ts";
 
 /**
  * Opens a session: a new one, or with `store` and `session` the one that is kept there under this name.
@@ -169,6 +169,13 @@ export function refuseBundled(): void {
   });
 }
 
+/** A store may come from another user: an interrupted exec that only claims to be a workflow has the budget of any other. */
+function rulesFor(account: Account, { doubt }: WorkflowMarks, { workflow, ...rules }: Rules): Rules {
+  const start = interruptedIn(account)?.start;
+  const isClaimed = start?.workflow !== undefined && doubt(start) !== null;
+  return workflow === undefined || isClaimed ? rules : { ...rules, workflow };
+}
+
 interface Opening {
   readonly host: Host;
   readonly env: Env;
@@ -188,7 +195,6 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
     comesBack: !opening.isInMemory && origin !== "pi" && origin !== "mcp",
   };
   const cwd = options.cwd ?? process.cwd();
-  const rules = rulesOf(options, above, host.questions);
   const granted = openGranted(options.roots ?? [cwd], cwd);
   const patience = above?.patience ?? openPatience(env, options.waitForServerMs ?? LIMITS.serverWaitMs);
   const records = await readJournal(env.store, row.id);
@@ -196,6 +202,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
   const workflows = host.workflows ?? openWorkflowMarks(host.signer ?? null);
+  const rules = rulesFor(current.account, workflows, rulesOf(options, above, host.questions));
   const agents = openAgents({ row, options, env, rules, suspension, state, workflows, cwd });
   const own = {
     row,

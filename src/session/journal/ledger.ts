@@ -98,11 +98,11 @@ const ASKED_KINDS: ReadonlySet<string> = new Set(["cell", "query", "ask"]);
 /** True for what a person can ask for. Turns and cells of an ask belong to its question. */
 const isAsked = ({ kind, ask }: Start) => ask === undefined && ASKED_KINDS.has(kind);
 
-function begunBy({ question, workflow }: Start, before: Question | null): Question | null {
+function begunBy({ kind, question, workflow }: Start, before: Question | null): Question | null {
   if (!question) return null;
   const { id, budget: limits = {} } = question;
   const ledger = before?.id === id ? before.ledger : EMPTY_LEDGER;
-  return { id, limits, isWorkflow: workflow !== undefined, ledger };
+  return { id, limits, isWorkflow: kind === "cell" && workflow !== undefined, ledger };
 }
 
 /** The number of sub-calls that a call counts as while it is open. */

@@ -36,7 +36,7 @@ export function openAgents(session: AgentsParts): Agents {
   /** An entry as its calls hold money. */
   function commandOf(name: string): AgentCommand | undefined {
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    const { max_tokens } = limitsNow(rules, state().account);
+    const { max_tokens } = rules.workflow ?? limitsNow(rules, state().account);
     return command && isUncounted(command, max_tokens) ? { ...command, max_tokens: 0 } : command;
   }
 

@@ -1,3 +1,4 @@
+import { ulid } from "ulid";
 import { expect, test } from "vitest";
 import type { Host } from "../../../src/session/env.ts";
 import type { SessionOptions } from "../../../src/session/option-types.ts";
@@ -70,4 +71,37 @@ test("an exec of a store that names no question is bounded by the settings all t
   await using session = await openSessionWith(options, { store, answers, questions });
   const recorded = await session.resume();
   expect(recorded?.envelope).toMatchObject({ budget: { remaining_sub_calls: 0, session: { sub_calls: 3 } } });
+});
+
+test("an interrupted exec of a store that only claims to be a workflow has the budget of any question", async () => {
+  const questions = { id: () => "own", most: null, workflow: { max_sub_calls: 1000 } };
+  const store = await openStore(null);
+  const host = { store, answers: lengthAnswers(), questions };
+  const allowed: number[] = [];
+  for (const [kind, workflow] of [
+    ["cell", true],
+    ["cell", undefined],
+    ["ask", true],
+  ] as const) {
+    const id = ulid();
+    await store.create({ id, name: null, origin: "command", settings: null, at: 1 });
+    const start = {
+      record: "rlm_start",
+      exec_id: "E",
+      kind,
+      input: "1",
+      cell: "1",
+      question: { id: "own" },
+      limits: {},
+    };
+    const more = workflow === undefined ? {} : { workflow };
+    await store.commit(id, { records: [{ ...start, ...more, helpers_hash: null, rest: [], at: 1 }] });
+    await store.release(id);
+    await using session = await openSessionWith({ session: id }, host);
+    allowed.push(session.budget().remaining_sub_calls);
+  }
+  expect(allowed).toEqual([50, 50, 50]);
+  // One that began here has the larger one.
+  await using session = await openSessionWith({}, host);
+  expect(await session.exec("budget().sub_calls", { workflow: true })).toMatchObject({ result_json: 1000 });
 });
