@@ -150,6 +150,14 @@ describe("a script", () => {
     expect(envelopeOf(await run(scene, ["workflow", "p", "--trust", "--json"]))).toMatchObject({ result_json: 1 });
     writeFileSync(join(scene.folder, file), text(2));
     expect(envelopeOf(await run(scene, ["workflow", "p", "--json"]))).toMatchObject({ error_code: "policy_violation" });
+    // Its text is trusted, and what it links to may change.
+    const elsewhere = folderWith({ "linked.js": text(1) });
+    symlinkSync(join(elsewhere, "linked.js"), join(scene.folder, ".belay/workflows/linked.js"));
+    for (const line of [
+      ["workflow", "linked"],
+      ["workflow", "linked", "--trust"],
+    ])
+      expect((await run(scene, line)).stderr).toMatch(/linked\.js is a symlink/);
   });
 
   test("of a project cannot bring agents of its own", async () => {

@@ -5,6 +5,30 @@ import { dropRuns, giveUpAgent } from "../../../../src/models/agents/index.ts";
 import { loggedIn } from "../../../support/agents/agents.ts";
 import { ask, isGone, killKeeper, openPlace, otherBelay, pidsOf, started, startsOf, told, until } from "./support.ts";
 
+test("a keeper that cannot be started is told, and a later try starts the agent", async () => {
+  const place = openPlace();
+  const own = process.execPath;
+  process.execPath = "/nowhere/node";
+  const failed = await ask(place, "hi").finally(() => {
+    process.execPath = own;
+  });
+  expect(failed).toMatchObject({
+    ok: false,
+    ends: "job",
+    usage: { output: 0 },
+    error: { code: "no_model_configured", message: "the agent fake could not be started: spawn /nowhere/node ENOENT" },
+  });
+  expect(told(await ask(place, { says: "started" }))).toBe("started");
+  expect(startsOf(place)).toEqual({ "1.1": 1 });
+});
+
+test("an agent that closes its outputs and works on is waited for", async () => {
+  const place = openPlace();
+  const command = { command: ["sh", "-c", "echo said; exec >&- 2>&-; sleep 1; touch ended"] };
+  expect(told(await ask(place, "hi", { command }))).toBe("said");
+  expect(existsSync(join(place.path, "ended"))).toBe(true);
+});
+
 test("SIGHUP of Belay leaves the agent at work, SIGTERM ends it and a later Belay starts it again", async () => {
   const place = openPlace();
   const closed = otherBelay(place, { ms: 300, says: "left" });
