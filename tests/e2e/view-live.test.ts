@@ -1,5 +1,4 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { describeExecs } from "../../src/history/index.ts";
 import { pageSource, type Subject, serveView, sessionSubject, traceOfRun } from "../../src/view/index.ts";
 import { finished, json, startBelay } from "../src/cli/belay.ts";
@@ -9,22 +8,15 @@ import { openJournal } from "../support/ask/journal.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { openScripted } from "../support/scripted-session.ts";
 import { folderWith } from "../support/tree.ts";
-import { detailsOf, open, written } from "../support/view/browser.ts";
-import { CHROMIUM, launch } from "../support/view/chromium.ts";
+import { detailsOf, inChromium, written } from "../support/view/browser.ts";
 import { jobOf, runOf, syntheticRun } from "../support/view/synthetic-run.ts";
 import { traced } from "../support/view/traced.ts";
 
 const TRACING = { texts: true, maxBytes: 2 ** 25, belay: "0.0.0" };
 
-describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in Chromium", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launch();
-  });
-  afterAll(() => browser.close());
-
+inChromium("pages of runs and of killed sessions in Chromium", (open) => {
   test("a run of 10,000 jobs is rows, sums by state, percentiles and failures by code", async () => {
-    const page = await open(browser, await written(traceOfRun(syntheticRun(10_000), { ...TRACING, now: 0 })));
+    const page = await open(await written(traceOfRun(syntheticRun(10_000), { ...TRACING, now: 0 })));
     const heading = page.locator(".bar h2");
     expect(await heading.textContent()).toBe("10,000 jobs");
     expect(await page.locator("[role=grid] [role=row]").count()).toBeLessThanOrEqual(60);
@@ -52,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
   });
 
   test("without texts a job has its number in the place of its id", async () => {
-    const page = await open(browser, await written(traceOfRun(syntheticRun(30), { ...TRACING, texts: false, now: 0 })));
+    const page = await open(await written(traceOfRun(syntheticRun(30), { ...TRACING, texts: false, now: 0 })));
     expect(await page.getByRole("row").nth(4).textContent()).toContain("job 5 · $0.0012");
     await page.getByRole("row").nth(4).click();
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("idleft out"));
@@ -73,7 +65,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
     const serving = { subject, tracing: TRACING, source: await pageSource(), idleMs: 60_000 };
     const served = await serveView({ ...serving, now: Date.now, wording: String });
     onTestFinished(() => served.close());
-    const page = await open(browser, served.url, { allowed: /404/ });
+    const page = await open(served.url, { allowed: /404/ });
     await page.getByRole("row", { name: /mail-0/ }).click();
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("it has not begun"));
     expect(await detailsOf(page)).not.toContain("Open its session");
@@ -99,7 +91,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
     const serving = { subject, tracing: TRACING, source: await pageSource(), idleMs: 60_000 };
     const served = await serveView({ ...serving, now: Date.now, wording: String });
     onTestFinished(() => served.close());
-    const page = await open(browser, served.url);
+    const page = await open(served.url);
     const read: string[] = [];
     page.on("request", (request) => void read.push(request.url()));
     await page.locator("main").evaluate((main) => main.scrollTo(0, 600));
@@ -133,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
     const url = await new Promise<string>((resolve) =>
       child.stdout?.once("data", (line) => resolve(String(line).trim())),
     );
-    const page = await open(browser, url);
+    const page = await open(url);
     expect(await page.locator("header h1").textContent()).toBe("killed unfinished");
     const classes = page.getByRole("toolbar");
     expect(await classes.textContent()).toBe(" paid 2 not answered 6");

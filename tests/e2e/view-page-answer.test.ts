@@ -1,10 +1,8 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ExecDescription } from "../../src/index.ts";
 import { listedDocuments, sumCoverage } from "../../src/session/journal/coverage-sums.ts";
 import { asked } from "../support/ask/described.ts";
-import { open, written } from "../support/view/browser.ts";
-import { CHROMIUM, launch } from "../support/view/chromium.ts";
+import { inChromium, written } from "../support/view/browser.ts";
 import { traced } from "../support/view/traced.ts";
 
 const PLACE = { valid: true, line: 2, place: null, start: 0, end: 6, p_start: 0, p_end: 6 };
@@ -35,20 +33,14 @@ const ARTICLE = "article[aria-label=Answer]";
 const NUMBERS = '[...document.querySelectorAll(".sources > li")].map(({ value }) => value)';
 const OPENED = '[...document.querySelectorAll("article details.cite")].map(({ open }) => open)';
 
-describe.skipIf(CHROMIUM === undefined)("the page of an answer in Chromium", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launch();
-  });
-  afterAll(() => browser.close());
-
+inChromium("the page of an answer in Chromium", (open) => {
   test.each([
     ["light", 1500],
     ["dark", 420],
   ] as const)(
     "question, answer, sources and what was not read stand first, in %s at %i pixels",
     async (scheme, width) => {
-      const page = await open(browser, await written(answered("It is long [1], at a rent [3]; see [2] and [9].")), {
+      const page = await open(await written(answered("It is long [1], at a rent [3]; see [2] and [9].")), {
         ...{ scheme, width },
       });
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
@@ -70,7 +62,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of an answer in Chromium", () 
   );
 
   test("a number opens its source: the place with its surroundings, in which the quote is marked", async () => {
-    const page = await open(browser, await written(answered("It is long [1], at a rent [b.pdf p.3].")));
+    const page = await open(await written(answered("It is long [1], at a rent [b.pdf p.3].")));
     const details = page.locator("article details.cite");
     expect(await page.evaluate(OPENED)).toEqual([false, false]);
     await page.getByRole("button", { name: "Source 3: b.pdf, p.3" }).click();
@@ -85,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of an answer in Chromium", () 
     ["Call arr[1].", []],
     ["So [1, 3] and [1; 7].", ["1", "3"]],
   ])("numbers lead to sources, and indexes of code do not: %s", async (answer, linked) => {
-    const page = await open(browser, await written(answered(answer)));
+    const page = await open(await written(answered(answer)));
     expect(await page.locator("article .number").allTextContents()).toEqual(linked);
     expect(await page.locator(".text-of-answer").textContent()).toBe(answer);
   });
@@ -93,20 +85,20 @@ describe.skipIf(CHROMIUM === undefined)("the page of an answer in Chromium", () 
   test("a session without an ask has no answer, and an address of a call goes to the calls", async () => {
     const { execs, ...session } = asked();
     const cells = execs.filter(({ ask, turn }) => !ask && !turn).map((exec) => ({ ...exec, parent: null }));
-    const page = await open(browser, await written(traced({ ...session, execs: cells })));
+    const page = await open(await written(traced({ ...session, execs: cells })));
     expect(await page.locator(ARTICLE).isHidden()).toBe(true);
-    const other = await open(browser, await written(answered("It is long [1].")), { place: "#call=1" });
+    const other = await open(await written(answered("It is long [1].")), { place: "#call=1" });
     await vi.waitFor(async () => expect(await other.evaluate("scrollY")).toBeGreaterThan(100));
   });
 
   test("an answer that met limits says so, as do a question without an answer and a page without texts", async () => {
     const limits = { limits_met: ["sub_calls"], warnings: ["turns_spent: 3 turns in a row did the same"] };
-    const page = await open(browser, await written(answered("It is long.", limits)));
+    const page = await open(await written(answered("It is long.", limits)));
     expect(await page.locator(ARTICLE).textContent()).toContain("limits metsub-calls");
     expect(await page.locator("article .warned").first().textContent()).toContain("3 turns in a row did the same");
-    const failing = await open(browser, await written(traced(asked("cancelled"))));
+    const failing = await open(await written(traced(asked("cancelled"))));
     expect(await failing.locator(ARTICLE).textContent()).toContain("There is no answer");
-    const bare = await open(browser, await written(traced(asked(), { texts: false })));
+    const bare = await open(await written(traced(asked(), { texts: false })));
     expect(await bare.locator(ARTICLE).textContent()).toContain("Texts are left out");
   });
 });

@@ -1,8 +1,6 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Compared } from "../../src/history/index.ts";
-import { detailsOf, open, written } from "../support/view/browser.ts";
-import { CHROMIUM, launch } from "../support/view/chromium.ts";
+import { detailsOf, inChromium, written } from "../support/view/browser.ts";
 import { syntheticSession } from "../support/view/synthetic.ts";
 import { traced } from "../support/view/traced.ts";
 
@@ -27,16 +25,10 @@ const AGAINST: Compared = {
   answer: null,
 };
 
-describe.skipIf(CHROMIUM === undefined)("the comparison of two sessions in Chromium", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launch();
-  });
-  afterAll(() => browser.close());
-
+inChromium("the comparison of two sessions in Chromium", (open) => {
   test.each([1500, 420])("its sentence opens what is behind it, at %i pixels", async (width) => {
     const trace = traced(syntheticSession([30, 20]));
-    const page = await open(browser, await written({ ...trace, head: { ...trace.head, against: AGAINST } }), { width });
+    const page = await open(await written({ ...trace, head: { ...trace.head, against: AGAINST } }), { width });
     const compared = page.locator("details.compared");
     expect(await compared.locator("summary").textContent()).toBe(AGAINST.told);
     await compared.locator("summary").press("Enter");
@@ -63,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)("the comparison of two sessions in Chrom
   });
 
   test("a page without a comparison has none", async () => {
-    const page = await open(browser, await written(traced(syntheticSession([3]))));
+    const page = await open(await written(traced(syntheticSession([3]))));
     expect(await page.locator("details.compared").isVisible()).toBe(false);
   });
 });

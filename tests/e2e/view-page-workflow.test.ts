@@ -1,27 +1,19 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { open, written } from "../support/view/browser.ts";
-import { CHROMIUM, launch } from "../support/view/chromium.ts";
+import { expect, test, vi } from "vitest";
+import { inChromium, written } from "../support/view/browser.ts";
 import { traced } from "../support/view/traced.ts";
 import { workflowSession } from "../support/view/workflow.ts";
 
 const ROWS =
   '[...document.querySelectorAll("article.run tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent))';
 
-describe.skipIf(CHROMIUM === undefined)("the page of a workflow's run in Chromium", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launch();
-  });
-  afterAll(() => browser.close());
-
+inChromium("the page of a workflow's run in Chromium", (open) => {
   test.each([
     ["light", 1500],
     ["dark", 420],
   ] as const)(
     "its head, its agents by phase, its lines and its result stand first, in %s at %i pixels",
     async (scheme, width) => {
-      const page = await open(browser, await written(traced(workflowSession())), { scheme, width });
+      const page = await open(await written(traced(workflowSession())), { scheme, width });
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
       expect(await page.title()).toBe("audit · Belay");
       const article = page.locator("article.run");
@@ -52,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a workflow's run in Chromiu
   );
 
   test("a row opens its prompt and its answer, and folds them again", async () => {
-    const page = await open(browser, await written(traced(workflowSession())));
+    const page = await open(await written(traced(workflowSession())));
     const row = page.getByRole("button", { name: "Verify <i>1.ts</i>" });
     await row.click();
     const texts = page.locator("article.run tr.texts");
@@ -76,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a workflow's run in Chromiu
       },
     ] as const;
     const open_ = workflowSession("open", 3, { status: "unfinished", waits });
-    const waiting = await open(browser, await written(traced(open_)));
+    const waiting = await open(await written(traced(open_)));
     expect(await waiting.locator("article .warned").first().textContent()).toBe(
       "It waits: 2 calls wait for anthropic, until 2026-03-04 00:00 UTC",
     );
@@ -85,22 +77,22 @@ describe.skipIf(CHROMIUM === undefined)("the page of a workflow's run in Chromiu
     const onLimit = workflowSession("open", 3, { status: "unfinished", waits_for: limited });
     const [run] = onLimit.execs;
     const calls = run?.calls.map((call) => ({ ...call, started: call.number === 4 })) ?? [];
-    const drawn = await open(browser, await written(traced({ ...onLimit, execs: run ? [{ ...run, calls }] : [] })));
+    const drawn = await open(await written(traced({ ...onLimit, execs: run ? [{ ...run, calls }] : [] })));
     expect(await drawn.locator("article .warned").first().textContent()).toBe(
       "It waits: a limit, until 2026-03-05 00:00 UTC",
     );
     expect(await drawn.locator("article .phase .word").allTextContents()).toEqual([
       ...["done", "✗ failed: timeout", "done", "… was started", "… waits"],
     ]);
-    const failed = await open(browser, await written(traced(workflowSession("failed"))));
+    const failed = await open(await written(traced(workflowSession("failed"))));
     expect(await failed.locator("article .warned").first().textContent()).toContain("It failed: it broke");
-    const bare = await open(browser, await written(traced(workflowSession(), { texts: false })));
+    const bare = await open(await written(traced(workflowSession(), { texts: false })));
     expect(await bare.locator("article").first().textContent()).toContain("Texts are left out.");
     expect(await bare.locator("article h2").allTextContents()).toContain("phase 1");
   });
 
   test("of a thousand agents the first of each phase are listed and all that failed, and the rest is one button away", async () => {
-    const page = await open(browser, await written(traced(workflowSession("ok", 1000))));
+    const page = await open(await written(traced(workflowSession("ok", 1000))));
     const rows = page.locator("article.run section").first().locator("tbody tr");
     expect(await rows.count()).toBe(100);
     await page.getByRole("button", { name: "Show 900 more" }).click();

@@ -1,15 +1,13 @@
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { describeExecs } from "../../src/history/index.ts";
 import { listedDocuments, sumCoverage } from "../../src/session/journal/coverage-sums.ts";
 import { pageSource, serveView, sessionSubject } from "../../src/view/index.ts";
 import { asked, sessionOf } from "../support/ask/described.ts";
 import { openJournal } from "../support/ask/journal.ts";
 import { openScripted } from "../support/scripted-session.ts";
-import { detailsOf, open, written } from "../support/view/browser.ts";
-import { CHROMIUM, launch } from "../support/view/chromium.ts";
+import { detailsOf, inChromium, written } from "../support/view/browser.ts";
 import { syntheticSession } from "../support/view/synthetic.ts";
 import { traced } from "../support/view/traced.ts";
 
@@ -28,18 +26,12 @@ function hostile() {
 const count = (browser: { locator(of: string): { count(): Promise<number> } }, of: string) =>
   browser.locator(of).count();
 
-describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launch();
-  });
-  afterAll(() => browser.close());
-
+inChromium("the page of a session in Chromium", (open) => {
   test.each([
     ["light", 1500],
     ["dark", 420],
   ] as const)("it is whole in %s at %i pixels, and asks nobody for anything", async (scheme, width) => {
-    const page = await open(browser, await written(traced(syntheticSession([300, 200]))), { scheme, width });
+    const page = await open(await written(traced(syntheticSession([300, 200]))), { scheme, width });
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     expect(await page.title()).toBe("retries-review · Belay");
     expect(await count(page, "[role=grid] [role=row]")).toBe(2);
@@ -51,7 +43,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
   });
 
   test("the keyboard alone reaches the answer of a failed call, and what goes on from there", async () => {
-    const page = await open(browser, await written(traced(hostile())));
+    const page = await open(await written(traced(hostile())));
     await page.keyboard.press("e");
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("it came too late"));
     expect(await detailsOf(page)).toContain("belay show $'<b>\\u200bname</b>' --exec 1 --call 2");
@@ -64,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
   });
 
   test("hostile texts are shown as texts", async () => {
-    const page = await open(browser, await written(traced(hostile())), { place: "#call=1", allowed: /TrustedHTML/ });
+    const page = await open(await written(traced(hostile())), { place: "#call=1", allowed: /TrustedHTML/ });
     await vi.waitFor(async () =>
       expect(await detailsOf(page)).toContain("</script><img src=x onerror=alert(1)> \\u202egnp.exe\\x00"),
     );
@@ -78,13 +70,13 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
   });
 
   test("its landmarks, names and states are these", async () => {
-    const page = await open(browser, await written(traced(asked())), { place: "#exec=3" });
+    const page = await open(await written(traced(asked())), { place: "#exec=3" });
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("the second"));
     expect(await page.locator("#page").ariaSnapshot()).toMatchSnapshot();
   });
 
   test("filters, the order, the search and the slider change what is listed, and the address says what is chosen", async () => {
-    const page = await open(browser, await written(traced(syntheticSession([40, 30]))));
+    const page = await open(await written(traced(syntheticSession([40, 30]))));
     const heading = page.locator(".bar h2");
     await page.getByRole("button", { name: /lost: failed/ }).click();
     const [, lost] = /^(\d+) of 70 sub-calls$/.exec((await heading.textContent()) ?? "") ?? [];
@@ -114,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const coverage = { context_hash: "h", ranges } as const;
     const covered = sumCoverage({ hash: "h", length: 100, documents: listedDocuments(documents) }, [{ coverage }]);
     const trace = traced({ ...session, execs }, { around, covered });
-    const page = await open(browser, await written(trace), { place: "#exec=3" });
+    const page = await open(await written(trace), { place: "#exec=3" });
     await page.locator("aside").getByText("notes.md, line 3").click();
     expect(await page.locator("aside summary").textContent()).toBe("notes.md, line 3 · found by findthere");
     expect(await page.locator("aside details pre").textContent()).toBe("it was there <b> all along");
@@ -126,9 +118,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     journal.start("cell", "cell", "by batch");
     journal.call("cell", 1, "llm_query", ["is it?"]);
     journal.result("cell", 1, "llm_query", "yes", { delivery: { by: "batch", batch: "b1", waited_ms: 7_500_000 } });
-    const page = await open(browser, await written(traced(sessionOf(describeExecs(journal.records)))), {
-      place: "#call=1",
-    });
+    const page = await open(await written(traced(sessionOf(describeExecs(journal.records)))), { place: "#call=1" });
     await vi.waitFor(async () =>
       expect(await detailsOf(page)).toContain("batcha provider's batch, which answered after 2 h 5 min"),
     );
@@ -146,7 +136,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
       head: false,
     } as const;
     const trace = traced({ ...hostile(), name: null, checkpoints: [step] }, { label: "mails/in 1" });
-    const page = await open(browser, await written(trace), { place: "#exec=1" });
+    const page = await open(await written(trace), { place: "#exec=1" });
     expect(await page.title()).toBe("mails/in 1 · Belay");
     const details = await detailsOf(page);
     expect(details).toContain("belay fork 'mails/in 1@CK' --name 'mails-in 1-2'");
@@ -162,27 +152,27 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const coverage = { context_hash: "h", ranges } as const;
     const covered = sumCoverage({ hash: "h", length: 900, documents: listedDocuments(documents) }, [{ coverage }]);
     const trace = traced(asked(), { covered });
-    const page = await open(browser, await written({ ...trace, head: { ...trace.head, store: " --store 'a b'" } }));
+    const page = await open(await written({ ...trace, head: { ...trace.head, store: " --store 'a b'" } }));
     const strip = page.getByRole("img", { name: /^Coverage of P: shown at least 5\.5 % of 900 characters/ });
     expect(await strip.isVisible()).toBe(true);
     await page.getByRole("button", { name: "never opened 1" }).click();
     expect(await detailsOf(page)).toContain("never <b>800 characters");
     expect(await detailsOf(page)).toContain("belay show s --unread --store 'a b'");
-    const without = await open(browser, await written(traced(asked())));
+    const without = await open(await written(traced(asked())));
     expect(await without.getByText("documents of P").isVisible()).toBe(false);
   });
 
   test("a file that was cut or changed says so instead of a blank page", async () => {
     const trace = traced(syntheticSession([40]));
     const failed = async (change: (html: string) => string) => {
-      const page = await open(browser, await written(trace, change));
+      const page = await open(await written(trace, change));
       return page.locator("#page").textContent();
     };
     expect(await failed((html) => html.slice(0, html.indexOf('id="c0"')))).toContain(
       "cannot be read: the file is cut: its part c0 is missing",
     );
     expect(await failed((html) => html.replace(/(id="c0">.{40})./, "$1"))).toContain("This trace cannot be read");
-    const page = await open(browser, await written(trace, (html) => html.replace(/(id="x0">.{200})./, "$1")), {
+    const page = await open(await written(trace, (html) => html.replace(/(id="x0">.{200})./, "$1")), {
       place: "#call=1",
     });
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("These texts cannot be read"));
@@ -197,7 +187,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const served = await serveView({ subject, tracing, source, idleMs, now: Date.now, wording: String });
     onTestFinished(() => served.close());
     await session.exec("await llm_query('the first', { tools: [] })");
-    const page = await open(browser, served.url, { allowed: /ERR_CONNECTION_REFUSED/ });
+    const page = await open(served.url, { allowed: /ERR_CONNECTION_REFUSED/ });
     expect(await page.evaluate("location.href")).not.toContain("token");
     await page.getByRole("row", { name: /the first/ }).click();
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("the first"));
@@ -223,7 +213,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     );
     const url = await written(traced(session));
     expect(statSync(fileURLToPath(url)).size).toBeLessThan(2 * 2 ** 20);
-    const page = await open(browser, url);
+    const page = await open(url);
     expect(await page.locator(".bar h2").textContent()).toBe("20,000 sub-calls");
     expect(await page.locator(".picture").getAttribute("aria-label")).toMatch(/^At most 16 calls/);
     await page.getByRole("combobox", { name: "Order" }).selectOption("slowest");

@@ -2,9 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 import { fileOf, pageSource, type Trace } from "../../../src/view/index.ts";
 import { folderWith } from "../tree.ts";
+import { CHROMIUM, launch } from "./chromium.ts";
 
 export interface Look {
   readonly width?: number;
@@ -15,8 +16,22 @@ export interface Look {
   readonly allowed?: RegExp;
 }
 
-/** A page of the browser that says nothing on its console and asks nobody else for anything. */
-export async function open(
+/** Opens a page that says nothing on its console and asks nobody else for anything. */
+type OpenPage = (url: string, look?: Look) => Promise<Page>;
+
+/** Tests in one Chromium. They are skipped on a computer without one. */
+export function inChromium(name: string, tests: (open: OpenPage) => void): void {
+  describe.skipIf(CHROMIUM === undefined)(name, () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await launch();
+    });
+    afterAll(() => browser.close());
+    tests((url, look) => open(browser, url, look));
+  });
+}
+
+async function open(
   browser: Browser,
   url: string,
   { width = 1500, scheme = "light", place = "", allowed = /^$/ }: Look = {},
