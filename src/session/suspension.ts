@@ -29,8 +29,8 @@ export type SuspensionReason =
   | { readonly why: "budget"; readonly limit: keyof Amount }
   /** The store is damaged: nothing of the run continues. */
   | { readonly why: "damaged"; readonly error: RlmError }
-  /** A call of this model failed in a way that is no fault of the job. */
-  | { readonly why: "trouble"; readonly error: SubCallError; readonly model: string };
+  /** A call of this model failed in a way that is no fault of the job. `isAlone`: other calls can be made, and go first. */
+  | { readonly why: "trouble"; readonly error: SubCallError; readonly model: string; readonly isAlone?: true };
 
 type WaitingFor = WaitsFor & Pick<SubCallError, "code">;
 
@@ -113,12 +113,12 @@ export function openSuspension(): Suspension {
     },
     async wait(call, asked, ended) {
       waiting.add(call);
-      if (asked.why === "delivery") {
+      if (asked.why === "trouble" && asked !== reason) troubles.push(asked.error);
+      if (asked.why === "delivery" || (asked.why === "trouble" && asked.isAlone)) {
         awaitsBatch += 1;
         await idle(() => aborted(ended));
         awaitsBatch -= 1;
       } else {
-        if (asked.why === "trouble" && asked !== reason) troubles.push(asked.error);
         reason ??= asked;
         suspendIfQuiet();
         await aborted(ended);
@@ -131,7 +131,7 @@ export function openSuspension(): Suspension {
     },
     heldBack: () => heldBack,
     reason: () => reason,
-    waitsFor: () => (reason?.why === "trouble" ? waitsForAll(reason.error, troubles) : null),
+    waitsFor: () => waitsForAll(troubles),
     sent: (call) => void sent.add(call),
     recorded(call) {
       sent.delete(call);
@@ -143,7 +143,10 @@ export function openSuspension(): Suspension {
 }
 
 /** The first of these failures, with the number of the others, and the time at which the last limit of an account ends. */
-function waitsForAll({ code, message, suggestion }: SubCallError, all: readonly SubCallError[]): WaitingFor {
+function waitsForAll(all: readonly SubCallError[]): WaitingFor | null {
+  const [first] = all;
+  if (!first) return null;
+  const { code, message, suggestion } = first;
   const others = all.length - 1;
   const more = others > 0 ? `; ${amount(others, "other call waits", "other calls wait")} too` : "";
   const ends = all.flatMap(({ retry_at }) => retry_at ?? []);

@@ -1,7 +1,8 @@
-import { failure, type RequestBudget, type SubCallError } from "../../models/index.ts";
+import { failure, type RequestBudget } from "../../models/index.ts";
 import { agentModelName } from "../../platform/agent-commands.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { CallingSession } from "../parts.ts";
+import type { SuspensionReason } from "../suspension.ts";
 import { CANCELLED, inTime } from "./call-time.ts";
 import type { StandingClock } from "./patience.ts";
 import { type AgentRequest, notSent } from "./plan.ts";
@@ -22,18 +23,21 @@ type AskAgent = (
 export function openAgentAnswers(session: CallingSession, ask: AskAgent) {
   const { agents, suspension } = session;
 
-  function troubleOf(id: string, agent: string, { isAgain }: CallContext): SubCallError | null {
+  /** The reason for which a call waits; null: it does not. Only what has begun elsewhere keeps no other call from its answer. */
+  function troubleOf(id: string, { agent, model }: AgentRequest, { isAgain }: CallContext): SuspensionReason | null {
     const refusal = agents.refusal(agent);
-    if (refusal) return refusal.isMissing ? refusal.error : null;
-    return isAgain && waitsForUser(session) ? agents.doubt(id, agent) : null;
+    const why = { why: "trouble", model: agentModelName(agent, model) } as const;
+    if (refusal) return refusal.isMissing ? { ...why, error: refusal.error } : null;
+    const doubt = isAgain && waitsForUser(session) ? agents.doubt(id, agent) : null;
+    return doubt && { ...why, error: doubt, isAlone: true };
   }
 
   return async (id: string, request: AgentRequest, context: CallContext): Promise<Answered> => {
     const { agent, prompt } = request;
     const model = agentModelName(agent, request.model);
-    const trouble = troubleOf(id, agent, context);
+    const trouble = troubleOf(id, request, context);
     if (trouble) {
-      await suspension.wait(id, { why: "trouble", error: trouble, model }, context.signal);
+      await suspension.wait(id, trouble, context.signal);
       return refused(CANCELLED);
     }
     const problem = agents.refusal(agent)?.error ?? (context.isAgain ? agents.doubt(id, agent) : null);

@@ -19,7 +19,7 @@ function shown(estimate: DryRun["estimate"], envelope: ExecEnvelope = ENVELOPE):
   return [stdout.text(), stderr.text()];
 }
 
-const flat = { children: 0, child_sub_calls: 0, unpriced: 0 };
+const flat = { children: 0, child_sub_calls: 0, unpriced: 0, uncounted: 0 };
 const two = { ...flat, sub_calls: 2, input_tokens: 3000, max_output_tokens: 8192, max_requests: 20, cost_usd: 0.132 };
 const one = { ...flat, sub_calls: 1, input_tokens: 10, max_output_tokens: 100, max_requests: 1, cost_usd: 0 };
 
@@ -58,8 +58,8 @@ not in these figures: 2 calls with a context of their own, with up to 13 further
 });
 
 test("agents without a price are named", () => {
-  const sites = [{ site: "Find", ...one, unpriced: 1 }];
-  expect(shown({ ...one, unpriced: 1, sites, partial: false })[0]).toContain(
+  const sites = [{ site: "Find", ...one, unpriced: 1, uncounted: 0 }];
+  expect(shown({ ...one, unpriced: 1, uncounted: 0, sites, partial: false })[0]).toContain(
     "not in these figures: the dollars of 1 call of an agent; max_usd in the entry of an agent says what one may cost",
   );
 });

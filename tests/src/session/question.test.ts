@@ -85,17 +85,9 @@ test("an interrupted exec of a store that only claims to be a workflow has the b
   ] as const) {
     const id = ulid();
     await store.create({ id, name: null, origin: "command", settings: null, at: 1 });
-    const start = {
-      record: "rlm_start",
-      exec_id: "E",
-      kind,
-      input: "1",
-      cell: "1",
-      question: { id: "own" },
-      limits: {},
-    };
-    const more = workflow === undefined ? {} : { workflow };
-    await store.commit(id, { records: [{ ...start, ...more, helpers_hash: null, rest: [], at: 1 }] });
+    const asked = { kind, input: "1", cell: "1", question: { id: "own" }, limits: {}, helpers_hash: null, rest: [] };
+    const start = { record: "rlm_start", exec_id: "E", ...asked, ...(workflow ? { workflow } : {}), at: 1 };
+    await store.commit(id, { records: [start] });
     await store.release(id);
     await using session = await openSessionWith({ session: id }, host);
     allowed.push(session.budget().remaining_sub_calls);

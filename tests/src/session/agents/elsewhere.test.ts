@@ -41,6 +41,35 @@ test("an agent that was begun elsewhere is in doubt, and is adopted where its ou
   expect([...startsIn(place.log).values()]).toEqual([1]);
 });
 
+test("an agent in doubt keeps no call of the session's model from its answer", async () => {
+  const place = openPlace();
+  let asked = 0;
+  const answers = async () => {
+    asked += 1;
+    return { text: "own" };
+  };
+  const never = async () => new Promise<never>(() => {});
+  const source = `await Promise.all([${call({ ms: 300, says: "done" })}, llm_query("a"), llm_query("b")])`;
+  const options = { model: "local/m", concurrency: 1, agentsDir: join(place.store, "..", "here") };
+  {
+    await using session = await openRun(place, { ...options, concurrency: 4, complete: never });
+    const suspend = new AbortController();
+    const running = session.exec(source, { ...WORKFLOW, suspend: suspend.signal });
+    await untilBegun(place);
+    suspend.abort(WORK_ON);
+    await running;
+  }
+  {
+    const elsewhere = { agentsDir: join(place.store, "..", "elsewhere") };
+    await using session = await openRun(place, { ...options, ...elsewhere, complete: answers });
+    expect((await session.resume())?.envelope).toMatchObject({ resumable: true, error_code: "answer_lost" });
+  }
+  expect(asked).toBe(2);
+  await using session = await openRun(place, { ...options, complete: never });
+  expect((await session.resume())?.envelope).toMatchObject({ result_json: ["done", "own", "own"] });
+  expect([...startsIn(place.log).values()]).toEqual([1]);
+});
+
 test("an agent in doubt is started again if the user says so", async () => {
   const place = openPlace();
   await leftAtWork(place, join(place.store, "..", "here"), 50);

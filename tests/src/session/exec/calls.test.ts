@@ -59,6 +59,7 @@ function scene(
   const calls = openCalls({
     ...{ setup, recorder, from, once },
     exec_id: "x",
+    waits: false,
     takenOver: { answer: () => undefined, lack: () => null },
     isForModel: false,
     budget: openBudget({ budget: BUDGET, question: null }, EMPTY_ACCOUNT),

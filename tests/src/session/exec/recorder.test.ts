@@ -62,6 +62,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   });
   const calls = openCalls({
     exec_id: "x",
+    waits: false,
     takenOver: { answer: () => undefined, lack: () => null },
     isForModel: false,
     setup,
