@@ -149,14 +149,15 @@ function describeCall(
   const { call_id, name, args, at } = call;
   const [prompt] = args;
   const { usage = NO_USAGE, attempts = [] } = result ?? {};
-  const { agent, model } = v.parse(Agent, isSubCall(name) ? args[1] : null);
+  const { label, phase, agent, model } = v.parse(Named, isSubCall(name) ? args[1] : null);
   return {
     call_id,
     number,
     name,
     batch: v.parse(Batch, args[2]).id,
     prompt: typeof prompt === "string" ? prompt : null,
-    ...v.parse(Named, isSubCall(name) ? args[1] : null),
+    label,
+    phase,
     args,
     sampling: call.sampling ?? null,
     effects: call.effects ?? null,
@@ -201,6 +202,10 @@ const shortName = v.pipe(
   v.transform((name) => name.slice(0, NAME_UNITS).toWellFormed()),
 );
 const name = v.fallback(v.nullable(shortName), null);
-const Named = v.fallback(v.object({ label: name, phase: name }), { label: null, phase: null });
-const Agent = v.fallback(v.object({ agent: name, model: name }), { agent: null, model: null });
+const Named = v.fallback(v.object({ label: name, phase: name, agent: name, model: name }), {
+  label: null,
+  phase: null,
+  agent: null,
+  model: null,
+});
 const Batch = v.fallback(v.object({ id: v.nullable(v.number()) }), { id: null });

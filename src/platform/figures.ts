@@ -105,3 +105,11 @@ export function least(...figures: readonly (number | null | undefined)[]): numbe
   const numbers = figures.filter((figure) => typeof figure === "number");
   return numbers.length === 0 ? undefined : Math.min(...numbers);
 }
+
+/** `15:04`, or `2026-03-04 15:04` of another day than now: a time for people, in the local zone. */
+export function localTime(at: number, now: number): string {
+  const time = new Date(at);
+  const clock = time.toTimeString().slice(0, 5);
+  const isToday = time.toDateString() === new Date(now).toDateString();
+  return isToday ? clock : `${time.toLocaleDateString("en-CA")} ${clock}`;
+}

@@ -1,6 +1,6 @@
 import type { CallDescription, CallProgress, ProviderWait, SessionSummary } from "../../index.ts";
 import { addUsage, NO_USAGE } from "../../models/index.ts";
-import { age, amount, bar, compact, duration, elapsed, priced, roughly } from "../../platform/figures.ts";
+import { age, amount, bar, compact, duration, elapsed, localTime, priced, roughly } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
@@ -129,11 +129,7 @@ export function firstWords(prompt: string): string {
 
 /** `at 15:04 (in 20 min)`, on the user's clock. */
 export function whenText(at: number, now: number): string {
-  const time = new Date(at);
-  const isToday = time.toDateString() === new Date(now).toDateString();
-  const day = isToday ? "" : `${time.toLocaleDateString("en-CA")} `;
-  const wait = at > now ? ` (in ${age(at - now)})` : " (now)";
-  return `at ${day}${clockText(at)}${wait}`;
+  return `at ${localTime(at, now)}${at > now ? ` (in ${age(at - now)})` : " (now)"}`;
 }
 
 /** `waits: the agent claude has reached a limit; it may continue at 15:04 (in 20 min)` */

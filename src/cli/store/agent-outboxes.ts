@@ -1,9 +1,8 @@
-import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../index.ts";
 import { loadAgentLayer } from "../../models/index.ts";
 import { amount } from "../../platform/figures.ts";
-import { homeFolder } from "../../platform/home.ts";
+import { namesIn, outboxesBeside, treesIn } from "../../platform/outbox-folders.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Store } from "../../store/index.ts";
 import { isServer } from "../../store/store-place.ts";
@@ -18,31 +17,20 @@ export interface Outboxes {
   readonly trees: readonly string[];
 }
 
-const TREE = /^tree(?:\.\d{1,6})?$/;
-
 /**
  * The outboxes that sessions of a store have here: agents are processes of this computer.
  *
  * @param place of the store
  */
 export function outboxesOf(place: string): readonly Outboxes[] {
-  const folder = isServer(place) ? join(homeFolder(process.env), "server-agents") : join(place, "agents");
-  return foldersIn(folder).map((session) => {
+  const folder = outboxesBeside(isServer(place) ? null : join(place, "texts"));
+  const all = namesIn(folder).map((session) => {
     const own = join(folder, session);
-    const runs = foldersIn(own);
-    const trees = runs.flatMap((run) =>
-      foldersIn(join(own, run))
-        .filter((name) => TREE.test(name))
-        .map((name) => join(own, run, name)),
-    );
+    const runs = namesIn(own);
+    const trees = runs.flatMap((run) => treesIn(join(own, run)));
     return { session, folder: own, agents: runs.length, trees };
   });
-}
-
-function foldersIn(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  const entries = readdirSync(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return all.filter(({ agents }) => agents > 0);
 }
 
 /**

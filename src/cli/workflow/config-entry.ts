@@ -57,9 +57,8 @@ export function compactJson(value: unknown, unit: string, level = 0): string {
   return `{${members.join(",")}${end}}`;
 }
 
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}: ${spaced(one)}`);
-  return `{ ${members.join(", ")} }`;
-}
+/** JSON on one line: `{ "a": ["b", 1] }`. A text has no line breaks of its own in it. */
+const spaced = (value: unknown) =>
+  JSON.stringify(value, null, 1)
+    .replaceAll(/(?<=\[)\n\s*|\n\s*(?=\])/g, "")
+    .replaceAll(/\n\s*/g, " ");

@@ -141,15 +141,7 @@ async function untilEnd(folder: string, job: AgentJob, { cwd, env, prompt, print
   const { pid } = agent;
   if (pid === undefined) return promise;
   writeWhole(folder, "process", JSON.stringify(processOf(pid)));
-  const why = await watch(
-    folder,
-    job,
-    printed,
-    Date.now(),
-    promise,
-    () => endGroup(pid, job.key, "SIGTERM"),
-    () => endGroup(pid, job.key, "SIGKILL"),
-  );
+  const why = await watch(folder, job, printed, Date.now(), promise, (signal) => endGroup(pid, job.key, signal));
   const ended = await promise;
   await endRest(pid, job, why !== null);
   return { ...ended, ended: why ?? ended.ended };
@@ -167,15 +159,7 @@ async function watchLost(folder: string, job: AgentJob, start: AgentStart, env: 
     else endMarked(job.key, signal);
   };
   const printed = ["out", "err"].flatMap((name) => openIn(folder, name, constants.O_RDWR) ?? []);
-  const why = await watch(
-    folder,
-    job,
-    printed,
-    start.at,
-    ended,
-    () => end("SIGTERM"),
-    () => end("SIGKILL"),
-  );
+  const why = await watch(folder, job, printed, start.at, ended, end);
   for (const descriptor of printed) closeSync(descriptor);
   endMarked(job.key, "SIGKILL");
   const tree = job.tree === null ? null : fileIn(folder, job.tree);
@@ -196,8 +180,7 @@ async function watch(
   files: readonly number[],
   began: number,
   ended: Promise<unknown>,
-  ask: () => void,
-  force: () => void,
+  end: (signal: NodeJS.Signals) => void,
 ): Promise<AgentEnd | null> {
   const isOver = ended.then(() => true);
   let why: AgentEnd | null = null;
@@ -214,11 +197,11 @@ async function watch(
       else if (Date.now() >= began + timeout_ms) why = "timeout";
       if (why !== null) {
         asked = performance.now();
-        ask();
+        end("SIGTERM");
       }
     }
     // Output without an end would fill the disk in the meantime.
-    if (why !== null && (isFull || performance.now() > asked + GRACE_MS)) force();
+    if (why !== null && (isFull || performance.now() > asked + GRACE_MS)) end("SIGKILL");
     for (const one of files) cut(one, max_bytes);
     wait = bytes > printed ? SOON_MS : Math.min(LATER_MS, wait * 2);
     printed = bytes;

@@ -1,4 +1,5 @@
 import { compileFind, find, textFromString } from "../../context/index.ts";
+import { localTime } from "../../platform/figures.ts";
 
 /** A limit of an agent's account. */
 export interface AccountLimit {
@@ -17,7 +18,10 @@ export async function limitIn(pattern: string, said: string, now: Date): Promise
   const { matches } = find(textFromString(said), compileFind(pattern, "i"), 1);
   if (matches.length === 0) return null;
   const retry_at = endIn(said, now);
-  return { retry_at, when: retry_at === null ? "" : `, and may be started again at ${localTime(retry_at, now)}` };
+  return {
+    retry_at,
+    when: retry_at === null ? "" : `, and may be started again at ${localTime(retry_at, now.getTime())}`,
+  };
 }
 
 /** The latest time that words name as the end of a limit, ms since the epoch; null: they name none. */
@@ -152,10 +156,3 @@ function wallTime(at: number, timeZone: string | undefined): number | null {
 }
 
 const READERS: readonly Reader[] = [epochs, isoTimes, durations, clockTimes];
-
-/** A time for people, in the local zone: the date is left out today. */
-export function localTime(at: number, now: Date): string {
-  const day = (time: number | Date) => new Intl.DateTimeFormat("sv-SE").format(time);
-  const clock = new Intl.DateTimeFormat("sv-SE", { hour: "2-digit", minute: "2-digit" }).format(at);
-  return day(at) === day(now) ? clock : `${day(at)} ${clock}`;
-}

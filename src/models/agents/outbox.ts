@@ -5,7 +5,6 @@ import {
   fsync,
   lstatSync,
   openSync,
-  readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -17,6 +16,7 @@ import { promisify } from "node:util";
 import { readAtMost } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { parseJson } from "../../platform/json.ts";
+import { isTree, namesIn } from "../../platform/outbox-folders.ts";
 import { syncFolder } from "../../platform/result-file.ts";
 
 // The outbox of one agent is a folder. Belay writes `prompt` and `job.json`. The keeper writes
@@ -135,15 +135,6 @@ export function openIn(folder: string, name: string, flags: number): number | nu
   return null;
 }
 
-/** The names of the files in a folder; none if there is no such folder. */
-export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 /**
  * Takes the outbox for this process. The kernel frees the lock of a process that was killed.
  *
@@ -247,7 +238,7 @@ export function askToStop(folder: string): void {
 }
 
 /** Names of worktrees, and of the files beside them that say whose they are. */
-export const isOfTree = (name: string) => /^tree(?:\.\d{1,6})?(?:\.git)?$/.test(name);
+export const isOfTree = (name: string) => isTree(name.replace(/\.git$/, ""));
 
 /** Empties an outbox, and drops it if no worktree is left in it. */
 export function emptyOutbox(folder: string): void {

@@ -4,6 +4,7 @@ import { setTimeout as later } from "node:timers/promises";
 import { hasCode, LIMITS } from "../../../runtime/index.ts";
 import type { AgentCommand } from "../../platform/agent-commands.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
+import { namesIn, treesIn } from "../../platform/outbox-folders.ts";
 import { onceAborted, WORK_ON } from "../../platform/signals.ts";
 import { type AgentAnswer, readAnswer } from "./answer.ts";
 import { type CallParts, environmentOf, isPromptInWords, wordsOf } from "./command-line.ts";
@@ -19,7 +20,6 @@ import {
   fileIn,
   isKept,
   isOfTree,
-  namesIn,
   type OutboxState,
   readOutbox,
   textIn,
@@ -263,8 +263,7 @@ export async function dropRuns(folder: string, session: string): Promise<void> {
   for (const name of namesIn(folder)) {
     const outbox = fileIn(folder, name);
     giveUpAgent(outbox, `${session}/${name}`);
-    const trees = namesIn(outbox).filter((one) => isOfTree(one) && !one.endsWith(".git"));
-    for (const tree of trees) await dropWorktree(fileIn(outbox, tree), environmentOf({}));
+    for (const tree of treesIn(outbox)) await dropWorktree(tree, environmentOf({}));
   }
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, rmdirSync } from "node:fs";
+import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { homeFolder } from "../../platform/home.ts";
+import { join, resolve } from "node:path";
 import { makeFolder } from "../../platform/make-folder.ts";
+import { namesIn, outboxesBeside, treesIn } from "../../platform/outbox-folders.ts";
 import type { Store } from "../../store/index.ts";
 import type { AgentPlace } from "../journal/records.ts";
 import type { CallingSession } from "../parts.ts";
@@ -39,7 +39,7 @@ export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "ro
   }
 
   const own = () => (base === null ? null : join(base, row.id));
-  const runs = () => namesIn(own());
+  const runs = () => namesIn(own() ?? "");
   const pathOf = (run: string) => join(base ?? "", row.id, run);
   return {
     make() {
@@ -51,7 +51,7 @@ export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "ro
     runs,
     runsOf: (call) => runs().filter((name) => name === call || name.startsWith(`${call}.`)),
     pathOf,
-    treesIn: (run) => namesIn(pathOf(run)).flatMap((name) => (TREE.test(name) ? [join(pathOf(run), name)] : [])),
+    treesIn: (run) => treesIn(pathOf(run)),
     place() {
       if (isOfStore || base === null) return null;
       return { host: hostname(), outbox: hash("sha256", base).slice(0, PLACE_DIGITS) };
@@ -64,18 +64,12 @@ export function openAgentsFolder({ row, env, options }: Pick<CallingSession, "ro
 }
 
 /** The folder of the outboxes of all sessions of a store; null: the store is in memory. */
-function usualFolder({ texts }: Pick<Store, "texts">): string | null {
-  // Sessions of a server are not those of the store in that folder.
-  if (!texts) return join(homeFolder(process.env), "server-agents");
-  return texts.isOwn ? null : join(dirname(texts.folder), "agents");
-}
+const usualFolder = ({ texts }: Pick<Store, "texts">) => (texts?.isOwn ? null : outboxesBeside(texts?.folder ?? null));
 
 /** The ids of calls of a session whose agents were started on this computer, and whose outboxes are in the usual folder. */
 export function startedAgents(store: Pick<Store, "texts">, session: string): ReadonlySet<string> {
-  const folder = usualFolder(store);
-  const own = folder === null ? null : join(folder, session);
-  const started = namesIn(own).filter((run) => existsSync(join(own ?? "", run, STARTED)));
-  return new Set(started.map(callOf));
+  const own = join(usualFolder(store) ?? "", session);
+  return new Set(namesIn(own).flatMap((run) => (existsSync(join(own, run, STARTED)) ? callOf(run) : [])));
 }
 
 /** The file of an outbox that is there before its agent is started. */
@@ -84,19 +78,7 @@ const STARTED = "started";
 /** The call that a run belongs to: `EXEC.7` of `EXEC.7.1`. */
 export const callOf = (run: string) => run.split(".", 2).join(".");
 
-/** Names of worktrees in an outbox. */
-const TREE = /^tree(?:\.\d{1,6})?$/;
-
 const PLACE_DIGITS = 16;
-
-function namesIn(folder: string | null): string[] {
-  if (folder === null) return [];
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
 
 function dropEmpty(folder: string | null): void {
   if (folder === null) return;

@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { endIn, limitIn, localTime } from "../../../../src/models/agents/limit.ts";
+import { endIn, limitIn } from "../../../../src/models/agents/limit.ts";
+import { localTime } from "../../../../src/platform/figures.ts";
 
 const now = new Date("2026-03-01T13:00:00Z");
 
@@ -41,8 +42,8 @@ test.each([
 
 test("the end of a limit is told in the local time, with its date if it is not today", () => {
   vi.stubEnv("TZ", "Europe/Berlin");
-  expect(localTime(Date.parse("2026-03-01T22:59:00Z"), now)).toBe("23:59");
-  expect(localTime(Date.parse("2026-03-01T23:01:00Z"), now)).toBe("2026-03-02 00:01");
+  expect(localTime(Date.parse("2026-03-01T22:59:00Z"), now.getTime())).toBe("23:59");
+  expect(localTime(Date.parse("2026-03-01T23:01:00Z"), now.getTime())).toBe("2026-03-02 00:01");
 });
 
 test("a limit is matched in time that grows with the words alone", async () => {
