@@ -113,8 +113,8 @@ interface CommonOptions extends RemarkOptions {
    */
   readonly agents?: AgentCommands | undefined;
   /**
-   * Folder of the runs of agents (default: `agents` in the store's folder). A session in a server's store needs one that stays. A
-   * session in memory has a temporary one, removed by `close`.
+   * Folder of the runs of agents. Default: `agents` in the store's folder; for a server's store `server-agents` in Belay's own; for a
+   * session in memory a temporary one, removed by `close`.
    */
   readonly agentsDir?: string | undefined;
   /**

@@ -97,7 +97,9 @@ export async function runAgent(run: AgentRun, signal: AbortSignal): Promise<Agen
     const isFinal = end.failed !== null && !end.failed.startsWith(KEEPER_ENDED);
     if (isFinal || failures === MOST_FAILURES) {
       const why = end.failed ?? "its outbox was damaged";
-      return end.isBegun || !isUnbegun(state) ? notKept(folder, state, why) : failedToStart(why);
+      return end.isBegun || !isUnbegun(state)
+        ? notKept(folder, state, why)
+        : { ...SILENT, ended: "not_started", why, cut: 0 };
     }
     await later(POLL_MS);
   }
@@ -112,7 +114,7 @@ async function notKept(folder: string, { job, start }: OutboxState, why: string)
   } catch {
     // The reason is told already.
   }
-  return { ...NO_END, ended: "in_doubt", why, answer: null, said: "", isGarbled: false, cut: begun.cut };
+  return { ...SILENT, ended: "in_doubt", why, cut: begun.cut };
 }
 
 /** `start`: a keeper starts the agent. `watch`: one watches an agent that has lost its keeper. */
@@ -157,15 +159,8 @@ type End = Pick<AgentOutcome, "ended" | "code" | "signal" | "why">;
 
 const NO_END = { code: null, signal: null };
 
-const failedToStart = (why: string): AgentOutcome => ({
-  ...NO_END,
-  ended: "not_started",
-  why,
-  answer: null,
-  said: "",
-  isGarbled: false,
-  cut: 0,
-});
+/** The outcome of an agent of which nothing was read. */
+const SILENT = { ...NO_END, answer: null, said: "", isGarbled: false };
 
 /** Codes of a store that cannot keep the answer: the agent works on, and a later process adopts it. */
 const OF_STORE = ["lease_lost", "store_failed", "store_full", "store_corrupt"] as const;
