@@ -107,7 +107,8 @@ function withLigatures<Item extends { readonly str: string }>(items: readonly It
 }
 
 /** The number of letters, of which a ligature is one for some programs. */
-const lengthOf = (said: string) => said.replace(/\s/g, "").normalize("NFKC").length;
+const lengthOf = (said: string) => (/^[^\s\ufb00-\uffff]$/.test(said) ? 1 : lettersIn(said).length);
+const lettersIn = (said: string) => said.replace(/\s/g, "").normalize("NFKC");
 
 /** The annotations of all pages that are not damaged, by the number of the page. */
 async function annotationsOf(pdf: Pdf, text: Growing): Promise<Map<number, Annotation[]>> {
@@ -124,6 +125,8 @@ interface Annotation {
   readonly pageIndex?: number;
   readonly annotationFlags?: number;
   readonly contentsObj?: { readonly str: string };
+  /** The same with looks, which some programs write alone. */
+  readonly richText?: { readonly str: string } | null;
   /** The lines that it shows. */
   readonly textContent?: readonly string[];
   readonly hasAppearance?: boolean;
@@ -157,11 +160,12 @@ function notesOf(annotations: readonly Annotation[], text: Growing): string[] {
 }
 
 function noteOf(
-  { subtype = "", contentsObj, textContent = [], hasAppearance, file }: Annotation,
+  { subtype = "", contentsObj, richText, textContent = [], hasAppearance, file }: Annotation,
   text: Growing,
 ): string {
   if (subtype === "Widget") return "";
-  const said = oneLineOf(contentsObj?.str ? [contentsObj.str] : textContent);
+  const written = contentsObj?.str || richText?.str;
+  const said = oneLineOf(written ? [written] : textContent);
   if (file) text.lose("attachment", file.filename);
   else if (said === "" && hasAppearance && SHOWN.test(subtype)) text.lose("annotation", subtype);
   return said === "" ? "" : `[note] ${said}`;

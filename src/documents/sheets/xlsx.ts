@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { Parts } from "../archives.ts";
 import { type Growing, Unreadable } from "../growing.ts";
 import { VERTICAL } from "../labels.ts";
@@ -60,7 +61,9 @@ export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Wo
   const xml = openXml(parts.text(main));
   const on: Handlers = {
     sheet({ name = "", "r:id": id = "" }) {
-      sheets.push({ name: signsIn(name), part: related.get(id)?.target ?? "" });
+      const usual =
+        related.size === 0 ? posix.join(posix.dirname(main), `worksheets/sheet${sheets.length + 1}.xml`) : "";
+      sheets.push({ name: signsIn(name), part: related.get(id)?.target ?? usual });
     },
     workbookPr: ({ date1904 }) => (is1904 = date1904 === "1" || date1904 === "true"),
   };

@@ -11,6 +11,15 @@ import { PAGES } from "./pages.ts";
 /** By the name of the input. */
 export const HAND_MADE: Readonly<Record<string, () => Buffer>> = {
   ...{ ...PAGES, ...OPEN, ...PRINTED, ...SHEETS, ...WEB, ...WORDS },
+  "bare.xlsx": () =>
+    zip([
+      { name: "[Content_Types].xml", data: "<Types/>" },
+      { name: "xl/workbook.xml", data: '<workbook><sheets><sheet name="One"/><sheet name="Two"/></sheets></workbook>' },
+      ...[1, 2].map((at) => ({
+        name: `xl/worksheets/sheet${at}.xml`,
+        data: `<worksheet><sheetData><row><c><v>${at}1</v></c></row></sheetData></worksheet>`,
+      })),
+    ]),
   "bare.docx": () =>
     zip([
       { name: "[Content_Types].xml", data: "<Types/>" },

@@ -210,7 +210,7 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
   "stamps.pdf": () =>
     pageWith(
       "",
-      `/Resources<<${FONTS}>>/Annots[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R]`,
+      `/Resources<<${FONTS}>>/Annots[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R 12 0 R]`,
       shown("Draft"),
       "<</Type/Annot/Subtype/Stamp/Contents(Checked by Ida)/Rect[0 0 90 90]>>",
       `<</Type/Annot/Subtype/Stamp/Rect[0 0 90 90]${looks}>>`,
@@ -218,6 +218,7 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
       "<</Type/Annot/Subtype/Popup/Parent 8 0 R/Contents(One remark)/Rect[0 0 9 9]>>",
       "<</Type/Annot/Subtype/Link/Contents(a link)/Rect[0 0 9 9]>>",
       "<</Type/Annot/Subtype/Highlight/Rect[0 0 9 9]/QuadPoints[0 9 9 9 0 0 9 0]>>",
+      '<</Type/Annot/Subtype/FreeText/Rect[0 0 9 9]/RC(<body xmlns="http://www.w3.org/1999/xhtml"><p>Bold remark</p></body>)>>',
     ),
   "layers.pdf": () =>
     pageWith(
