@@ -2,6 +2,7 @@ import { type CallDescription, describeWhole, type SessionDescription } from "..
 import { isAgentModel } from "../platform/agent-commands.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Store } from "../store/index.ts";
+import { choiceScore, type Expected, oolongRealScore, oolongScore } from "./known-scores.ts";
 import type { Item } from "./suites.ts";
 
 /**
@@ -139,10 +140,7 @@ const requestsOf = ({ execs }: SessionDescription): CallDescription[] =>
 const NONE = { cost_usd: 0, tokens_in: 0, tokens_cached: 0, tokens_out: 0, calls: 0, refused: 0, depth: 0, ms: 0 };
 const NO_FIGURES: Figures = { ...NONE, resumes: 0, coverage: null, cites: null, cited: null, unread: 0 };
 
-/** A known answer: a text, a number, or a list of texts in any order. */
-export type Expected = string | number | readonly string[];
-
-export const SCORE_NAMES = ["contains", "exact", "count", "recall", "f1"] as const;
+export const SCORE_NAMES = ["contains", "exact", "count", "recall", "f1", "oolong", "oolong-real", "choice"] as const;
 export type ScoreName = (typeof SCORE_NAMES)[number];
 
 /**
@@ -161,6 +159,12 @@ export function scoreOf(name: ScoreName, answer: string, expected: Expected): nu
       return shareOf(listOf(expected), (one) => hasWords(answer, one));
     case "f1":
       return f1(answer, listOf(expected).map(unordered));
+    case "oolong":
+      return oolongScore(answer, expected);
+    case "oolong-real":
+      return oolongRealScore(answer, expected);
+    case "choice":
+      return choiceScore(answer, expected);
   }
 }
 

@@ -16,6 +16,7 @@ export { countedRun, followRun, leftToOtherBuild, openPoke, untilIdle } from "./
 export { type Forecast, forecastOf } from "./forecast.ts";
 export { openInProcess } from "./in-process.ts";
 export { type Choice, choiceText, hasChoice } from "./inputs/chosen.ts";
+export { inputsOf } from "./inputs/inputs.ts";
 export { BadInput, type Input, jsonLines } from "./inputs/lines.ts";
 export { contextPath, type ReadJobs, readJobs, type SharedContext } from "./inputs/read-jobs.ts";
 export { openIds, type Spool, spool } from "./inputs/spool.ts";

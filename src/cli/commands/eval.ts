@@ -27,8 +27,8 @@ const OWN = {
     },
     seed: { type: count(), help: "makes other texts and questions (default 1)" },
     data: {
-      type: path("FILE.jsonl"),
-      help: "your own questions: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
+      type: paths("FILE"),
+      help: "questions of a file. Your own: on each line { question, answer, context or file }, and id, suite, size and score if you like. Or those of OOLONG or LongBench v2 as they are published, .jsonl, .json or .parquet (docs/eval.md)",
     },
     root: {
       type: paths("DIR"),
@@ -78,8 +78,8 @@ export const evaluate = {
   name: "eval",
   summary: "measure how good answers are, what they cost, and where other methods are better",
   details: [
-    `Suites: ${ABOUT.join("; ")}. Without SUITE all of them are asked. Each question has a context of its own, made by --seed, and an answer that is known by construction.`,
-    "Each question is asked in three ways: by an ask over the context, by one prompt with the context cut to the model's window, and by one prompt with its best passages by BM25. The table has scores with their spread, and the cost of an answer. Below it are the cases where the ask loses.",
+    `Suites: ${ABOUT.join("; ")}. Without SUITE all of them are asked. Each question has a context of its own, made by --seed, and an answer that is known by construction. --data asks questions of your own, or those of OOLONG and LongBench v2.`,
+    "Each question is asked in three ways: by an ask over the context, by one prompt with the context cut to the model's window, and by one prompt with its best passages by BM25. --baseline adds coding agents of yours, each in a copy of the question's files. The table has scores with their spread, and the cost of an answer. Below it are the cases where the ask loses.",
     "It is a run of `belay batch`: the same line continues, also after Ctrl-C or a crash, and pays nothing twice. A larger --n or another --size adds jobs. --dry-run estimates the price, --first N measures it, and --run-max-cost-usd limits it. `belay jobs`, `belay show RUN/JOB` and `belay view RUN` know the run.",
     "With several sizes there are curves of score and price by size, and the size at which the ask overtakes each other method: it scores at least as much for no more, from there on.",
     "DIR/RUN has report.md, report.html with the same as a page, results.jsonl with a line for each answer, and items.jsonl with the questions in the form of --data. The contexts are next to it, by hash.",

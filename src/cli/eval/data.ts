@@ -10,8 +10,9 @@ import { isHeld } from "../../platform/cell-json.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { outputFailed } from "../../platform/result-file.ts";
 import type { WrittenNumber } from "../../platform/written-json.ts";
-import { BadInput, contextPath, type Input, jsonLines } from "../../runs/index.ts";
+import { BadInput, contextPath, type Input, inputsOf, jsonLines } from "../../runs/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { type KnownSuite, publishedQuestion, suiteOf } from "./known-suites.ts";
 
 /**
  * A question with the path of its context, relative to the folder in which the command was typed.
@@ -37,34 +38,72 @@ const Line = v.object({
   score: v.optional(v.picklist(SCORE_NAMES)),
 });
 
+/** The place of the texts of questions, and what ends the reading of them. */
+interface Reading {
+  readonly most: number | undefined;
+  /** Folders into which the paths of questions may lead. */
+  readonly roots: readonly string[];
+  /** The folder for contexts that are texts. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/** The questions of files, and of which suite each file is. */
+interface ReadQuestions {
+  readonly items: readonly Placed[];
+  /** `data.json: questions of LongBench v2`; none for questions in the form of Belay's own. */
+  readonly known: readonly string[];
+}
+
 /**
- * Questions of a file, with the contexts that it has as texts in `folder`. Its paths may lead
- * there, as those of items.jsonl do, into its own folder, and into `roots`.
+ * Questions of files, with the contexts that they have as texts in `folder`. Paths in them may lead
+ * there, as those of items.jsonl do, into the folder of their file, and into `roots`.
  *
  * @throws UsageError; BadInput for the first line that is wrong
  */
-export async function dataItems(data: string, most: number | undefined, roots: readonly string[], folder: string) {
+export async function dataItems(files: readonly string[], reading: Reading): Promise<ReadQuestions> {
   const items: Placed[] = [];
-  if (!existsSync(data)) throw new UsageError(`--data ${data} does not exist`, HELP);
-  const places = openRoots([dirname(data), folder, ...roots], process.cwd());
-  for await (const input of jsonLines(openFile(data), data, LIMITS.contextBytes)) {
-    const { context, suite = basename(data, extname(data)), ...line } = questionIn(input);
-    const { id = `${suite}-${items.length + 1}`, size, question, answer: expected } = line;
-    const usual = typeof expected === "number" ? "count" : typeof expected === "string" ? "contains" : "f1";
-    const file =
-      context === undefined
-        ? contextPath(input, "file", places)
-        : keepTexts(folder, new Map([["context.txt", context]]));
-    const { score = usual } = line;
-    if (score === "count" && typeof expected !== "number") {
-      const problem = 'has the score "count" and an answer that is no number';
-      throw new BadInput(input.at, problem, "docs/eval.md has the scores.");
+  const known: string[] = [];
+  for (const data of files) {
+    const before = items.length;
+    if (!existsSync(data)) throw new UsageError(`--data ${data} does not exist`, HELP);
+    const places = openRoots([dirname(data), reading.folder, ...reading.roots], process.cwd());
+    let suite: KnownSuite | null = null;
+    for await (const input of await inputsIn(data, reading.signal)) {
+      if (items.length === before) suite = suiteOf(input);
+      const { context, ...item } = suite ? publishedQuestion(suite, input) : ownQuestion(input, data, items.length);
+      const texts = context === undefined ? null : new Map([["context.txt", context]]);
+      const file = texts ? keepTexts(reading.folder, texts) : contextPath(input, "file", places);
+      items.push({ ...item, file });
+      if (items.length === reading.most) break;
     }
-    items.push({ id, suite, size, question, expected, score, file });
-    if (items.length === most) break;
+    if (items.length === before) throw new UsageError(`--data ${data} has no line`, HELP);
+    if (suite) known.push(`${data}: questions of ${suite.name}`);
+    if (items.length === reading.most) break;
   }
-  if (items.length === 0) throw new UsageError(`--data ${data} has no line`, HELP);
-  return items;
+  return { items, known };
+}
+
+/** JSON lines, unless the name of the file says that it is an array or a table. */
+async function inputsIn(data: string, signal: AbortSignal): Promise<AsyncIterable<Input> | readonly Input[]> {
+  const most = LIMITS.contextBytes;
+  if (!TABLES.test(data)) return jsonLines(openFile(data), data, most);
+  return (await inputsOf(data, signal, {}, { most })).all;
+}
+
+const TABLES = /\.(?:json|parquet|(?:jsonl|ndjson|json)\.(?:gz|zst))$/i;
+
+/** A question in the form of Belay's own. @throws BadInput */
+function ownQuestion(input: Input, data: string, before: number): Item & { readonly context?: string | undefined } {
+  const { context, suite = basename(data, extname(data)), ...line } = questionIn(input);
+  const { id = `${suite}-${before + 1}`, size, question, answer: expected } = line;
+  const usual = typeof expected === "number" ? "count" : typeof expected === "string" ? "contains" : "f1";
+  const { score = usual } = line;
+  if (score === "count" && typeof expected !== "number") {
+    const problem = 'has the score "count" and an answer that is no number';
+    throw new BadInput(input.at, problem, "docs/eval.md has the scores.");
+  }
+  return { id, suite, size, question, expected, score, context };
 }
 
 /** @throws BadInput */

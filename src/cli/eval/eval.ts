@@ -29,9 +29,9 @@ const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] 
  */
 export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promise<number> {
   return withRun(args, "eval", async (stop, terminal) => {
-    const { data, items: amount = ITEMS } = own;
+    const { data = [], items: amount = ITEMS } = own;
     const suites = suitesIn(args.positionals);
-    const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
+    const names = [...suites, ...data.map((file) => basename(file))];
     const script = ["eval", ...names].join("-");
     const inputs = names.join(", ") || "all suites";
     const request = await runRequest(
@@ -56,14 +56,15 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const { folder = FOLDER } = own;
     const contexts = join(scratch?.path ?? folder, CONTEXTS);
     const evaluation = await evaluationOf({ ...own, folder, contexts, agents }, suites, asked.settings, stop.signal);
+    for (const line of evaluation.known) if (!asked.quiet && !asked.json) terminal.stderr.line(line, "dim");
     const jobs = jobsOf(evaluation);
     using spooled = await spooledJobs(jobs);
     const session = { ...asked.session, lent: lentAgents(agents, source, jobs) };
     const ready = { asked: { ...asked, session }, spec, spooled, host, terminal, stop };
     if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
     // One question of each suite and size stands for all of them.
-    const most = data === undefined ? spooled.count : 3 * evaluation.methods.length;
-    const code = await dryRunBatch(ready, data === undefined ? spooled.count * amount : spooled.count, most);
+    const most = data.length === 0 ? spooled.count : 3 * evaluation.methods.length;
+    const code = await dryRunBatch(ready, data.length === 0 ? spooled.count * amount : spooled.count, most);
     if (!asked.json) for (const line of [boundText(asked.settings), ...heldTexts(agents)]) terminal.stdout.line(line);
     return code;
   });
@@ -76,12 +77,12 @@ async function evaluationOf(
   settings: Settings,
   signal: AbortSignal,
 ): Promise<Evaluation> {
-  const { data, folder, contexts, items, agents, seed = 1, size: sizes = SIZES } = own;
+  const { data = [], folder, contexts, items, agents, seed = 1, size: sizes = SIZES } = own;
   const owned = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
   const window = owned.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
   const methods = [...owned, ...Object.keys(agents)];
-  const suites = typed.length > 0 || data !== undefined ? typed : suitesIn(Object.keys(SUITES));
-  const amount = own.dryRun && data === undefined ? 1 : (items ?? ITEMS);
+  const suites = typed.length > 0 || data.length > 0 ? typed : suitesIn(Object.keys(SUITES));
+  const amount = own.dryRun && data.length === 0 ? 1 : (items ?? ITEMS);
   const made: Placed[] = [];
   for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
     for (let number = 1; number <= amount; number++) {
@@ -92,8 +93,8 @@ async function evaluationOf(
     }
   }
   const roots = [...(own.root ?? []), join(folder, CONTEXTS)];
-  const given = data === undefined ? [] : await dataItems(data, items, roots, contexts);
-  return { items: [...given, ...made], methods, agents, window, folder, seed };
+  const given = await dataItems(data, { most: items, roots, folder: contexts, signal });
+  return { items: [...given.items, ...made], known: given.known, methods, agents, window, folder, seed };
 }
 
 /** @throws UsageError if the window of the model is not known */

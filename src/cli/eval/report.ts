@@ -39,6 +39,8 @@ import { PAGE_RULES, pageBody } from "./page.ts";
 /** An evaluation as its flags ask for it. */
 export interface Evaluation {
   readonly items: readonly Placed[];
+  /** The files whose questions are of suites that others publish, and of which. */
+  readonly known: readonly string[];
   readonly methods: readonly Method[];
   /** Agents of the user's among the methods. */
   readonly agents: AgentCommands;
@@ -73,6 +75,7 @@ export async function reportEval(ended: RunEnd, evaluation: Evaluation): Promise
     stdout.json({
       ...endJson({ ...ended, lines }),
       folder,
+      data: evaluation.known,
       rows: cells,
       loses: losses,
       overtakes: crossings,
@@ -118,7 +121,7 @@ async function rowsOf({ store, submitted }: RunEnd, { items, methods }: Evaluati
 async function writeReports(folder: string, rows: readonly EvalRow[], ended: RunEnd, evaluation: Evaluation) {
   const { asked, counted } = ended;
   const { id, name, spent } = counted.run;
-  const { items, methods, agents, window, seed } = evaluation;
+  const { items, known, methods, agents, window, seed } = evaluation;
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw outputFailed(folder, error);
   });
@@ -129,6 +132,7 @@ async function writeReports(folder: string, rows: readonly EvalRow[], ended: Run
     ["run", `${name}; its jobs: ${commandLine(["view", name, ...asked.store.flags])}`],
     ["model", `${asked.settings.model ?? "none"}, thinking ${asked.settings.thinking ?? "off"}`],
     ["questions", `${items.length}, seed ${seed}`],
+    ...known.map((line): [string, string] => ["data", line]),
     ...methods.flatMap((method): [string, string][] => {
       const agent = Object.hasOwn(agents, method) ? agents[method] : undefined;
       if (agent) return [[method, agentFact(agent)]];

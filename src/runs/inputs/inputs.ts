@@ -17,6 +17,7 @@ import { firstBytes, isHandedOver, openFile } from "../../platform/bounded-reads
 import { errorCode } from "../../platform/errors.ts";
 import { statsOf } from "../../platform/paths.ts";
 import { savedAs, shellWord } from "../../platform/shell-word.ts";
+import { arrayItems } from "./array-items.ts";
 import { BadInput, type Input, jsonItems, jsonLines, LINE_BYTES, type TableDecoding } from "./lines.ts";
 import { csvRows, documentRows, kindOfDocument, rowInputs, type TableShape, type TabularKind } from "./tables.ts";
 
@@ -24,6 +25,8 @@ import { csvRows, documentRows, kindOfDocument, rowInputs, type TableShape, type
 interface TableReading {
   readonly decoding?: TableDecoding | undefined;
   readonly shape?: TableShape | undefined;
+  /** Bytes that an input may have, if it has a text that goes into no job. Default: those of a job. */
+  readonly most?: number | undefined;
 }
 
 /** The inputs of one place. */
@@ -49,7 +52,7 @@ export async function inputsOf(
   jobs: string,
   signal: AbortSignal,
   how: WalkOptions = {},
-  { decoding, shape = {} }: TableReading = {},
+  { decoding, shape = {}, most }: TableReading = {},
 ): Promise<Inputs> {
   const found = jobs === "-" ? undefined : statsOf(jobs);
   const kind = kindOfInputs(jobs, found, shape);
@@ -58,14 +61,15 @@ export async function inputsOf(
   if (kind === "files") return files(await globFiles(jobs), jobs);
   if (kind !== "rows" && kind !== "json" && kind !== "lines") {
     const note = (sentence: string) => decoding?.note(sentence);
-    return values(rowInputs(documentRows(jobs, kind, shape, { signal, note }), shape), false);
+    return values(rowInputs(documentRows(jobs, kind, shape, { signal, note, most }), shape), false);
   }
   const stream = addAbortSignal(signal, jobs === "-" ? process.stdin : openFile(jobs));
   const chunks = unpackedChunks(stream, jobs);
   const name = jobs === "-" ? "stdin" : jobs;
   if (kind === "rows") return values(csvRows(chunks, name, decoding, shape));
+  if (kind === "json" && most !== undefined) return values(arrayItems(chunks, name, most));
   if (kind === "json") return values(jsonItems(chunks, name, decoding));
-  return values(jsonLines(chunks, name, LINE_BYTES, decoding));
+  return values(jsonLines(chunks, name, most ?? LINE_BYTES, decoding));
 }
 
 const EXTENSIONS: Readonly<Record<string, "rows" | "lines" | "json">> = {

@@ -212,17 +212,24 @@ export function kindOfDocument(path: string): TabularKind | null {
   return isWorkbook && (kind === "zip" || kind === "ole") ? kind : null;
 }
 
+interface DocumentReading {
+  readonly signal: AbortSignal;
+  /** Told what of the table no row has. */
+  note(sentence: string): void;
+  /** Bytes of a row. */
+  readonly most?: number | undefined;
+}
+
 /**
  * The rows of a sheet or table.
  *
- * @param note told what of it no row has
  * @throws BadInput; RlmError as a load of the document has
  */
 export async function* documentRows(
   path: string,
   kind: TabularKind,
   { sheet, table = sheet }: TableShape,
-  { signal, note }: { readonly signal: AbortSignal; note(sentence: string): void },
+  { signal, note, most = LINE_BYTES }: DocumentReading,
 ): AsyncIterable<TableRow> {
   const wal = kind === "sqlite" && statsOf(`${path}-wal`)?.isFile() ? { wal: original(`${path}-wal`) } : {};
   const from = { way: { kind, plain: [] }, bytes: original(path), decoding: { bad: "none" }, ...wal } as const;
@@ -231,7 +238,7 @@ export async function* documentRows(
   async function* chunks(): AsyncIterable<Uint8Array> {
     yield lines;
   }
-  for await (const { text } of linesOf(chunks(), path, LINE_BYTES)) {
+  for await (const { text } of linesOf(chunks(), path, most)) {
     const [number, cells] = rowIn(readValue(text, path), path);
     const row = number === 0 ? "header" : `row ${thousands(number)}`;
     yield { at: `${row} of ${name} in ${path}`, cells };

@@ -1,6 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isLent, lentTo } from "../../../src/runs/lent-agents.ts";
+import { processParts } from "../../../src/runs/process-parts.ts";
+import { newSpec } from "../../../src/runs/spec.ts";
+import { openStore } from "../../../src/store/index.ts";
 
 const command = { command: ["coder"] };
 const lent = {
@@ -36,4 +39,15 @@ test("rows that were changed have no agent", () => {
   expect([isLent(lent, spec, "coder"), isLent(lent, other, "coder"), isLent(lent, spec, "constructor")]).toEqual([
     ...[true, false, false],
   ]);
+});
+
+test("a worker without the agents leaves their run alone", async () => {
+  await using store = await openStore(null);
+  const suspend = new AbortController().signal;
+  const asking = newSpec({ ...spec, context: "none", agents: ["coder"] });
+  const refusalBy = async (agents: typeof lent | null) =>
+    (await processParts({ store, suspend, session: { models: null, lent: agents } })).refusal(asking);
+  expect(await refusalBy(null)).toBe("only the command that began it lends its jobs the agent coder");
+  expect(await refusalBy({ ...lent, source: "result = 2;" })).toContain("the agent coder");
+  expect(await refusalBy(lent)).toBeNull();
 });

@@ -133,6 +133,90 @@ test("questions of a file are asked in the forms that it names, and items.jsonl 
   expect(server.requests).toHaveLength(2 * before);
 });
 
+test("suites that others publish are known by their fields, and scored as they score them", async () => {
+  const { type, rows, folder, server } = await evaluated((question) => {
+    if (question.includes("(B) Lund")) return "The correct answer is (B).";
+    if (question.includes("Turku")) return "C";
+    if (question.includes("how many")) return "I see five of them. Answer: 6";
+    if (question.includes("rolls?")) return "\\boxed{2}";
+    return question.includes("spells") ? "\\boxed{Fly, Haste}" : "Label: ham";
+  });
+  const choice = (_id: string, more: object) => ({
+    _id,
+    domain: "d",
+    sub_domain: "s",
+    difficulty: "hard",
+    length: "short",
+    choice_A: "Ghent",
+    choice_C: "Turku",
+    choice_D: "Bergen",
+    context: "All lie in Lund.",
+    ...more,
+  });
+  const bench = [
+    choice("b1", { question: "Where?", choice_B: "Lund", answer: "B" }),
+    choice("b2", { question: "Who, Turku?", choice_B: "Nobody", answer: "A", length: "long" }),
+  ];
+  writeFileSync(join(folder, "data.json"), JSON.stringify(bench, null, 4));
+  const window = {
+    context_len: 131072,
+    dataset: "spam",
+    context_window_text: "Date: x || Instance: win now",
+    context_window_text_with_labels: "SECRET",
+    context_window_id: 3,
+  };
+  const synth = [
+    {
+      id: 9007,
+      ...window,
+      question: "how many data points are spam?",
+      answer: "[5]",
+      answer_type: "ANSWER_TYPE.NUMERIC",
+    },
+    {
+      id: 9008,
+      ...window,
+      question: "Which label is rare?",
+      answer: "['ham', 'spam']",
+      answer_type: "ANSWER_TYPE.LABEL",
+    },
+  ];
+  writeFileSync(join(folder, "synth.jsonl"), synth.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  writeFileSync(join(folder, "real.parquet"), Buffer.from(REAL, "base64"));
+  const line = "--data data.json --data synth.jsonl --data real.parquet --against direct --name known";
+  const ran = await type(line);
+  expect(ran).toMatchObject({ code: 0 });
+  for (const told of [
+    "data.json: questions of LongBench v2",
+    "synth.jsonl: questions of OOLONG-synth",
+    "real.parquet: questions of OOLONG-real",
+  ]) {
+    expect(ran.stderr).toContain(`${told}\n`);
+  }
+  expect(
+    rows("known")
+      .filter(({ method }) => method === "direct")
+      .map(({ item, suite, size, expected, score }) => [item, suite, size, expected, score]),
+  ).toEqual([
+    ["b1", "longbench-v2 hard", "short", "B", 1],
+    ["b2", "longbench-v2 hard", "long", "A", 0],
+    ["9007", "oolong-synth spam", "131k", 5, 0.75],
+    ["9008", "oolong-synth spam", "131k", "ham", 1],
+    ["7", "oolong-real", "1k", 2, 1],
+    ["8", "oolong-real", "1k", ["Fly", "Light"], 0.5],
+  ]);
+  const asked = server.requests.map(({ sent }) => sent).join();
+  expect([asked.includes("SECRET"), asked.includes("(A) Ghent"), asked.includes("list. Answer in ")]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  // items.jsonl has the same questions in the form of Belay's own, with their scores.
+  const before = server.requests.length;
+  expect((await type("--data belay-eval/known/items.jsonl --against direct --name known")).stdout).toBe(ran.stdout);
+  expect(server.requests).toHaveLength(before);
+});
+
 test("a dry run tells the price, sends nothing and leaves no files", async () => {
   const { type, server, folder } = await evaluated(perfect);
   const { code, stdout } = await type("needle --size 8k --n 5 --dry-run");
@@ -257,6 +341,19 @@ test("what cannot be asked is refused by name", async () => {
   const data = (line: object) => writeFileSync(join(folder, "bad.jsonl"), `${JSON.stringify(line)}\n`);
   data({ question: "Where?", context: "P" });
   await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is not a question: answer is missing or wrong");
+  data({
+    context_window_text: "P",
+    question: "Where?",
+    answer: "[]",
+    answer_type: "T",
+    context_len: "1k",
+    dataset: "d",
+    id: 1,
+  });
+  await refused(
+    "--against none --data bad.jsonl",
+    "line 1 of bad.jsonl is not a question of OOLONG-synth: context_len is missing or wrong",
+  );
   data({ question: "Where?", answer: "here" });
   await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is not a question: context or file is missing");
   data({ question: "How many?", answer: "three", score: "count", context: "P" });
@@ -298,3 +395,7 @@ test("a question about a large context is asked over its files, as a whole or by
   expect(shown).toMatchObject({ session: { context: { sources: [join(folder, "logs")] } } });
   expect(readdirSync(join(home, "texts"))).toHaveLength(2);
 });
+
+/** Two rows of OOLONG-real's columns, written by hyparquet-writer. */
+const REAL =
+  "UEFSMRUGFRQVGFwVBBUAFQQVABUEFQAAAAMDCBwHAAAACAAAABUEFQgVDEwVAhUAAAAEDAEAAAAVBhUIFQxcFQQVABUEFRAVBBUAAAADAwIEAAMVBhV6FW5cFQQVABUEFQAVBBUAAAADAztUGwAAAFZleCByb2xscyAxNy4gR3JvZw0PCDMuGA0fTGNhc3RzIEZseSBhbmQgTGlnaHQuFQYV1AEV2gFcFQQVABUEFQAVBBUAAAADA2jwZyoAAABUb3RhbCBudW1iZXIgb2Ygcm9sbHM/IEFuc3dlciBpbiBcYm94ZWR7fS42AAAAV2hpY2ggc3BlbGxzIHdlcmUgY2FzdD8gUmV0dXJuIGEgY29tbWEgc2VwYXJhdGVkIGxpc3QuFQYVKhUuXBUEFQAVBBUAFQQVAAAAAwMTSAEAAAAyCgAAAEZseSwgTGlnaHQVBBlsSARyb290FQoAFQIlAhgCaWQAFQIlAhgRY29udGV4dF93aW5kb3dfaWQAFQwlAhgTY29udGV4dF93aW5kb3dfdGV4dCUAABUMJQIYCHF1ZXN0aW9uJQAAFQwlAhgGYW5zd2VyJQAAFgQZHBlcJggcFQIZFQAZGAJpZBUCFgQWPhZCJgg8NgAoBAgAAAAYBAcAAAAAGRwVBhUAFQIAAAAmShwVAhklABAZGBFjb250ZXh0X3dpbmRvd19pZBUCFgQWVBZcJnAmShw2ACgEAQAAABgEAQAAAAAZLBUEFQAVAgAVBhUQFQIAAAAmpgEcFQwZFQAZGBNjb250ZXh0X3dpbmRvd190ZXh0FQIWBBakARaYASamATw2ACgQVmV4IHJvbGxzIDE3LiBHcxgQVmV4IGNhc3RzIEZseSBhbhISABkcFQYVABUCAAAAJr4CHBUMGRUAGRgIcXVlc3Rpb24VAhYEFoICFogCJr4CPDYAKBBXaGljaCBzcGVsbHMgd2VzGBBUb3RhbCBudW1iZXIgb2YgEhIAGRwVBhUAFQIAAAAmxgQcFQwZFQAZGAZhbnN3ZXIVAhYEFlQWWCbGBDw2ACgKRmx5LCBMaWdodBgBMgAZHBUGFQAVAgAAABaMBRYENpYFACgJaHlwYXJxdWV0GVwcAAAcAAAcAAAcAAAcAAAABQIAAFBBUjE=";

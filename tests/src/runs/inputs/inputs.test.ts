@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import type { Json } from "../../../../src/index.ts";
+import { arrayItems } from "../../../../src/runs/inputs/array-items.ts";
 import { inputsOf } from "../../../../src/runs/inputs/inputs.ts";
 import { type Input, jsonLines, type LineDecoding, tableDecoding } from "../../../../src/runs/inputs/lines.ts";
 import { contextPath } from "../../../../src/runs/inputs/read-jobs.ts";
@@ -304,4 +305,20 @@ test("a FIFO is refused before anybody waits for it, and what a shell hands over
     }
   })();
   await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+});
+
+test("the items of an array are read one at a time, wherever its pieces are cut", async () => {
+  const items = [{ text: 'a ] , [ " \\ é' }, [1, [2, "]"]], "x,y", 7, [], {}];
+  for (const text of [JSON.stringify(items), `\ufeff${JSON.stringify(items, null, 2)}\n`]) {
+    expect(await valuesOf(arrayItems(pieces(text), "a.json", MB))).toEqual(items);
+  }
+  expect(await valuesOf(arrayItems(pieces(" [ ] "), "a.json", MB))).toEqual([]);
+  expect(await valuesOf(arrayItems(pieces('{"a":1}\n{"a":2}\n'), "a.json", MB))).toEqual([{ a: 1 }, { a: 2 }]);
+  const refused = async (text: string, words: string, most = MB) =>
+    expect(valuesOf(arrayItems(pieces(text), "a.json", most))).rejects.toThrow(words);
+  await refused('[1, {"a": "b', "ends within its array");
+  await refused("[1] [2]", "has text behind its array");
+  await refused("[1,,2]", "is not valid JSON");
+  await refused("[{]}]", "is not valid JSON");
+  await refused('["abcdef"]', "has an item of more than", 4);
 });
