@@ -34,7 +34,13 @@ interface Kernel {
   places(from: number, to: number, length: number, one: number, other: number, out: number): number;
 }
 
-let kernel: Kernel | undefined;
+let kernel: Kernel | null | undefined;
+
+/** False on a processor without the instructions of the code: of x64 those without SSE 4.1, such as QEMU's by default. */
+export function findsBlocks(): boolean {
+  kernel ??= openKernel();
+  return kernel !== null;
+}
 
 /**
  * Finds all places of a literal of at most 128 bytes in the block that begins at `from`. Node needs a call for each place, which takes
@@ -42,6 +48,7 @@ let kernel: Kernel | undefined;
  */
 export function blockOf(haystack: Uint8Array, from: number, { bytes, mask, rarest }: LiteralBytes): Block {
   kernel ??= openKernel();
+  if (kernel === null) throw new Error("this processor cannot run frequent.wat");
   const { memory, places } = kernel;
   const { length } = bytes;
   const text = haystack.subarray(from, from + BLOCK_BYTES + length - 1);
@@ -54,8 +61,10 @@ export function blockOf(haystack: Uint8Array, from: number, { bytes, mask, rares
   return { from, end: from + size, places: found.map((at) => at - TEXT_AT + from) };
 }
 
-function openKernel(): Kernel {
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(CODE, "base64")));
+function openKernel(): Kernel | null {
+  const code = Buffer.from(CODE, "base64");
+  if (!WebAssembly.validate(code)) return null;
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(code));
   const { memory, places } = exports;
   if (!(memory instanceof WebAssembly.Memory) || !isPlaces(places)) throw new Error("frequent.wat has other exports");
   return { memory: new Uint8Array(memory.buffer), places };

@@ -1,4 +1,4 @@
-import { BLOCK_BYTES, type Block, blockOf, type LiteralBytes } from "./frequent.ts";
+import { BLOCK_BYTES, type Block, blockOf, findsBlocks, type LiteralBytes } from "./frequent.ts";
 import { ANY, isPlain, type Literal, type Required } from "./hir.ts";
 import type { Match, Part, Position } from "./match.ts";
 
@@ -161,7 +161,7 @@ function plainFinder(haystack: Buffer, literal: Literal, counts: Uint32Array): F
 
   function isFrequent(at: number): boolean {
     if (at < hits.since || at > hits.since + BLOCK_BYTES) hits = { count: 0, since: at };
-    return hits.count >= FREQUENT;
+    return hits.count >= FREQUENT && findsBlocks();
   }
 
   /** The first place of the block at or after a byte of it. */

@@ -2,11 +2,14 @@ import { expect, test, vi } from "vitest";
 import type { Exports } from "../../../../src/context/find/wasm.ts";
 
 vi.mock(import("../../../../src/context/find/wasm.ts"), { spy: true });
+vi.mock(import("../../../../src/context/find/frequent.ts"), { spy: true });
 
 // Another file of this worker may have loaded them without the spy.
 vi.resetModules();
 const { findAll, findFrom, instantiate, parse } = await import("../../../../src/context/find/engine.ts");
 const { openEngine } = await import("../../../../src/context/find/wasm.ts");
+const { blockOf, findsBlocks } = await import("../../../../src/context/find/frequent.ts");
+const { countLiterals } = await import("../../../../src/context/find/literals.ts");
 
 /** Makes instances with other exports in place of some. */
 const withExports = (others: (real: Exports) => Partial<Exports>) => (own: object) => {
@@ -88,4 +91,15 @@ test.each<[string, (own: object) => Exports]>([
   ],
 ])("an rregex %s is refused", (_, make) => {
   expect(() => openEngine(make)).toThrow("the installed rregex is not the pinned 1.13.1");
+});
+
+test("a processor without the instructions for blocks finds the same places", () => {
+  const haystack = Buffer.from("abcab é ".repeat(20_000));
+  const count = () => countLiterals(haystack, [["a", "b"]]);
+  expect(count()).toBe(40_000);
+  expect(blockOf).toHaveBeenCalled();
+  vi.mocked(blockOf).mockClear();
+  vi.mocked(findsBlocks).mockReturnValue(false);
+  expect(count()).toBe(40_000);
+  expect(blockOf).not.toHaveBeenCalled();
 });
