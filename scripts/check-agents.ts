@@ -10,7 +10,7 @@ import { mustRun } from "./process.ts";
 
 // The packed package under agents from npm, each without a terminal and with a scripted model on loopback: as clients of its
 // server, and some as the programs that answer agents of a workflow.
-// Usage: npm run verify -- agents [--http] codex gemini (default: all). With --http they are clients of a server on loopback. With BELAY_AGENTS=FOLDER they are installed there, and found again.
+// Usage: npm run verify -- agents [--http] codex gemini (default: all). With --http they are clients of a server on loopback. With AGENTS_FOLDER=FOLDER they are installed there, and found again.
 
 const { values, positionals } = parseArgs({ options: { http: { type: "boolean" } }, allowPositionals: true });
 const names = positionals.length > 0 ? positionals : Object.keys({ ...AGENTS, ...WORKFLOW_AGENTS });
@@ -45,7 +45,7 @@ async function said(name: string, belay: readonly string[]): Promise<string> {
   const agent = worker ?? client;
   if (!agent)
     return `skipped, there is no such agent; there are ${Object.keys({ ...AGENTS, ...WORKFLOW_AGENTS }).join(", ")}`;
-  const place = join(process.env.BELAY_AGENTS ?? folder, `agent-${name}`);
+  const place = join(process.env.AGENTS_FOLDER ?? folder, `agent-${name}`);
   const bin = join(place, "node_modules/.bin");
   const packageFile = join(place, "node_modules", agent.package, "package.json");
   try {

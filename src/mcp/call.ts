@@ -1,8 +1,15 @@
 import type { Clock } from "../../runtime/index.ts";
-import { amount, elapsed, priced, size } from "../platform/figures.ts";
+import { elapsed } from "../platform/figures.ts";
 import { aborted, joinSignals, WORK_ON } from "../platform/signals.ts";
 import { inLine } from "../platform/visible.ts";
-import { type PhaseProgress, type SessionEvent, waitText } from "../session/index.ts";
+import {
+  changeBy,
+  type ExecProgress,
+  NO_PROGRESS,
+  type PhaseProgress,
+  progressParts,
+  type SessionEvent,
+} from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 
 /** The running exec as answers tell of it. */
@@ -77,10 +84,6 @@ export interface RunningCall {
  */
 const STAYS_MS = 1_000;
 
-type Seen = Pick<Tally, "turn" | "calls" | "load" | "notice">;
-
-const NOTHING_SEEN: Seen = { turn: null, calls: null, load: null, notice: null };
-
 export function beginCall(
   parts: CallParts,
   tool: Tool,
@@ -95,7 +98,7 @@ export function beginCall(
   let isOver = false;
   let waiters = 0;
   let exec_id: string | null = null;
-  let seen: Seen = NOTHING_SEEN;
+  let seen = NO_PROGRESS;
   // It may finish an interrupted exec before its own. When it has ended, the session names the exec
   // of another run.
   const look = () => {
@@ -143,11 +146,7 @@ export function beginCall(
     },
     progress(event) {
       look();
-      if (event.kind === "turn" && event.depth === 0) seen = { ...seen, turn: event, calls: null, notice: null };
-      if (event.kind === "calls") seen = { ...seen, calls: event };
-      if (event.kind === "load") seen = { ...seen, load: event };
-      if (event.kind === "waiting") seen = { ...seen, notice: event.wait && waitText(event.wait) };
-      if (event.kind === "notice") seen = { ...seen, notice: event.text };
+      seen = { ...seen, ...changeBy(event) };
     },
     tally: () => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
     state() {
@@ -167,40 +166,18 @@ function phaseState({ phase, made, running, done, failed }: PhaseProgress): Phas
 }
 
 /** The state of a running call. */
-export interface Tally {
+export interface Tally extends ExecProgress {
   /** The tool. */
   readonly name: string;
   /** Wall time, ms. */
   readonly elapsed_ms: number;
-  /** The turn of an ask. */
-  readonly turn: Extract<SessionEvent, { kind: "turn" }> | null;
-  /** Sub-calls of the cell that runs. */
-  readonly calls: Extract<SessionEvent, { kind: "calls" }> | null;
-  readonly load: Extract<SessionEvent, { kind: "load" }> | null;
-  readonly notice: string | null;
 }
 
-/** `turn 3 of 20 · 7 of 9 sub-calls · 18,412 tokens · $0.03`, at most 200 characters. */
-export function progressMessage({ name, elapsed_ms, turn, calls: counted, load, notice }: Tally): string {
-  const calls = counted && counted.done + counted.running > 0 ? counted : null;
-  const spent = turn ?? calls;
-  const parts = [
-    ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
-    ...(calls
-      ? (calls.phases?.map(phaseText) ?? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`])
-      : []),
-    ...(spent ? [amount(spent.tokens, "token"), ...priced(spent.cost_usd)] : []),
-    ...(load && !calls ? [`${amount(load.files, "file")}`, size(load.bytes)] : []),
-    ...(notice === null ? [] : [inLine(notice)]),
-  ];
+/** `turn 3 of 20 · 7 done · 2 running · 41 left · 18k tokens · $0.03`, at most 200 characters. */
+export function progressMessage({ name, elapsed_ms, ...seen }: Tally): string {
+  const parts = progressParts(seen, inLine);
   const line = parts.length > 0 ? parts.join(" · ") : `${name} runs, ${elapsed(elapsed_ms)}`;
   return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("");
-}
-
-/** `Verify: 3 of 9 agents, 1 failed` */
-function phaseText({ phase, made, done, failed }: PhaseProgress): string {
-  const named = phase === null ? "" : `${inLine(phase)}: `;
-  return `${named}${done} of ${amount(made, "agent")}${failed > 0 ? `, ${failed} failed` : ""}`;
 }
 
 const MESSAGE_CHARACTERS = 200;

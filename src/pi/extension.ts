@@ -12,7 +12,7 @@ import { lentTools, type OpenedParts, offersWorkflows, settingsAt } from "./open
 
 import { openReadCache, type ReadCache } from "./read-cache/index.ts";
 import type { ProgressDetails } from "./runs/board.ts";
-import { phasePart } from "./view/summary.ts";
+import { progress } from "./view/summary.ts";
 
 /** Parts that a test may replace, and the view. */
 export interface ExtensionParts extends OpenedParts {
@@ -134,16 +134,6 @@ function textOf(text: string): { type: "text"; text: string }[] {
 }
 
 /** The line that hosts which draw only text show while a tool runs. */
-function progressLine({ tool, running: { phase, turn, child, calls, load, notice } }: ProgressDetails): string {
-  const parts = [
-    tool,
-    phase,
-    ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
-    ...(load ? [`${load.files} files`] : []),
-    ...(calls?.phases?.map(phasePart) ?? []),
-    ...(calls && !calls.phases ? [`${calls.done} sub-calls done, ${calls.running} running`] : []),
-    ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
-    ...(notice === null ? [] : [notice]),
-  ];
-  return parts.join(" · ");
+function progressLine({ tool, running }: ProgressDetails): string {
+  return [tool, running.phase, ...progress(running)].join(" · ");
 }

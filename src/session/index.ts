@@ -52,6 +52,7 @@ export {
   TEXT,
   TOOLS_OPTIONS,
 } from "./options.ts";
+export { changeBy, type ExecProgress, NO_PROGRESS, progressParts } from "./progress.ts";
 export { openSession, openSessionWith, refuseBundled } from "./session.ts";
 export { childName } from "./stored/children.ts";
 export { type AnsweredFork, forkWithAnswers, type GivenAnswer } from "./stored/fork-answered.ts";

@@ -158,7 +158,7 @@ test("agents work on while their server is killed and a client leaves, and none 
   await expect.poll(running, { timeout: 30_000 }).toEqual([]);
   await expect.poll(() => last.call("rlm_status")).toMatchObject({ running: null, unfinished: null });
   expect(await last.call("rlm_wait")).toMatchObject({ success: false, error_code: "cancelled" });
-  expect(notes.join()).toMatch(/Find: 2 of 2 agents · 30 tokens/);
+  expect(notes.join()).toMatch(/Find 2 of 2 · 30 tokens/);
 });
 
 test("a run of belay workflow gives a client that opens it no agents: the client leaves it as it is, and resume finishes it", async () => {

@@ -1,12 +1,11 @@
 import { tokensOf } from "../../models/index.ts";
 import {
-  type CallProgress,
+  type ExecProgress,
   type JournalRecord,
   type RemainingBudget,
   ROOT_CALL,
   type ToolCall,
   type ToolResult,
-  type TurnProgress,
 } from "../../session/index.ts";
 
 import type { ToolEnvelope } from "../../tools/index.ts";
@@ -56,7 +55,7 @@ export interface ContextState {
 }
 
 /** A call of one of our tools, or the recovery of one. */
-export interface RunningState {
+export interface RunningState extends ExecProgress {
   /** `rlm_exec` and the like. */
   readonly tool: string;
   readonly tool_call_id: string;
@@ -65,23 +64,7 @@ export interface RunningState {
   /** `opening`: the session is made ready. `recovering`: an interrupted call is finished. */
   readonly phase: "opening" | "loading" | "running" | "recovering" | "stopping";
   readonly started_at: number;
-  /** The turn of an ask that it has come to; null before the first, and for other execs. */
-  readonly turn: TurnState | null;
-  /**
-   * The turn that a child has come to which a call waits for; null if none has told one since the
-   * last answer.
-   */
-  readonly child: Pick<TurnProgress, "turn" | "of" | "depth"> | null;
-  /** Sub-calls, tokens and cost of the session so far; null before the first. */
-  readonly calls: CallProgress | null;
-  /** The files and bytes that a load has read. */
-  readonly load: { readonly files: number; readonly bytes: number } | null;
-  /** The work of a builtin, in words. */
-  readonly notice: string | null;
 }
-
-/** The state of an ask, with its usage until now. */
-export type TurnState = Pick<TurnProgress, "turn" | "of" | "cells" | "sub_calls" | "tokens" | "cost_usd">;
 
 /** The state, and who is told when it changes. */
 export interface StateBoard {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../../runtime/index.ts";
 import { WORK_ON, whenAborted } from "../../platform/signals.ts";
-import { type JournalRecord, type SessionEvent, waitText } from "../../session/index.ts";
+import { changeBy, type JournalRecord, NO_PROGRESS, type SessionEvent } from "../../session/index.ts";
 import { fitted, inWordsOf, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { PI, warningInPi } from "../wording.ts";
@@ -152,7 +152,9 @@ export function openRuns({ quitsByAbort, ...shared }: RunsParts): Runs {
       // An ask is shown, and not each of its turns and cells.
       if (record.record === "rlm_start" && record.ask === undefined) board.progress({ exec_id, phase: "running" });
     },
-    progress: (progress) => showProgress(board, progress),
+    progress(event) {
+      board.progress({ ...changeBy(event), ...(event.kind === "load" ? { phase: "loading" } : {}) });
+    },
   };
 }
 
@@ -168,7 +170,7 @@ async function perform(parts: RunningParts, own: Running, work: Work, give: Give
   const unsubscribe = board.subscribe(({ running }) => {
     if (running && !own.isStopped && !departure.hasLeft()) run.onUpdate?.({ tool: tool.name, running });
   });
-  board.change({ running: { ...shown, ...NOTHING_TOLD } });
+  board.change({ running: { ...shown, ...NO_PROGRESS } });
   announced.queryStarted({ tool: tool.name, tool_call_id });
   try {
     const envelope = await work({ signal: cancel.signal, suspend: departure.suspended });
@@ -225,33 +227,6 @@ const LEFT = {
   message: "Pi left the session while the call ran",
   suggestion: "Its result takes this place when the session is opened again.",
 };
-
-/** Shows how far a call is. */
-function showProgress(board: StateBoard, progress: SessionEvent): void {
-  switch (progress.kind) {
-    case "calls": {
-      const { kind: _kind, ...calls } = progress;
-      board.progress({ calls, child: null });
-      break;
-    }
-    case "turn": {
-      const { depth, turn, of, cells, sub_calls, tokens, cost_usd } = progress;
-      const state = { turn, of, cells, sub_calls, tokens, cost_usd };
-      board.progress(depth > 0 ? { child: { depth, turn, of } } : { ...NOTHING_TOLD, turn: state });
-      break;
-    }
-    case "load":
-      board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
-      break;
-    case "waiting":
-      board.progress({ notice: progress.wait && waitText(progress.wait) });
-      break;
-    case "notice":
-      board.progress({ notice: progress.text });
-  }
-}
-
-const NOTHING_TOLD = { turn: null, child: null, calls: null, load: null, notice: null };
 
 /** Most bytes of details: the session's file holds them and the text. */
 const DETAILS_BYTES = 16_000;

@@ -1,7 +1,7 @@
-import { amount, compact, dollars, duration, priced, size } from "../../platform/figures.ts";
+import { amount, compact, dollars, duration, priced } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
-import type { PhaseProgress, RemainingBudget } from "../../session/index.ts";
-import type { ConversationState, RunningState, TurnState } from "../runs/board.ts";
+import { progressParts, type RemainingBudget } from "../../session/index.ts";
+import type { ConversationState, RunningState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
 
@@ -45,39 +45,8 @@ export function outsideParts({ objects, tokens, next }: ConversationState): stri
   return [`${amount(objects, "object")} outside`, `${compact(tokens)} tokens`, ...part];
 }
 
-/**
- * The progress of a call: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k
- * held)`, `$0.021 (up to $0.034)`.
- */
-export function progress({ turn, child, calls, load, notice }: RunningState): string[] {
-  const { done, running, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls ?? NO_CALLS;
-  const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
-  const most = held_cost_usd > 0 ? ` (up to ${dollars(cost_usd + held_cost_usd)})` : "";
-  const cost = cost_usd > 0 || held_cost_usd > 0 ? [`${dollars(cost_usd)}${most}`] : [];
-  return [
-    ...(turn ? turnParts(turn, calls !== null) : []),
-    ...(load ? [amount(load.files, "file"), size(load.bytes)] : []),
-    ...(notice === null ? [] : [oneLine(notice, 60)]),
-    ...(calls?.phases?.map(phasePart) ?? []),
-    ...(calls && !calls.phases ? [`${done} done`, `${running} running`, `${left} left`] : []),
-    ...(calls ? [`${compact(tokens)} tokens${held}`, ...cost] : []),
-    ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
-  ];
-}
-
-/** `Verify 3 of 9, 1 failed`: agents of a phase that have ended, of those that were asked for. */
-export function phasePart({ phase, made, done, failed }: PhaseProgress): string {
-  const counts = `${done} of ${phase === null ? amount(made, "agent") : made}`;
-  return `${phase === null ? "" : `${oneLine(phase, 30)} `}${counts}${failed > 0 ? `, ${failed} failed` : ""}`;
-}
-
-/** The usage of an ask until now; while sub-calls are out, their line shows that. */
-function turnParts({ turn, of, cells, sub_calls, tokens, cost_usd }: TurnState, hasCalls: boolean): string[] {
-  const taken = [amount(cells, "cell"), amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`];
-  return [`turn ${turn} of ${of}`, ...(hasCalls ? [] : [...taken, ...priced(cost_usd)])];
-}
-
-const NO_CALLS = { done: 0, running: 0, left: 0, tokens: 0, held_tokens: 0, cost_usd: 0, held_cost_usd: 0 };
+/** The progress of a call. */
+export const progress = (running: RunningState) => progressParts(running, oneLine);
 
 /** The result of a tool in a word or two. */
 function found(envelope: Envelope): string[] {

@@ -211,23 +211,24 @@ test("no cure has a client's model type a command: those are for its user", () =
 const TYPED = /\bbelay [a-z]|\/login|\bnpx\b|(?<!vLLM |llama-server )--[a-z]/;
 
 test("progress says what was done, in at most 200 characters", () => {
-  const counts = { left: 1, held_tokens: 0, held_cost_usd: 0 };
+  const counts = { left: 41, held_tokens: 0, held_cost_usd: 0 };
   const calls = { kind: "calls", done: 7, running: 2, tokens: 18_412, cost_usd: 0.03, ...counts } as const;
-  const tally = { name: "rlm_exec", elapsed_ms: 12_000, turn: null, calls: null, load: null, notice: null };
-  expect(progressMessage({ ...tally, calls })).toBe("7 of 9 sub-calls · 18,412 tokens · $0.030");
+  const nothing = { turn: null, child: null, calls: null, load: null, notice: null };
+  const tally = { name: "rlm_exec", elapsed_ms: 12_000, ...nothing };
+  expect(progressMessage({ ...tally, calls })).toBe("7 done · 2 running · 41 left · 18k tokens · $0.030");
   const agents = { made: 12, running: 0, done: 12, failed: 0 };
   const phases = [
     { phase: "Find\u001b[2J", ...agents },
     { phase: null, made: 9, running: 2, done: 3, failed: 1 },
   ];
   expect(progressMessage({ ...tally, calls: { ...calls, phases } })).toBe(
-    "Find\\x1b[2J: 12 of 12 agents · 3 of 9 agents, 1 failed · 18,412 tokens · $0.030",
+    "Find\\x1b[2J 12 of 12 · 3 of 9 agents, 1 failed · 18k tokens · $0.030",
   );
   const turn = { kind: "turn", depth: 0, path: [], turn: 3, of: 20, phase: "ran", cells: 2, sub_calls: 9 } as const;
   const detail = { text: "", cells: [] };
   const asking = { ...tally, calls, turn: { ...turn, model: "a/b", detail, tokens: 4_000, cost_usd: 0 } };
-  expect(progressMessage(asking)).toBe("turn 3 of 20 · 7 of 9 sub-calls · 4,000 tokens");
-  expect(progressMessage({ ...tally, load: { kind: "load", files: 3, bytes: 2048 } })).toBe("3 files · 2.0 KB");
+  expect(progressMessage(asking)).toBe("turn 3 of 20 · 7 done · 2 running · 41 left · 18k tokens · $0.030");
+  expect(progressMessage({ ...tally, load: { files: 3, bytes: 2048 } })).toBe("3 files · 2.0 KB");
   expect(progressMessage(tally)).toBe("rlm_exec runs, 12 s");
   expect(Array.from(progressMessage({ ...tally, notice: "😀".repeat(900) }))).toHaveLength(200);
 });
