@@ -1,6 +1,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { PROVIDERS } from "./src/models/keys/keys.ts";
 import { COMPILED, QUICK } from "./tests/support/command.ts";
 
@@ -13,6 +14,19 @@ const ALONE = [
   "tests/src/context/find/engine.test.ts",
   "tests/e2e/soak.test.ts",
 ];
+
+/** They take the longest, and what they start, they start in turn: whichever began last would work alone at the end. */
+const LONGEST = ["tests/e2e/bench.test.ts", "tests/e2e/workflow-guarantee.test.ts", "tests/e2e/soak.test.ts"];
+
+/** The longest first, and then as Vitest has it: what took longest before, or the largest. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const others = (await super.sort(files)).filter((file) => !isLong(file));
+    return [...files.filter(isLong), ...others];
+  }
+}
+
+const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((file) => moduleId.endsWith(file));
 
 /** Tests that need a PostgreSQL server share one, which the first of them has started. */
 const POSTGRES = "./tests/support/postgres/setup.ts";
@@ -53,6 +67,7 @@ export default defineConfig({
     // Node loads the sources, as it does without tests, and keeps them compiled.
     experimental: { viteModuleRunner: false },
     setupFiles: ["./tests/support/setup.ts"],
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./tests/support/closing-line.ts"],
     projects: [
       {
