@@ -10,6 +10,8 @@ export interface SoakPlan {
   readonly rounds: number;
   /** The number of times that a round does the work of a kind. */
   times(kind: string): number;
+  /** True if a kind leaves so little that its further rounds are left out: they could only show less. Default: none is. */
+  isLittle?(growth: Heap): boolean;
   /** Time that threads and files may take to go when a kind is over, ms. */
   readonly goneMs: number;
   readonly folder: string;
@@ -39,7 +41,8 @@ export async function soak(plan: SoakPlan): Promise<readonly Growth[]> {
   return growths;
 }
 
-async function soakKind(kind: string, url: string, { rounds, times, goneMs, folder, say }: SoakPlan): Promise<Growth> {
+async function soakKind(kind: string, url: string, plan: SoakPlan): Promise<Growth> {
+  const { rounds, times, goneMs, folder, say } = plan;
   const own = join(folder, kind);
   mkdirSync(own, { recursive: true });
   const open = KINDS[kind];
@@ -55,6 +58,7 @@ async function soakKind(kind: string, url: string, { rounds, times, goneMs, fold
       const heap = `heap ${(one.bytes / 1e6).toFixed(2)} MB in ${one.objects} objects, rss ${(one.rss / 1e6).toFixed(0)} MB`;
       const open = `${one.threads} threads, ${one.files} files, ${one.resources} resources, ${one.listeners} listeners`;
       say(`${kind} ${(round + 1) * times(kind)}: ${heap}, ${open}`);
+      if (round > 0 && plan.isLittle?.(growthOf(seen, times(kind)))) break;
     }
   }
   const left = await leftSince(before, goneMs);
