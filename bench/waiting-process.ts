@@ -5,10 +5,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Session, SessionOptions } from "../src/index.ts";
 import { size } from "./size.ts";
 
-// Measures in a process of its own what one thing that waits takes, bytes of resident memory; prints it. Arguments: what waits,
-// the built library, a model server that never answers, how many.
+// Measures in a process of its own what one thing that waits takes, bytes of resident memory; prints it, in a line for each measure.
+// Arguments: the built library, a model server that never answers, and measures: WHAT=COUNT, what waits and how many.
 
-const [what = "", library = "", url = "", count = "1"] = process.argv.slice(2);
+const [library = "", url = "", ...measures] = process.argv.slice(2);
 const { openSession }: { openSession(options?: SessionOptions): Promise<Session> } = await import(library);
 const folder = mkdtempSync(join(tmpdir(), "belay-waiting-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -42,13 +42,16 @@ const WAITING: Readonly<Record<string, (count: number) => Promise<void>>> = {
   parked,
 };
 
-const wait = WAITING[what];
-if (!wait) throw new Error(`nothing waits as ${what}`);
-// What the first one loads is not counted.
-await wait(1);
-const before = await resident();
-await wait(Number(count));
-console.log(((await resident()) - before) / Number(count));
+for (const measure of measures) {
+  const [what = "", count] = measure.split("=");
+  const wait = WAITING[what];
+  if (!wait) throw new Error(`nothing waits as ${what}`);
+  // What the first one loads is not counted.
+  await wait(1);
+  const before = await resident();
+  await wait(Number(count));
+  console.log(((await resident()) - before) / Number(count));
+}
 process.exit();
 
 async function each(many: number, begin: () => Promise<void>): Promise<void> {

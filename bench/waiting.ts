@@ -18,6 +18,15 @@ const WAITING: readonly (readonly [what: string, said: string, count: number])[]
   ["calls", "cell that waits for a sub-call", size(100, 1)],
 ];
 
+/** Each measure has a process of its own; in the smallest form one process has all. */
+function processes(): readonly (typeof WAITING)[] {
+  const all = WAITING.filter(([, , count]) => count > 0);
+  return size(
+    all.map((one) => [one]),
+    [all],
+  );
+}
+
 /** What one of each thing that waits takes of a process's memory, beyond the first one. */
 export async function benchWaiting(): Promise<Report> {
   const { library } = await buildCommand("bench/session-parts");
@@ -25,10 +34,15 @@ export async function benchWaiting(): Promise<Report> {
   await using server = await startModelServer(() => hold.promise);
   try {
     const notes: string[] = [];
-    for (const [what, said, count] of WAITING.filter(([, , count]) => count > 0)) {
-      const args = ["--expose-gc", PROCESS, what, library, server.url, String(count)];
+    for (const measures of processes()) {
+      const asked = measures.map(([what, , count]) => `${what}=${count}`);
+      const args = ["--expose-gc", PROCESS, library, server.url, ...asked];
       const { stdout } = await promisify(execFile)(process.execPath, args);
-      notes.push(`one ${said} takes ${(Number(stdout) / 1024).toFixed(1)} KB, of ${count.toLocaleString("en")}`);
+      const taken = stdout.trim().split("\n").map(Number);
+      for (const [n, [, said, count]] of measures.entries()) {
+        const kb = ((taken[n] ?? Number.NaN) / 1024).toFixed(1);
+        notes.push(`one ${said} takes ${kb} KB, of ${count.toLocaleString("en")}`);
+      }
     }
     return { title: "waiting: what one of each thing that waits takes of memory", cases: [], notes, aims: [] };
   } finally {
