@@ -369,9 +369,14 @@ async function slowAgent(): Promise<string> {
   return isWine ? "ended" : "ended, as is what it has started";
 }
 
+/** A file as npm writes it is no script of its own: the program that it starts is the agent. */
 async function cmdAgent(): Promise<string> {
-  const program = file("shim.cmd", "@echo said\r\n");
-  return refused(".cmd", "workflow", agent("shim", [program]));
+  file("lib/says.mjs", 'console.log("said by a script");');
+  const ofNpm = `@SET "_prog=node"\r\n@title %COMSPEC% & "%_prog%"  "%dp0%\\..\\lib\\says.mjs" %*\r\n`;
+  const said = await told("workflow", agent("ofNpm", [file("bin/says.cmd", ofNpm)]));
+  expect("answer", said.endsWith("said by a script"), true);
+  await refused("is a script of cmd", "workflow", agent("own", [file("own.cmd", "@echo said\r\n")]));
+  return "one of npm runs, and another one is refused by name";
 }
 
 async function campaign(): Promise<string> {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { errorCode } from "./errors.ts";
 
 /** The user's home folder; `/` for one who has none, such as the user of a container without an entry and without HOME. */
@@ -14,7 +14,8 @@ export function userHome(): string {
 
 /** A path as it is meant: a `~` at its beginning is the home folder. */
 export function withHome(path: string, home = userHome()): string {
-  return /^~(?=\/|$)/.test(path) ? home + path.slice(1) : path;
+  const isHome = path === "~" || path.startsWith("~/") || path.startsWith(`~${sep}`);
+  return isHome ? home + path.slice(1) : path;
 }
 
 /** The folder of sessions, search indexes and the REPL's history: BELAY_HOME, or `~/.belay`. Made (0700) when needed. */

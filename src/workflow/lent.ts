@@ -1,4 +1,5 @@
 import { type Json, RlmError } from "../../runtime/index.ts";
+import { isNetworkPath } from "../platform/paths.ts";
 import type { SessionFunction } from "../session/index.ts";
 import { refuseUntrusted, savedWorkflow, type WorkflowPlaces, workflowAt } from "./saved.ts";
 import { readWorkflow, type WorkflowScript } from "./script.ts";
@@ -12,6 +13,8 @@ export interface LentSource {
 /** Lends saved workflows to `workflow()`, and scripts by their path: those that the user has written or trusted. */
 export function lentSaved(places: WorkflowPlaces): LentSource {
   return lentSource(({ name, path }) => {
+    if (name === null && isNetworkPath(path ?? ""))
+      throw new RlmError("policy_violation", `${path} is not on this computer`, { suggestion: "Copy it to this one." });
     const found = name === null ? workflowAt(places, path ?? "") : savedWorkflow(places, name);
     refuseUntrusted(found);
     return found.script;
