@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { mustRun, ROOT } from "../../scripts/process.ts";
+import { pathToFileURL } from "node:url";
+import { format } from "node:util";
+import { expect, test, vi } from "vitest";
+import { ROOT } from "../../scripts/process.ts";
 import { openSession } from "../../src/index.ts";
 import { belayHere } from "../src/cli/in-process.ts";
 
@@ -61,15 +63,23 @@ test("what a cell gives to helpers is there in the next", async () => {
   expect((await session.exec('grep("two")')).result_json).toEqual(["notes.txt:2: two TODO"]);
 });
 
+/** Runs a program of examples/ in this process, where the library is loaded already, and gives what it prints. */
+async function printedBy(program: string): Promise<string> {
+  const lines: string[] = [];
+  using _log = vi.spyOn(console, "log").mockImplementation((...told) => void lines.push(format(...told)));
+  await import(pathToFileURL(join(ROOT, "examples", program)).href);
+  return lines.join("\n");
+}
+
 test("the library example runs to its end", async () => {
-  const { stdout } = await mustRun(process.execPath, ["examples/library-session.ts"], { cwd: ROOT });
-  expect(stdout).toMatch(/^js_error: ReferenceError: fetch is not defined$/m);
-  expect(stdout).toMatch(/^js_timeout after 200 ms$/m);
-  expect(stdout.trimEnd()).toMatch(/\nstill there: \d+$/);
+  const printed = await printedBy("library-session.ts");
+  expect(printed).toMatch(/^js_error: ReferenceError: fetch is not defined$/m);
+  expect(printed).toMatch(/^js_timeout after 200 ms$/m);
+  expect(printed).toMatch(/\nstill there: \d+$/);
 });
 
 test("the example of functions orders nothing twice", async () => {
-  const { stdout } = await mustRun(process.execPath, ["examples/library-functions.ts"], { cwd: ROOT });
-  expect(stdout.match(/^order of axe$/gm)).toHaveLength(1);
-  expect(stdout).toContain("[ 'axe', 3, 'process_restarted' ]");
+  const printed = await printedBy("library-functions.ts");
+  expect(printed.match(/^order of axe$/gm)).toHaveLength(1);
+  expect(printed).toContain("[ 'axe', 3, 'process_restarted' ]");
 });
