@@ -1,3 +1,4 @@
+/* a question of an evaluation */
 // The cell of each job of `belay eval`. `job` has the method, the question, and the characters that a prompt has room for;
 // the right answer is nowhere in it. A model that comes to no answer is a result, and a provider that fails is not.
 

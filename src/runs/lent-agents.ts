@@ -85,8 +85,10 @@ export function withAgent(session: JobSession, lent: LentAgent, places: AgentPla
  */
 async function copyFor({ files, folder }: LentAgent): Promise<void> {
   if (existsSync(folder)) return;
-  const part = `${folder}.${process.pid}.part`;
+  const part = `${folder}.part`;
   try {
+    // A process that was killed may have begun it. No other one has the job now.
+    rmSync(part, { recursive: true, force: true });
     makeFolder(part);
     const from = resolve(files);
     if (statsOf(from)?.isDirectory()) {

@@ -1,9 +1,13 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isLent, lentTo } from "../../../src/runs/lent-agents.ts";
+import { isLent, lentTo, withAgent } from "../../../src/runs/lent-agents.ts";
 import { processParts } from "../../../src/runs/process-parts.ts";
 import { newSpec } from "../../../src/runs/spec.ts";
+import type { JobEnd } from "../../../src/runs/try-parts.ts";
+import { openAgentPlaces } from "../../../src/session/index.ts";
 import { openStore } from "../../../src/store/index.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const command = { command: ["coder"] };
 const lent = {
@@ -50,4 +54,44 @@ test("a worker without the agents leaves their run alone", async () => {
   expect(await refusalBy(null)).toBe("only the command that began it lends its jobs the agent coder");
   expect(await refusalBy({ ...lent, source: "result = 2;" })).toContain("the agent coder");
   expect(await refusalBy(lent)).toBeNull();
+});
+
+test("an agent works in a copy of what a load reads, which goes when its job is over", async () => {
+  const files = folderWith({
+    "a.txt": "A",
+    "b/c.txt": "C",
+    ".env": "KEY=1",
+    ".gitignore": "left.txt",
+    "left.txt": "L",
+  });
+  const copied = { ...lent, jobs: { [Object.keys(lent.jobs)[0] ?? ""]: { agent: "coder", files } } };
+  const found = lentTo(copied, spec, { session: `T${process.pid}`, input });
+  if (!found) throw new Error("it is not lent");
+  // A process that was killed while it copied.
+  mkdirSync(`${found.folder}.part`);
+  writeFileSync(join(`${found.folder}.part`, "half.txt"), "H");
+  const seen: string[][] = [];
+  const left: JobEnd = { kind: "unfinished" };
+  const over: JobEnd = { kind: "over", code: null, result: "1", told: {} };
+  const session = withAgent(
+    {
+      async run() {
+        seen.push(readdirSync(found.folder, { recursive: true }).map(String).sort());
+        writeFileSync(join(found.folder, "a.txt"), "changed");
+        return seen.length === 1 ? left : over;
+      },
+      discard: async () => null,
+      close: async () => {},
+    },
+    found,
+    openAgentPlaces(lent.commands),
+  );
+  const signal = new AbortController().signal;
+  expect(await session.run({ signal, suspend: signal })).toEqual(left);
+  expect(existsSync(found.folder)).toBe(true);
+  expect(await session.run({ signal, suspend: signal })).toEqual(over);
+  expect(seen).toEqual(Array(2).fill([".gitignore", "a.txt", "b", join("b", "c.txt")]));
+  expect(readFileSync(join(files, "a.txt"), "utf8")).toBe("A");
+  expect([existsSync(found.folder), existsSync(`${found.folder}.part`)]).toEqual([false, false]);
+  expect(await session.run({ signal: AbortSignal.abort(), suspend: signal })).toEqual(left);
 });
