@@ -29,9 +29,12 @@ const WRITTEN = /[\p{L}\p{M}\p{N}_-]+/gu;
 export function queryWords(query: string): QueryWords {
   const terms = new Map([...queryTerms(query)].slice(0, MAX_QUERY_TERMS));
   const stems = new Map(Array.from(terms, ([term]) => [stemIn(term), term]));
+  // A stem begins as its words do. To make one takes longer than all else that is done to a word.
+  const beginnings = new Set(Array.from(terms.keys(), (term) => term.charCodeAt(0)));
 
   function termOf(token: string): string | undefined {
-    return terms.has(token) ? token : stems.get(stemIn(token));
+    if (terms.has(token)) return token;
+    return beginnings.has(token.charCodeAt(0)) ? stems.get(stemIn(token)) : undefined;
   }
 
   function worthOf(line: string): number {

@@ -161,6 +161,8 @@ test("stems are those of SQLite's tokenizer", () => {
   const stems = database.prepare("SELECT doc, term FROM stems").all();
   expect(stems).toHaveLength(words.length);
   expect(stems.filter(({ doc, term }) => stemOf(words[Number(doc) - 1] ?? "") !== term)).toEqual([]);
+  // The best line of a hit is looked for among words that begin as the query's do.
+  expect(words.filter((word) => stemOf(word).charAt(0) !== word.charAt(0))).toEqual([]);
 });
 
 test("chunks are whole lines, as many as fit", () => {
