@@ -6,13 +6,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { mustRun } from "../scripts/process.ts";
+import { startModelServer } from "../tests/support/model-server.ts";
 import { type BuiltCommand, buildCommand } from "./built.ts";
-import { type Contestant, median, takeTurns } from "./measure.ts";
+import { type Contestant, median, takeTurns, timed } from "./measure.ts";
+import { hasPython, installPython, PYTHON } from "./python.ts";
 import { aimAtMost, type Case, type Report } from "./report.ts";
 import { size } from "./size.ts";
 
 const FOLDER = fileURLToPath(new URL("./peers", import.meta.url));
 const NAMES = ["belay", "ax", "langchain", "codemode", "quickjs-emscripten", "sebastianwessel"] as const;
+/** RLM of dspy, in Python: Deno runs Pyodide in a process of its own. */
+const DSPY = "dspy";
+const ROWS_ANSWER_MS = 10;
 const KILLS = size(20, 1);
 const ROUNDS = { rounds: 5, warmups: 1 };
 /** A filled memory takes some of them half a minute. */
@@ -24,12 +29,13 @@ interface Bomb {
   readonly mb: number;
 }
 
-/** Sandboxes of others from npm, which are installed in bench/peers first. Each sample is a process of its own, and they take turns. */
+/** Sandboxes of others from npm and PyPI, which are installed in bench/peers first. Each sample is a process of its own, and they take turns. */
 export async function benchPeers(): Promise<Report> {
   if (!isInstalled()) {
     const flags = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"];
     await mustRun("npm", ["install", ...flags], { cwd: FOLDER });
   }
+  const noPython = await installPython();
   const built = await buildCommand();
   const bombs = new Map<string, Bomb[]>(NAMES.map((name) => [name, []]));
   const bomb = async (name: string) => {
@@ -37,16 +43,25 @@ export async function benchPeers(): Promise<Report> {
     bombs.get(name)?.push(found);
     return found.ms;
   };
+  const all = hasPython() ? [...NAMES, DSPY] : NAMES;
+  const each = (what: string) => (name: string) => measured(built, name, what);
+  const whole = (name: string) => timed(() => measured(built, name, "first"));
   const cases: Case[] = [
-    await compared("opening and first cell of a process", (name) => measured(built, name, "first")),
-    await compared("a call of the host that answers at once", (name) => measured(built, name, "calls")),
-    await compared("one of 50 open sessions, MB and not ms", (name) => measured(built, name, "sessions")),
-    await compared("a cell that fills 64 MB", bomb, FEW_ROUNDS),
+    await compared("opening and first cell of a process", all, each("first")),
+    await compared("a call of the host that answers at once", all, each("calls")),
+    await compared("a process from its start, with a first cell, to its end", all, whole),
+    await compared("one of 50 open sessions (dspy: of 3), MB and not ms", all, each("sessions")),
+    await compared("a cell that fills 64 MB", NAMES, bomb, FEW_ROUNDS),
+    await rowsOf(built),
   ];
   const { kinds } = await import(pathToFileURL(join(FOLDER, "kinds.js")).href).then(({ KINDS }) => ({
     kinds: Object.keys(KINDS),
   }));
-  const notes: string[] = [];
+  const notes = [
+    noPython === null
+      ? "dspy's RLM calls the host without keeping anything. Its own pool has 8 prompts in flight, so Belay's has too."
+      : `dspy is not on this machine: ${noPython}`,
+  ];
   for (const name of NAMES) {
     const found = bombs.get(name) ?? [];
     const most = `takes ${median(found.map(({ mb }) => mb)).toFixed(0)} MB${found.every((one) => one.refused) ? "" : ", and is not refused"}`;
@@ -75,12 +90,37 @@ function isInstalled(): boolean {
   return Object.keys(dependencies).every((name) => existsSync(join(FOLDER, "node_modules", name)));
 }
 
+/** A cell with so many prompts to a scripted model, by each one's own function for that. */
+async function rowsOf(built: BuiltCommand): Promise<Case> {
+  await using server = await startModelServer(({ sent }) => {
+    // dspy asks for an answer in one piece.
+    const isStream = JSON.parse(sent).stream === true;
+    return { delayMs: ROWS_ANSWER_MS, ...(isStream ? { text: "ok" } : WHOLE) };
+  });
+  const names = hasPython() ? ["belay", DSPY] : ["belay"];
+  const rows = (name: string) => measured(built, name, "rows", tmpdir(), server.url);
+  return compared(`1,000 prompts of ${ROWS_ANSWER_MS} ms, 8 in flight`, names, rows, FEW_ROUNDS);
+}
+
+const WHOLE = {
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({
+    id: "x",
+    object: "chat.completion",
+    created: 1,
+    model: "bench",
+    choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  }),
+};
+
 async function compared(
   name: string,
+  names: readonly string[],
   once: (name: string) => Promise<number>,
   turns: typeof ROUNDS | typeof FEW_ROUNDS = ROUNDS,
 ): Promise<Case> {
-  const contestants = NAMES.map((name): Contestant => ({ name, once: () => once(name).catch(() => undefined) }));
+  const contestants = names.map((name): Contestant => ({ name, once: () => once(name).catch(() => undefined) }));
   return { name, measured: await takeTurns(contestants, turns) };
 }
 
@@ -89,8 +129,9 @@ function argumentsOf(built: BuiltCommand, name: string, what: string, folder = t
 }
 
 async function measured(built: BuiltCommand, name: string, what: string, folder?: string, kind?: string) {
-  const args = argumentsOf(built, name, what, folder, kind);
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 120_000 });
+  const isPython = name === DSPY;
+  const args = isPython ? [join(FOLDER, "process.py"), what, kind ?? ""] : argumentsOf(built, name, what, folder, kind);
+  const { stdout } = await promisify(execFile)(isPython ? PYTHON : process.execPath, args, { timeout: 120_000 });
   return JSON.parse(stdout);
 }
 

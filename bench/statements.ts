@@ -13,17 +13,22 @@ import {
   wrongIn,
 } from "../tests/src/documents/corpus/statements.ts";
 import type { Corpus } from "./corpus.ts";
+import { hasPython, PYTHON } from "./python.ts";
 import type { Report } from "./report.ts";
 
+/** In Python. */
+const MARKITDOWN = "markitdown";
 const PEERS = fileURLToPath(new URL("./peers", import.meta.url));
-const ENGINES = ["officeparser", "mammoth"] as const;
+const ENGINES = ["officeparser", "mammoth", MARKITDOWN] as const;
 
 /** The right statements of all, by kind: of Belay, and of engines that are installed in bench/peers. */
 export async function rightStatements(corpus: Corpus): Promise<Pick<Report, "notes" | "aims">> {
   const from = corpus.scratch();
   for (const [name, bytes] of Object.entries(inputs())) writeFileSync(join(from, name), bytes);
   const belay = await load({ kind: "path", path: from }, { cwd: from, roots: [from] });
-  const installed = ENGINES.filter((engine) => existsSync(join(PEERS, "node_modules", engine)));
+  const installed = ENGINES.filter((engine) =>
+    engine === MARKITDOWN ? hasPython() : existsSync(join(PEERS, "node_modules", engine)),
+  );
   const others = await Promise.all(
     installed.map(async (engine) => ({ engine, read: await readBy(engine, from, corpus) })),
   );
@@ -83,7 +88,8 @@ function aboutText({ place: _, lost: __, isWhole: ___, refused, ...said }: State
 /** Lets an engine read all inputs, and judges its texts. */
 async function readBy(engine: string, from: string, { scratch }: Corpus): Promise<Judge> {
   const to = scratch();
-  await run(process.execPath, [join(PEERS, "readers.js"), engine, from, to], { cwd: PEERS });
+  const [program, ...args] = engine === MARKITDOWN ? [PYTHON, "readers.py"] : [process.execPath, "readers.js", engine];
+  await run(program, [...args, from, to], { cwd: PEERS });
   const made = readdirSync(to);
   const context = made.length > 0 ? await load({ kind: "path", path: to }, { cwd: to, roots: [to] }) : undefined;
   const kinds = new Set(made.map((name) => extname(name.slice(0, -extname(name).length))));

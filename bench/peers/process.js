@@ -46,6 +46,17 @@ const MEASURES = {
     );
     return { refused, ms: performance.now() - from, mb: mostResident() };
   },
+  /** A cell with so many prompts to a scripted model, whose URL is the kind, ms. Belay alone. */
+  async rows() {
+    const { openSession } = await import(library);
+    const budget = { max_sub_calls: 1e6, max_tokens: 1e12, max_time_ms: 36e5 };
+    const session = await openSession({ model: "local/bench", baseUrl: kind, budget });
+    await session.exec("1");
+    const from = performance.now();
+    const code = `(await llm_query_batch(Array.from({ length: ${ROWS} }, (_, n) => "row " + n), { tools: [], max_concurrent: 8 })).results.filter((each) => each === "ok").length`;
+    expect((await session.exec(code)).result_json, ROWS);
+    return performance.now() - from;
+  },
   /** Asks so many questions one after the other, and notes each. The process may be killed at any time. */
   async asks() {
     const log = join(folder, "asks");
@@ -79,6 +90,7 @@ const MEASURES = {
 const CALLS = 200;
 const WARM_CALLS = 20;
 const SESSIONS = 50;
+const ROWS = 1000;
 const ANSWER_MS = 5;
 const QUESTIONS = 21;
 const BOMB = `const list = []; for (;;) list.push("x".repeat(100_000) + list.length)`;
