@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { readWorkflow, trustWorkflow } from "../../src/workflow/index.ts";
 import { doing, scriptedAgent, startsIn } from "../support/agents/agents.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
@@ -29,9 +29,7 @@ played(
       model.plan(prompt, { tool: "rlm_workflow", args: { name: "audit", args } });
     const told = (prompt: string) => envelopeOf(resultTo(model.turns().at(-1), prompt));
     const isBegun = (agents: number, call: string) =>
-      expect
-        .poll(() => startsIn(log).size === agents && model.subCalls().includes(call), { timeout: 30_000 })
-        .toBe(true);
+      vi.waitFor(() => expect([startsIn(log).size, model.subCalls().includes(call)]).toEqual([agents, true]), 30_000);
     const questions = ({ events }: Pi) => events.filter(({ method }) => method === "confirm").map(({ title }) => title);
     const allow = async (pi: Pi) => {
       const { id } = await pi.until(({ method }) => method === "confirm");
