@@ -10,9 +10,9 @@ const words = v.pipe(
   v.check((all) => (all[0] ?? "") !== "", WORDS),
 );
 const PART = "must be a list of arguments";
-const part = v.exactOptional(v.array(v.string(PART), PART));
+const part = v.optional(v.array(v.string(PART), PART));
 const POINTER = 'must be a JSON pointer, such as "/result"';
-const pointer = v.exactOptional(v.pipe(v.string(POINTER), v.startsWith("/", POINTER)));
+const pointer = v.optional(v.pipe(v.string(POINTER), v.startsWith("/", POINTER)));
 const NAMES = "must be a list of names of environment variables";
 const SECONDS = "must be a number of seconds above 0, at most 86,400";
 const BYTES = "must be a number of bytes above 0, at most 1,000,000,000";
@@ -39,7 +39,7 @@ function isPattern(pattern: string): boolean {
 }
 
 const positive = (what: string, most = Number.MAX_SAFE_INTEGER) =>
-  v.exactOptional(v.pipe(v.number(what), v.finite(what), v.gtValue(0, what), v.maxValue(most, what)));
+  v.optional(v.pipe(v.number(what), v.finite(what), v.gtValue(0, what), v.maxValue(most, what)));
 
 /** An object with these keys and no others. @param of what they are keys */
 function strict<const Entries extends v.ObjectEntries>(of: string, entries: Entries) {
@@ -53,54 +53,88 @@ function strict<const Entries extends v.ObjectEntries>(of: string, entries: Entr
 }
 
 /** Pointers into what an agent prints. With `lines` each counts for the last line that has it. */
-const Output = strict("an output", {
+export interface AgentOutput {
   /** It prints JSON lines, not one JSON value. */
-  lines: v.exactOptional(v.boolean("must be true or false")),
+  readonly lines?: boolean | undefined;
   /** The answer as text. */
-  text: pointer,
+  readonly text?: string | undefined;
   /** The answer as a value that fits the schema of the call. */
-  value: pointer,
+  readonly value?: string | undefined;
   /** True there: the agent has failed, and its text says why. */
-  failed: pointer,
+  readonly failed?: string | undefined;
   /** The words of a failure. If there are any, the agent has failed. */
-  error: pointer,
-  input: pointer,
-  output: pointer,
-  cache_read: pointer,
-  cache_write: pointer,
-  cost_usd: pointer,
-});
+  readonly error?: string | undefined;
+  /** Tokens that it has taken, of each kind. */
+  readonly input?: string | undefined;
+  readonly output?: string | undefined;
+  readonly cache_read?: string | undefined;
+  readonly cache_write?: string | undefined;
+  /** Its price. */
+  readonly cost_usd?: string | undefined;
+}
 
-const Command = strict("an agent", {
-  /** The program and its arguments. It reads the prompt from stdin, unless a word has `{prompt}` or `{prompt_file}`. */
-  command: words,
-  /** Arguments that are added if the call has such a part: `{model}`, `{effort}`, `{schema}`, `{schema_file}`, `{usd}`. */
-  with: v.exactOptional(strict("with", { model: part, effort: part, schema: part, usd: part })),
-  /** Absent: all that it prints is its answer. */
-  output: v.exactOptional(Output),
-  /** Variables that it gets beside PATH, HOME and the like. */
-  env: v.exactOptional(v.array(v.pipe(v.string(NAMES), v.regex(/^[A-Za-z_]\w*$/, NAMES)), NAMES)),
-  /** Default: 3,600. */
-  timeout_s: positive(SECONDS, 86_400),
-  /** The most that it may print (default 20 MB). */
-  max_bytes: positive(BYTES, 1_000_000_000),
-  /** Default: the number of cores less 2, from 2 to 16. */
-  at_once: v.exactOptional(
-    v.pipe(v.number(AT_ONCE), v.integer(AT_ONCE), v.minValue(1, AT_ONCE), v.maxValue(100, AT_ONCE)),
-  ),
-  /** The most that one agent may take: held while it runs, and charged if it does not say what it took. */
-  max_tokens: positive(TOKENS),
-  max_usd: positive(DOLLARS),
-  /** An agent whose end is unknown is started again. Absent: the user decides. */
-  retry: v.exactOptional(v.picklist(["safe"], 'must be "safe"')),
-  /** Words of a failure that mean a limit of its account: the run then waits instead of going on without it. */
-  limit: v.exactOptional(v.pipe(v.string(PATTERN), v.maxLength(500, PATTERN), v.check(isLinear, PATTERN))),
-});
-
-export type AgentOutput = v.InferOutput<typeof Output>;
+/** Arguments that are added to a command if the call has such a part. */
+export interface AgentArguments {
+  /** With `{model}`. */
+  readonly model?: readonly string[] | undefined;
+  /** With `{effort}`. */
+  readonly effort?: readonly string[] | undefined;
+  /** With `{schema}` or `{schema_file}`. */
+  readonly schema?: readonly string[] | undefined;
+  /** With `{usd}`, if `max_usd` is set. */
+  readonly usd?: readonly string[] | undefined;
+}
 
 /** A program of the user's that answers calls of workflows in place of a model. */
-export type AgentCommand = v.InferOutput<typeof Command>;
+export interface AgentCommand {
+  /** The program and its arguments. It reads the prompt from stdin, unless a word has `{prompt}` or `{prompt_file}`. */
+  readonly command: readonly string[];
+  readonly with?: AgentArguments | undefined;
+  /** Absent: all that it prints is its answer. */
+  readonly output?: AgentOutput | undefined;
+  /** Variables that it gets beside PATH, HOME and the like. */
+  readonly env?: readonly string[] | undefined;
+  /** Default: 3,600. */
+  readonly timeout_s?: number | undefined;
+  /** The most that it may print (default 20 MB). */
+  readonly max_bytes?: number | undefined;
+  /** Default: the number of cores less 2, from 2 to 16. */
+  readonly at_once?: number | undefined;
+  /** The most that one agent may take: held while it runs, and charged if it does not say what it took. */
+  readonly max_tokens?: number | undefined;
+  readonly max_usd?: number | undefined;
+  /** An agent whose end is unknown is started again. Absent: the user decides. */
+  readonly retry?: "safe" | undefined;
+  /** Words of a failure that mean a limit of its account: the run then waits instead of going on without it. */
+  readonly limit?: string | undefined;
+}
+
+const Command: v.GenericSchema<unknown, AgentCommand> = strict("an agent", {
+  command: words,
+  with: v.optional(strict("with", { model: part, effort: part, schema: part, usd: part })),
+  output: v.optional(
+    strict("an output", {
+      lines: v.optional(v.boolean("must be true or false")),
+      text: pointer,
+      value: pointer,
+      failed: pointer,
+      error: pointer,
+      input: pointer,
+      output: pointer,
+      cache_read: pointer,
+      cache_write: pointer,
+      cost_usd: pointer,
+    }),
+  ),
+  env: v.optional(v.array(v.pipe(v.string(NAMES), v.regex(/^[A-Za-z_]\w*$/, NAMES)), NAMES)),
+  timeout_s: positive(SECONDS, 86_400),
+  max_bytes: positive(BYTES, 1_000_000_000),
+  at_once: v.optional(v.pipe(v.number(AT_ONCE), v.integer(AT_ONCE), v.minValue(1, AT_ONCE), v.maxValue(100, AT_ONCE))),
+  max_tokens: positive(TOKENS),
+  max_usd: positive(DOLLARS),
+  retry: v.optional(v.picklist(["safe"], 'must be "safe"')),
+  limit: v.optional(v.pipe(v.string(PATTERN), v.maxLength(500, PATTERN), v.check(isLinear, PATTERN))),
+});
 
 /** Agents by name. */
 export interface AgentCommands {

@@ -66,7 +66,8 @@ export function schemaWord(schema: Json): string | null {
 
 /** True if a word of the command has the prompt. It is then not sent to stdin. */
 export function isPromptInWords({ command, with: added = {} }: AgentCommand): boolean {
-  return [command, ...Object.values(added)].some((words) => words?.some((word) => word.includes("{prompt}")));
+  const { model, effort, schema, usd } = added;
+  return [command, model, effort, schema, usd].some((words) => words?.some((word) => word.includes("{prompt}")));
 }
 
 /** The most that a word may get from a call: the system takes 128 KB. */
