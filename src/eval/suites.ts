@@ -21,8 +21,13 @@ type Random = () => number;
 interface Suite {
   readonly about: string;
   readonly score: ScoreName;
-  /** Makes a question over a context of about so many characters (`units`). */
-  make(random: Random, units: number): Made;
+  /**
+   * Makes a question over a context of about so many characters (`units`).
+   *
+   * @param facts decides what is asked about, the same at every size
+   * @param random decides the rest of the context
+   */
+  make(facts: Random, random: Random, units: number): Made;
 }
 
 /** A question, its answer by construction, and the texts of its context by path. */
@@ -38,12 +43,12 @@ export const SUITES = {
   needle: {
     about: "one number, told once in a long text",
     score: "contains",
-    make: (random, units) => hidden({ asked: 1, others: 0, each: 1 }, random, units),
+    make: (facts, random, units) => hidden({ asked: 1, others: 0, each: 1 }, facts, random, units),
   },
   needles: {
     about: "four numbers of each of two vaults, among those of others",
     score: "recall",
-    make: (random, units) => hidden({ asked: 2, others: 14, each: 4 }, random, units),
+    make: (facts, random, units) => hidden({ asked: 2, others: 14, each: 4 }, facts, random, units),
   },
   count: {
     about: "messages of one town that are complaints, orders and so on, counted",
@@ -71,12 +76,15 @@ export function itemOf(
   number: number,
   seed: number,
 ): { readonly item: Item } & Pick<Made, "files"> {
-  const digest = createHash("sha256").update(`${suite} ${size} ${number} ${seed}`).digest();
   const { score, make }: Suite = SUITES[suite];
-  const { files, ...made } = make(seededRandom(digest.readUInt32BE()), (tokensIn(size) ?? 0) * UNITS_A_TOKEN);
+  const facts = randomOf(`${suite} ${number} ${seed}`);
+  const rest = randomOf(`${suite} ${size} ${number} ${seed}`);
+  const { files, ...made } = make(facts, rest, (tokensIn(size) ?? 0) * UNITS_A_TOKEN);
   const id = `${suite}-${size}-${number}${seed === 1 ? "" : `-s${seed}`}`;
   return { item: { id, suite, size, ...made, score }, files };
 }
+
+const randomOf = (seed: string) => seededRandom(createHash("sha256").update(seed).digest().readUInt32BE());
 
 /** Characters of a token, as in every estimate of Belay; tokens of a context. */
 const UNITS_A_TOKEN = 4;
@@ -99,11 +107,11 @@ interface Vaults {
   readonly each: number;
 }
 
-function hidden({ asked, others, each }: Vaults, random: Random, units: number): Made {
-  const name = openNames(random);
+function hidden({ asked, others, each }: Vaults, facts: Random, random: Random, units: number): Made {
+  const name = openNames(facts);
   const lines = fillerLines(random, units);
   const amount = (asked + others) * each;
-  const numbers = numbersBelow(9_000_000, amount, random).map((number) => String(1e6 + number));
+  const numbers = numbersBelow(9_000_000, amount, facts).map((number) => String(1e6 + number));
   const places = numbersBelow(lines.length, numbers.length, random);
   const vaults = Array.from({ length: asked + others }, () => name(3));
   for (const [at, number] of numbers.entries()) {
@@ -197,17 +205,18 @@ function fileOf(all: readonly Message[]): Made["files"] {
 const MOST_ASKED = 200;
 const ASKED_SHARE = 1 / 4;
 
-function counted(random: Random, units: number): Made {
-  const name = openNames(random);
+function counted(facts: Random, random: Random, units: number): Made {
+  const name = openNames(facts);
   const amount = Math.floor(units / RECORD_UNITS);
   const [town = "", ...others] = Array.from({ length: 12 }, () => name(3));
-  const wanted = oneOf(LABELS, random);
+  const wanted = oneOf(LABELS, facts);
   const most = Math.min(MOST_ASKED, Math.floor(amount * ASKED_SHARE));
   const places = new Set(numbersBelow(amount, most, random));
-  const all = messages(amount, random, (at) => {
-    const label = oneOf(LABELS, random);
-    return { town: places.has(at) ? town : oneOf(others, random), label };
-  });
+  const all = messages(amount, random, (at) =>
+    places.has(at)
+      ? { town, label: oneOf(LABELS, facts) }
+      : { town: oneOf(others, random), label: oneOf(LABELS, random) },
+  );
   const expected = all.filter((message) => message.town === town && message.label === wanted).length;
   const question = `${ABOUT} How many messages from ${town} are of the kind ${wanted}? Answer with the number alone.`;
   return { question, expected, files: fileOf(all) };
@@ -220,8 +229,8 @@ function counted(random: Random, units: number): Made {
 const RARE = 24;
 const TOWNS = 6;
 
-function paired(random: Random, units: number): Made {
-  const name = openNames(random);
+function paired(facts: Random, random: Random, units: number): Made {
+  const name = openNames(facts);
   const towns = Array.from({ length: 20 }, () => name(3));
   const amount = Math.floor(units / RECORD_UNITS);
   const rare = new Set(numbersBelow(amount, RARE, random));
@@ -252,8 +261,8 @@ const CHAIN_UNITS = 170;
 const DOCUMENTS = 2_000;
 const DOCUMENT_UNITS = 4_000;
 
-function chained(random: Random, units: number): Made {
-  const name = openNames(random);
+function chained(facts: Random, random: Random, units: number): Made {
+  const name = openNames(facts);
   const amount = Math.max(4, Math.min(DOCUMENTS, Math.floor(units / DOCUMENT_UNITS)));
   const unitsOfOne = (units - CHAINS * CHAIN_UNITS) / amount;
   const documents = Array.from({ length: amount }, () => fillerLines(random, unitsOfOne));
@@ -265,7 +274,7 @@ function chained(random: Random, units: number): Made {
     }
     return chain;
   });
-  const { ship, mayor } = oneOf(chains, random);
+  const { ship, mayor } = oneOf(chains, facts);
   const files = documents.map((lines, at) => {
     return [`notes/${String(at + 1).padStart(4, "0")}.txt`, joined(lines)] as const;
   });
@@ -316,7 +325,7 @@ const GUARD = `export function requireRole(request: Request, role: string) {
  * Handlers over functions, a third of all. Those are looked for that write without asking who
  * calls.
  */
-function codeBase(random: Random, units: number): Made {
+function codeBase(_: Random, random: Random, units: number): Made {
   const amount = Math.max(60, Math.floor(units / FUNCTION_UNITS));
   const handlers = Math.floor(amount / 3);
   const billing: BillingFunction[] = [];

@@ -13,12 +13,10 @@ import { belayHere } from "../in-process.ts";
 
 const questions = new Map(
   (["needle", "count"] satisfies SuiteName[]).flatMap((suite) =>
-    [1, 2].flatMap((number) =>
-      ["8k", "16k"].map((size) => {
-        const { item } = itemOf(suite, size, number, 1);
-        return [item.question, String(item.expected)] as const;
-      }),
-    ),
+    [1, 2].map((number) => {
+      const { item } = itemOf(suite, "8k", number, 1);
+      return [item.question, String(item.expected)] as const;
+    }),
   ),
 );
 
