@@ -15,6 +15,7 @@ const CHECKS: readonly (readonly [string, ...string[]])[] = [
   ["attw", "--profile", "esm-only", "--ignore-rules", "false-cjs", "--"],
 ];
 
+const WASM = Buffer.from("\0asm");
 const MOST_BYTES = 50e6;
 const MOST_PACKAGES = 32;
 
@@ -89,7 +90,9 @@ async function checkSize(tarball: string): Promise<void> {
   for await (const path of glob("node_modules/**/*", { cwd: user })) {
     const stats = await lstat(join(user, path));
     if (stats.isFile()) bytes += stats.size;
-    if (/\.(?:node|so|dll|dylib|gyp)$/.test(path)) native.push(path);
+    // The engine's extensions are called .so, too: they are WebAssembly.
+    const isCode = /\.(?:node|so|dll|dylib|gyp)$/.test(path);
+    if (isCode && !(await readFile(join(user, path))).subarray(0, 4).equals(WASM)) native.push(path);
     if (!/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@.][^/]*\/package\.json$/.test(path)) continue;
     packages++;
     const { scripts = {} }: { scripts?: object } = JSON.parse(await readFile(join(user, path), "utf8"));
