@@ -174,8 +174,9 @@ export interface Tally extends ExecProgress {
 }
 
 /** `turn 3 of 20 · 7 done · 2 running · 41 left · 18k tokens · $0.03`, at most 200 characters. */
-export function progressMessage({ name, elapsed_ms, ...seen }: Tally): string {
-  const parts = progressParts(seen, inLine);
+export function progressMessage({ name, elapsed_ms, calls: counted, ...seen }: Tally): string {
+  const calls = counted && counted.done + counted.running > 0 ? counted : null;
+  const parts = progressParts({ ...seen, calls }, inLine);
   const line = parts.length > 0 ? parts.join(" · ") : `${name} runs, ${elapsed(elapsed_ms)}`;
   return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("");
 }
