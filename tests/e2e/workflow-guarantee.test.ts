@@ -15,7 +15,7 @@ import { folderWith } from "../support/tree.ts";
 // those of `npm run campaign -- workflow`.
 
 /** On a server a process that was killed has its session for so long. */
-const LEASE_MS = 1000;
+const LEASE_MS = 2500;
 const SHORT_LEASE = { BELAY_LEASE_MS: String(LEASE_MS) };
 
 let folders: string[] = [];
