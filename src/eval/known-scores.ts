@@ -40,12 +40,15 @@ function dayOf(text: string): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
+const IN_TEXT = /\\boxed\{\\text\{([^}]{0,1000})\}\}/;
+const BOXED = /\\boxed\{{1,9}([^}]{0,1000})\}/;
+
 /**
  * OOLONG's score of a question about real texts: a number by its distance, the share of a list
  * that is there, or the same text in any case. An answer need not be boxed.
  */
 export function oolongRealScore(answer: string, expected: Expected): number | null {
-  const [, words] = /\\boxed\{\\text\{([^}]*)\}\}/.exec(answer) ?? /\\boxed\{+([^}]*)\}+/.exec(answer) ?? [];
+  const [, words] = IN_TEXT.exec(answer) ?? BOXED.exec(answer) ?? [];
   const found = (words ?? answer).trim();
   if (typeof expected === "number") return WHOLE.test(found) ? 0.75 ** Math.abs(expected - Number(found)) : null;
   if (typeof expected === "string") return found.toLowerCase() === expected.trim().toLowerCase() ? 1 : 0;

@@ -206,11 +206,12 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
     const { session: made, how } = forked;
     if (args.get(OUTPUT_FLAGS.json)) return stdout.json({ success: true, session: made, ...(how ? { how } : {}) });
     stdout.write(`${displayName(made)}\n`);
-    if (made.name === null && made.label !== null) stderr.line(made.label, "dim");
     if (how) stderr.write(`${HOW[how]}\n`, "dim");
     const called = typedName(made);
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
-    if (stderr.isTerminal) stderr.write(`continue with: ${commandLine([...next, ...flags])}\n`, "dim");
+    if (!stderr.isTerminal) return;
+    if (made.name === null && made.label !== null) stderr.line(made.label, "dim");
+    stderr.write(`continue with: ${commandLine([...next, ...flags])}\n`, "dim");
   });
 }
 

@@ -19,9 +19,8 @@ test("a fork answers one agent by hand and skips another, and the copy continues
   // Only what follows the answer by hand is asked.
   expect(server.requests.length).toBe(made + 1);
   expect((await belay("show", "by-hand")).stdout).toMatch(/by hand .*Find: b/);
-  const copy = await belay("fork", run, "--skip", "3");
+  await belay("fork", run, "--skip", "3");
   const label = `copy of ${run}: workflow audit: looks at files`;
-  expect(copy.stderr.split("\n", 1)).toEqual([label]);
   expect(json(await belay("sessions", "--json")).sessions[0]).toMatchObject({ name: null, label });
   expect((await belay("show", run)).stdout).not.toContain("by hand");
 });
