@@ -31,7 +31,9 @@ export interface Crossing extends Pick<EvalRow, "suite"> {
   /** The size of these figures: that of the crossing, or else the largest. */
   readonly size: string;
   /** It is the smallest size that was measured. */
-  readonly isFirst: boolean;
+  readonly smallest: boolean;
+  /** The other one does not tell its tokens: its price is the most that it may take. */
+  readonly held: boolean;
   readonly price: Curve["price"];
   /** Means over the questions that both have answered. */
   readonly ask: Means;
@@ -87,10 +89,11 @@ function crossingOf(
   });
   const last = both.at(-1);
   if (!last || both.length < 2) return null;
+  const held = others.some(({ tokens_in, tokens_out }) => tokens_in === 0 && tokens_out > 0);
   const behind = both.findLastIndex(({ ask, than }) => !isAhead(ask, than));
   const first = both[behind + 1];
-  if (!first) return { ...facts, ...last, tokens: null, isFirst: false };
-  return { ...facts, ...first, isFirst: behind === -1 };
+  if (!first) return { ...facts, ...last, held, tokens: null, smallest: false };
+  return { ...facts, ...first, held, smallest: behind === -1 };
 }
 
 function isAhead(ask: Means, than: Means): boolean {
@@ -105,16 +108,18 @@ function tokensOf(size: string): number | null {
 }
 
 /** `$0.031`, or `12k tokens`. */
-export const priceText = (price: number, kind: Curve["price"]) =>
+const priceText = (price: number, kind: Curve["price"]) =>
   kind === "usd" ? dollars(price) : `${compact(Math.round(price))} tokens`;
 
 /** `the ask overtakes direct in needle at 128k tokens: 1.00 for $0.031 against 0.60 for $0.064` */
-export function crossingLine({ suite, other, tokens, size, isFirst, price, ask, than }: Crossing): string {
+export function crossingLine({ suite, other, tokens, size, smallest, held, price, ask, than }: Crossing): string {
   const figures = ({ score, price: paid }: Means) => `${score.toFixed(2)} for ${priceText(paid, price)}`;
   const both = `${figures(ask)} against ${figures(than)}`;
-  if (tokens === null) return `the ask overtakes ${other} in ${suite} nowhere up to ${size} tokens: ${both} there`;
-  const least = isFirst ? ", the smallest size that was measured" : "";
-  return `the ask overtakes ${other} in ${suite} at ${size} tokens${least}: ${both}`;
+  const most = held ? `; ${other} does not tell its tokens, so this is the most that it may take` : "";
+  if (tokens === null)
+    return `the ask overtakes ${other} in ${suite} nowhere up to ${size} tokens: ${both} there${most}`;
+  const least = smallest ? ", the smallest size that was measured" : "";
+  return `the ask overtakes ${other} in ${suite} at ${size} tokens${least}: ${both}${most}`;
 }
 
 /** The sentence that says what a crossing is. */

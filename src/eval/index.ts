@@ -4,7 +4,6 @@ export {
   type CurvePoint,
   crossingLine,
   curvesOf,
-  priceText,
 } from "./curves.ts";
 export { listIn } from "./known-scores.ts";
 export { cellsOf, isFigure, lineOf, lossesOf, lossLine, markdownOf, TITLES, unreadLine, unreadOf } from "./report.ts";

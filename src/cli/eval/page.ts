@@ -11,11 +11,10 @@ import {
   lossesOf,
   lossLine,
   type Method,
-  priceText,
   TITLES,
   unreadLine,
 } from "../../eval/index.ts";
-import { amount, dollars, duration } from "../../platform/figures.ts";
+import { amount, compact, dollars, duration } from "../../platform/figures.ts";
 import { cutText } from "../../platform/visible.ts";
 import { escaped } from "../../view/index.ts";
 
@@ -117,7 +116,7 @@ function* curveFigures(curve: Curve, methods: readonly Method[]): Generator<stri
     title: curve.price === "usd" ? "price of a question" : "tokens of a question",
     of: ({ price }) => price,
     most,
-    text: (value) => priceText(value, curve.price),
+    text: (value) => (curve.price === "usd" ? dollars(value) : compact(Math.round(value))),
   });
   yield "</div>";
 }
@@ -149,7 +148,7 @@ function* curveFigure(curve: Curve, methods: readonly Method[], { title, most, o
     if (tokens === null) continue;
     yield `<line class=at x1=${x(tokens)} x2=${x(tokens)} y1=${TOP} y2=${HEIGHT - BOTTOM}><title>${escaped(`overtakes ${other}`)}</title></line>`;
   }
-  const labels: { readonly y: number; readonly x: number; readonly method: Method; readonly look: string }[] = [];
+  const labels: { y: number; readonly x: number; readonly method: Method; readonly look: string }[] = [];
   for (const { method, points } of curve.methods) {
     const look = `m${Math.max(0, methods.indexOf(method)) % LOOKS}`;
     const places = points.map((point) => `${x(point.tokens)},${y(of(point))}`).join(" ");
@@ -157,11 +156,17 @@ function* curveFigure(curve: Curve, methods: readonly Method[], { title, most, o
     const last = points.at(-1);
     if (last) labels.push({ x: x(last.tokens) + 5, y: y(of(last)) + 4, method, look });
   }
-  let above = Number.NEGATIVE_INFINITY;
-  for (const label of labels.sort((one, other) => one.y - other.y)) {
-    above = Math.max(label.y, above + LABEL_HEIGHT);
-    const name = escaped(cutText(label.method, LABEL_UNITS));
-    yield `<text class="of ${label.look}" x=${label.x} y=${above}>${name}</text>`;
+  // Labels that would cover each other, or the sizes below, are moved up, and those that are above the figure then down.
+  let next = HEIGHT - BOTTOM;
+  for (const label of labels.sort((one, other) => other.y - one.y)) {
+    label.y = Math.min(label.y, next);
+    next = label.y - LABEL_HEIGHT;
+  }
+  next = TOP;
+  for (const { x, y, method, look } of labels.reverse()) {
+    const at = Math.max(y, next);
+    next = at + LABEL_HEIGHT;
+    yield `<text class="of ${look}" x=${x} y=${at}>${escaped(cutText(method, LABEL_UNITS))}</text>`;
   }
   yield "</svg></figure>";
 }
