@@ -65,30 +65,30 @@ function otherText(bytes: number): string {
 }
 
 function page(reports: readonly Report[], largest: string): string {
-  const rows = (reports.at(-1)?.cases ?? []).flatMap(({ name, measured }) =>
-    measured.map((_, index) => {
-      const figures = reports.map(({ cases }) => {
+  const rows = (reports.at(-1)?.cases ?? []).map(({ name, measured }) => {
+    const [belay = [], ...others] = measured.map((_, index) =>
+      reports.map(({ cases }) => {
         const one = cases.find((candidate) => candidate.name === name);
         return one && figuresOf(one)[index];
-      });
-      const ratios = figures.map((figure) => figure?.belay_ratio?.toPrecision(2) ?? "");
-      const contestant = figures.at(-1)?.contestant ?? "";
-      const medians = figures.map((figure) => milliseconds(figure?.median ?? null));
-      return `| ${index === 0 ? inTable(name) : ""} | ${[contestant, ...medians, index === 0 ? "" : ratios.join(", ")].join(" | ")} |`;
-    }),
-  );
+      }),
+    );
+    const medians = belay.map((figure) => milliseconds(figure?.median ?? null));
+    const ratios = others.map((figures) => {
+      const each = figures.map((figure) => figure?.belay_ratio?.toPrecision(2) ?? "–");
+      return `${figures.at(-1)?.contestant ?? ""}: ${each.join(", ")}`;
+    });
+    return `| ${inTable(name)} | ${medians.join(" | ")} | ${ratios.join("; ")} |`;
+  });
   const [cpu] = cpus();
   return `# Benchmarks
 
-How fast Belay is beside other programs, and which aims it misses.
-\`npm run bench -- --size ${largest} --write\` writes this page. Node ${process.version}, ${process.platform}-${process.arch}, ${cpus().length} CPUs
-(${cpu?.model.trim()}); the load of the machine at the end was ${loadavg()[0]?.toFixed(1)}.
+How fast Belay is beside other programs, and which aims it misses. \`npm run bench -- --size ${largest} --write\` writes this page.
 
-The corpora are sources and documents of installed packages with 5 % of Chinese, Japanese, Korean and emoji (${reports.map(({ title }) => title).join("; ")}).
-Times are medians in ms; contestants take turns. The last column is Belay's time divided by the other's, at each size.
+Node ${process.version}, ${process.platform}-${process.arch}, ${cpus().length} CPUs (${cpu?.model.trim()}), load at the end ${loadavg()[0]?.toFixed(1)}. The corpora are sources and documents of
+packages with 5 % of Chinese, Japanese, Korean and emoji (${reports.map(({ title }) => title).join("; ")}). Contestants take turns.
 
-| | contestant | ${reports.map(({ title }) => title.split(":")[0]).join(" | ")} | Belay ÷ it |
-|---|---|${reports.map(() => "---|").join("")}---|
+| | Belay, median ms: ${reports.map(({ title }) => title.split(":")[0]).join(" | ")} | Belay ÷ other, at each size |
+|---|${reports.map(() => "---|").join("")}---|
 ${rows.join("\n")}
 
 ${readFileSync(NOTES, "utf8")}`;
