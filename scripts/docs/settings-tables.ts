@@ -1,26 +1,35 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROWS, variableOf } from "../../src/settings/index.ts";
+import { ROWS } from "../../src/settings/index.ts";
 import { KEYS_OF_PI } from "../../src/settings/pi-table.ts";
 import { ROOT } from "../process.ts";
 
 /** The pages with a table of settings, with the table as it is now; the rest of a page is written by hand. */
 export function settingsPages(): [path: string, text: string][] {
   return [
-    pageWith("docs/configuration.md", ["key", "variable", "flag", "default", ""], ROWS.map(configurationRow)),
-    pageWith(
-      "docs/pi/settings.md",
-      ["key", "default", ""],
-      KEYS_OF_PI.map(({ key, usual, docs }) => [`\`${key}\``, usual, docs]),
-    ),
+    pageWith("docs/configuration.md", ["key", "default", ""], ROWS.map(configurationRow)),
+    pageWith("docs/pi/settings.md", ["key", "default", ""], piRows()),
   ];
 }
 
 function configurationRow([key, row]: (typeof ROWS)[number]): string[] {
-  const { flag, onlyInFiles, default: usual, docs } = row;
-  const variable = onlyInFiles ? "none" : `\`${variableOf(key)}\``;
-  const typed = flag ? `\`--${flag.name ?? key.replaceAll("_", "-")}\`` : "none";
-  return [`\`${key}\``, variable, typed, String(usual ?? "none"), docs];
+  return [`\`${key}\``, String(row.default ?? "none"), `${row.docs}${exceptionOf(key, row)}`];
+}
+
+/** The keys of Pi; those that mean the same for the command are in one row. */
+function piRows(): string[][] {
+  const named = (keys: typeof KEYS_OF_PI) => keys.map(({ key }) => `\`${key}\``).join(", ");
+  const own = KEYS_OF_PI.filter(({ docs }) => docs !== "");
+  const shared = KEYS_OF_PI.filter(({ docs }) => docs === "");
+  const rows = own.map(({ key, usual, docs }) => [`\`${key}\``, usual, docs]);
+  return [...rows, [named(shared), "", "as in [configuration](../configuration.md#keys)"]];
+}
+
+/** The words on a key that a flag or variable does not set by the rule of the page. */
+function exceptionOf(key: string, { flag, onlyInFiles }: (typeof ROWS)[number][1]): string {
+  if (onlyInFiles) return "; in files only";
+  if (!flag) return "; without a flag";
+  return flag.name === undefined || flag.name === key.replaceAll("_", "-") ? "" : `; the flag is \`--${flag.name}\``;
 }
 
 /** @throws Error if the page has no table with this head */

@@ -192,7 +192,7 @@ export const SETTINGS = {
       help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
     },
     docs: "how much models think before they answer: off, minimal, low, medium, high, xhigh or max",
-    docsOfPi: "how much the models of sub-calls think first: off, minimal, low, medium, high, xhigh or max",
+    docsOfPi: "",
   },
   temperature: {
     schema: SAMPLING.temperature.wrapped,
@@ -203,7 +203,7 @@ export const SETTINGS = {
     run: "sampling.temperature",
     flag: { heading: "model", help: "of sub-calls, 0 to 2, as their models take it; empty: the provider's own" },
     docs: "[temperature](models.md#parameters) of sub-calls, 0 to 2; none: the provider's own",
-    docsOfPi: "of sub-calls, 0 to 2; none: the provider's own",
+    docsOfPi: "",
   },
   top_p: {
     schema: SAMPLING.top_p.wrapped,
@@ -214,7 +214,7 @@ export const SETTINGS = {
     run: "sampling.top_p",
     flag: { heading: "model", help: "of sub-calls, 0 to 1; empty: the provider's own" },
     docs: "top_p of sub-calls, 0 to 1",
-    docsOfPi: "of sub-calls, 0 to 1",
+    docsOfPi: "",
   },
   seed: {
     schema: SAMPLING.seed.wrapped,
@@ -228,7 +228,7 @@ export const SETTINGS = {
       help: "of sub-calls, a whole number: where a provider can, the same one gives the same answer; empty: none",
     },
     docs: "seed of sub-calls, a whole number",
-    docsOfPi: "of sub-calls, a whole number",
+    docsOfPi: "",
   },
   stop: {
     schema: SAMPLING.stop.wrapped,
@@ -243,7 +243,7 @@ export const SETTINGS = {
       help: "a text at which answers of sub-calls end, or up to 4 as a JSON list; empty: none",
     },
     docs: "a text at which answers of sub-calls end, or a list of up to 4 (JSON in a flag or variable)",
-    docsOfPi: "a text at which answers of sub-calls end, or a list of up to 4",
+    docsOfPi: "",
   },
   delivery: {
     schema: v.picklist(["now", "batch"], 'must be "now" or "batch"'),
@@ -445,7 +445,7 @@ export const SETTINGS = {
       help: `space that a session takes in the store, MB (default ${LIMITS.sessionMb})`,
     },
     docs: "MB that a session takes in the store with its contexts and children",
-    docsOfPi: "MB that a session takes in the store",
+    docsOfPi: "",
   },
   max_context_mb: {
     schema: wholeNumber(1, LIMITS.mostContextMb),
@@ -459,7 +459,7 @@ export const SETTINGS = {
       help: `text of a context, MB (default ${LIMITS.contextBytes / 2 ** 20}, at most ${LIMITS.mostContextMb}); above 100 it lies in files beside the store`,
     },
     docs: `MB of text that a context may have, at most ${LIMITS.mostContextMb}; above 100 it is [large](large-contexts.md)`,
-    docsOfPi: `MB of text that a context may have, at most ${LIMITS.mostContextMb}; above 100 it is [large](../large-contexts.md)`,
+    docsOfPi: "",
   },
   max_files: {
     schema: wholeNumber(1, LIMITS.mostFiles),
@@ -487,7 +487,7 @@ export const SETTINGS = {
       help: `wait for a model's server that answered before and is away, ms (default ${LIMITS.serverWaitMs}; of batch and worker ${LIMITS.jobServerWaitMs}); 0: none`,
     },
     docs: `ms for which calls [wait for a server](models.md#a-server-that-is-away) that answered before and is away; ${LIMITS.jobServerWaitMs} in \`belay batch\` and \`belay worker\`; 0: none`,
-    docsOfPi: "ms for which calls wait for a model's server that answered before and is away",
+    docsOfPi: "",
   },
   roots: {
     schema: v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS),
@@ -509,7 +509,7 @@ export const SETTINGS = {
     project: "may not set",
     notRecorded: true,
     docs: "converters of [documents](documents.md) by extension",
-    docsOfPi: "converters of [documents](../documents.md) by extension",
+    docsOfPi: "",
   },
   agents: {
     schema: AgentsSchema,
@@ -518,7 +518,7 @@ export const SETTINGS = {
     project: "may not set",
     notRecorded: true,
     docs: "[programs that answer calls of workflows](workflows.md) in place of models, by name",
-    docsOfPi: "[programs that answer calls of workflows](../workflows.md), by name",
+    docsOfPi: "",
   },
   agent_models: {
     schema: v.record(ShortName, v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL)), AGENT_MODELS),
@@ -527,7 +527,7 @@ export const SETTINGS = {
     project: "may set",
     notRecorded: true,
     docs: "models by the short names that workflows use, such as `haiku`: `PROVIDER/ID`; a project's names are added to yours",
-    docsOfPi: "models by the short names that workflows use, such as `haiku`; a project's names are added to yours",
+    docsOfPi: "",
   },
   otlp: {
     schema: v.pipe(v.string(COLLECTOR), v.check(isEnvOrCollector, COLLECTOR)),
