@@ -1,5 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { constants, crc32, gunzipSync, inflateRawSync, zstdDecompressSync } from "node:zlib";
-import { type Entry, fromBufferPromise } from "yauzl";
+import { type Entry, fromBufferPromise, getFileNameLowLevel } from "yauzl";
 import { decodedXml } from "./decoded.ts";
 import { damaged, encrypted, type Growing, megabytes, Unreadable } from "./growing.ts";
 
@@ -109,7 +110,7 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
       // A small zip whose members overlap unpacks to petabytes.
       if (packed > bytes.length) throw damaged("its members overlap");
       if (members.length >= MOST_MEMBERS) throw tooManyMembers();
-      const name = entry.fileNameRaw.toString("utf8");
+      const name = nameOfEntry(entry);
       if (!name.endsWith("/"))
         members.push({ name, refusal: refusalOf(name), read: () => unpacked(bytes, entry, remaining) });
     }
@@ -138,6 +139,12 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
       return content ? decodedXml(content, () => isFirst && lose("character without a meaning", name)) : "";
     },
   };
+}
+
+/** Names are UTF-8 if their bytes are, whatever their flag says, and else CP437 or what an extra field says. */
+function nameOfEntry({ fileNameRaw, generalPurposeBitFlag, extraFields }: Entry): string {
+  if (isUtf8(fileNameRaw)) return fileNameRaw.toString("utf8");
+  return getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true);
 }
 
 /** The form in which names of parts are compared: their case is free, and they may be escaped. */

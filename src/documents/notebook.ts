@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
+import { isNumber, readJson } from "../platform/written-json.ts";
 import { decodedXml } from "./decoded.ts";
 import { damaged, type Growing } from "./growing.ts";
 import { textOfHtml } from "./html/html.ts";
@@ -67,7 +68,7 @@ function parsed(json: string): unknown {
 
 function jsonValue(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return readJson(json);
   } catch {
     return undefined;
   }
@@ -76,7 +77,8 @@ function jsonValue(json: string): unknown {
 /** A text, which may be a list of its lines. */
 function wordsOf(value: unknown, between = ""): string {
   if (Array.isArray(value)) return value.map((line) => wordsOf(line)).join(between);
-  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  if (isNumber(value)) return JSON.stringify(value);
+  return typeof value === "string" ? value : "";
 }
 
 function headingOf({ cell_type, level }: Named): string {
@@ -139,6 +141,7 @@ function bestOf(formats: Named, text: Growing): string {
   );
 }
 
+/** Its numbers are as they were written. */
 function jsonOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : wordsOf(value);
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import PostalMime, { type Address, addressParser, decodeWords, type Email } from "postal-mime";
 import { withoutMark } from "../../context/text/decode.ts";
 import { decodedHtml, isJapanese, labelOf } from "../decoded.ts";
-import { type Growing, GUESSED_ENCODING, growing, Unreadable } from "../growing.ts";
+import { CUT_OFF, type Growing, GUESSED_ENCODING, growing, Unreadable } from "../growing.ts";
 import { readHtml, textOfHtml } from "../html/html.ts";
 
 /** Words of a mail, as plain text or as HTML. */
@@ -200,7 +200,15 @@ async function openMail(bytes: Buffer, text: Growing): Promise<OpenMail> {
   const parser = new PostalMime(LIMITS);
   const { headers, date, subject } = await parser.parse(withReadableHeaders(bytes, text));
   // The texts that it returns are decoded by their labels, and labels are often wrong.
-  return { headers, date, subject, root: Reflect.get(parser, "root") };
+  const root: MimePart = Reflect.get(parser, "root");
+  if (isOpenEnded(root, bytes)) text.lose(CUT_OFF);
+  return { headers, date, subject, root };
+}
+
+/** True for a mail in parts that lacks the line behind the last one. */
+function isOpenEnded({ childNodes, contentType }: MimePart, bytes: Buffer): boolean {
+  const { boundary } = contentType.parsed.params;
+  return childNodes.length > 0 && boundary !== undefined && !bytes.includes(`--${boundary}--`);
 }
 
 /**

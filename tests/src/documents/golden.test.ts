@@ -111,6 +111,15 @@ test("an archive that is cut off gives its whole members, and names the first th
   expect(stats.skipped.files).toEqual([{ path: "all.tar/b.txt", reason: "the archive ends too early" }]);
 });
 
+test("a name in a zip that is not UTF-8 is CP437, as the format has it", async () => {
+  const named = zip([
+    { name: "Stra#e.txt", data: "a" },
+    { name: "Grün.txt", data: "b" },
+  ]).toString("latin1");
+  const { documents } = await loaded({ "a.zip": Buffer.from(named.replaceAll("#", "\xe1"), "latin1") });
+  expect(documents.map(({ id }) => id)).toEqual(["a.zip/Straße.txt", "a.zip/Grün.txt"]);
+});
+
 test("texts in archives are decoded as those of a folder are", async () => {
   const [few, many] = [Buffer.from(`${"x".repeat(200)}\xe9`, "latin1"), Buffer.from("\xe9t\xe9", "latin1")];
   const members = [
