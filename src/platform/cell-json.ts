@@ -85,8 +85,32 @@ function decimalOf(text: string): Decimal {
   return { digits, power: Number(exponent) - fraction.length + (all.length - end) };
 }
 
-/** The deepest nesting of a job's input. */
+/** The deepest nesting of a job's input, and of a model's structured answer. */
 const DEEPEST = 200;
+
+/** The number of properties in a value; null if it is nested deeper than 200 levels. */
+export function propertiesIn(value: WrittenJson): number | null {
+  let level = [value];
+  let count = 0;
+  for (let depth = 0; ; depth++) {
+    const objects = level.filter((one) => isList(one) || hasFields(one));
+    if (objects.length === 0) return count;
+    if (depth === DEEPEST) return null;
+    level = objects.flatMap((one) => Object.values(one));
+    for (const one of objects) count += isList(one) ? 0 : Object.keys(one).length;
+  }
+}
+
+/**
+ * The number of properties that a JSON text writes. Its value has fewer if an object has two of one name: JSON.parse keeps the last.
+ */
+export function propertiesWritten(json: string): number {
+  let count = 0;
+  for (const [token] of json.matchAll(STRING_OR_NAME)) if (token.endsWith(":")) count += 1;
+  return count;
+}
+
+const STRING_OR_NAME = /"(?:[^"\\]|\\.)*"?(?:\s*:)?/gs;
 
 /**
  * JSON with the keys of objects in the order of their code units, so that equal values have equal texts: 1.0 is equal to 1, and a

@@ -1,6 +1,6 @@
 import { jsonrepair } from "jsonrepair";
 import type { Json } from "../../../runtime/index.ts";
-import { isHeld } from "../../platform/cell-json.ts";
+import { isHeld, propertiesIn, propertiesWritten } from "../../platform/cell-json.ts";
 import { parseJson } from "../../platform/json.ts";
 import { hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "../../platform/written-json.ts";
 import { withCleanStrings } from "./tool-use.ts";
@@ -19,37 +19,19 @@ export interface ReadJson {
   readonly lost?: string;
 }
 
-/** Deeper values would overflow the stack of the code that handles them. */
-const MAX_DEPTH = 200;
-
 /** The value of valid JSON. */
 export function validJson(text: string): ReadJson | undefined {
   const value = parseJson(text);
   if (value === undefined) return undefined;
-  const names = namesIn(value);
-  if (names === null) return { value, mended: [], flaw: `the value is nested more than ${MAX_DEPTH} deep` };
-  // JSON.parse keeps the last of two properties of one name.
-  const written = text.match(STRING_OR_NAME)?.filter((token) => token.endsWith(":")).length ?? 0;
-  if (written > names) return { value, mended: [], flaw: "an object has two properties of one name" };
+  const properties = propertiesIn(value);
+  if (properties === null) return { value, mended: [], flaw: "the value is nested more than 200 deep" };
+  if (propertiesWritten(text) > properties) {
+    return { value, mended: [], flaw: "an object has two properties of one name" };
+  }
   const changed = mayPrintOtherwise(text) ? unheld(readJson(text)) : [];
   const lost = changed.find((figure) => Number.isInteger(Number(figure)) || !Number.isFinite(Number(figure)));
   const mended = changed.length > 0 ? ["rounded figures"] : [];
   return lost === undefined ? { value, mended } : { value, mended, lost };
-}
-
-const STRING_OR_NAME = /"(?:[^"\\]|\\.)*"?(?:\s*:)?/gs;
-
-/** The number of properties in a value; null: it is too deep. */
-function namesIn(value: Json): number | null {
-  let level: Json[] = [value];
-  let names = 0;
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return null;
-    const objects = level.filter((one) => typeof one === "object" && one !== null);
-    level = objects.flatMap((one) => Object.values(one));
-    names += objects.reduce((sum, one) => sum + (Array.isArray(one) ? 0 : Object.keys(one).length), 0);
-  }
-  return names;
 }
 
 /** The numbers of a value that JavaScript rounds, as they were written. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS } from "../../../runtime/index.ts";
 import { decodedChunks, shownEncoding } from "../../context/index.ts";
-import { canonicalJson } from "../../platform/cell-json.ts";
+import { propertiesIn, propertiesWritten } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { amount } from "../../platform/figures.ts";
 import { shellWord } from "../../platform/shell-word.ts";
@@ -39,8 +39,10 @@ export function readValue(text: string, at: string): WrittenJson {
     const reason = messageOf(error).replace(/,? ?(\.\.\.)?".*$/s, "");
     throw new BadInput(at, `is not valid JSON: ${reason.slice(0, 100)}`, "Each line is one JSON value.");
   }
-  if (canonicalJson(value) !== null) return value;
-  throw tooDeep(at);
+  const properties = propertiesIn(value);
+  if (properties === null) throw tooDeep(at);
+  if (propertiesWritten(text) === properties) return value;
+  throw new BadInput(at, "has an object with two properties of one name", "`jq -c .` keeps the last of them.");
 }
 
 const tooDeep = (at: string) => new BadInput(at, "is nested too deeply");
@@ -159,7 +161,21 @@ function textOf(bytes: Uint8Array, { number, name, label, decoding }: LinePlace)
   }
   if (!isWhole) decoding?.lostIn(number);
   const text = DECODER.decode(bytes);
-  return number === 1 ? text.replace(/^\ufeff/, "") : text;
+  if (number !== 1) return text;
+  const begun = text.replace(/^\ufeff/, "");
+  const wide = wideIn(begun, label);
+  if (wide === undefined) return begun;
+  const flag = wide === "utf-32" ? undefined : `Name its encoding: --encoding ${wide}.`;
+  const cure = (decoding && flag) ?? `iconv -f ${wide.toUpperCase()} -t UTF-8 ${shellWord(name)}`;
+  throw new BadInput(placeOf(number, name), `seems to be ${wide.toUpperCase()} without a byte order mark`, cure);
+}
+
+/** The encoding of text that begins with a letter beside NUL, read as narrower than it is. */
+function wideIn(text: string, label: string): string | undefined {
+  const [first, second] = text;
+  if ((first === "\0") === (second === "\0")) return first === "\0" ? "utf-32" : undefined;
+  if (label.startsWith("utf-16") || text.charAt(2) === text.charAt(1)) return "utf-32";
+  return first === "\0" ? "utf-16be" : "utf-16le";
 }
 
 const FLAGS = "Name its encoding, such as --encoding latin1, or read such bytes as U+FFFD with --lossy.";

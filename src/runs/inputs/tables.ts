@@ -114,7 +114,8 @@ async function* parsedRows(
   { delimiter, columns }: TableShape,
 ): AsyncIterable<TableRow> {
   const usual = /\.(?:tsv|tab)(?:\.\w+)?$/i.test(name) ? TAB : ",";
-  const separator = delimiter ?? usual;
+  const lines = linesOf(chunks, name, LINE_BYTES, decoding);
+  const { separator, begun } = await beginningOf(lines, name, { delimiter, usual });
   const { CsvError, parse } = await import("csv-parse");
   const parser = parse({
     info: true,
@@ -125,10 +126,8 @@ async function* parsedRows(
     // Programs that write tabs between columns seldom quote.
     relax_quotes: separator === TAB,
   });
-  const lines = linesOf(chunks, name, LINE_BYTES, decoding);
-  const checked = delimiter === undefined ? checkedLines(lines, name, separator) : lines;
   // A failure of either side destroys the parser, which then rejects below.
-  pipeline(Readable.from(withEnds(checked)), parser, () => {});
+  pipeline(Readable.from(withEnds(begun, lines)), parser, () => {});
   try {
     for await (const { record, info } of parser) {
       const cells: readonly string[] = record;
@@ -153,37 +152,65 @@ interface Line {
   readonly text: string;
 }
 
-async function* withEnds(lines: AsyncIterable<Line>): AsyncIterable<string> {
+async function* withEnds(begun: readonly Line[], lines: AsyncIterable<Line>): AsyncIterable<string> {
+  for (const { text } of begun) yield `${text}\n`;
   for await (const { text } of lines) yield `${text}\n`;
 }
 
+/** The separator of a table, and its lines up to the first one that has words. */
+interface Beginning {
+  readonly separator: string;
+  readonly begun: readonly Line[];
+}
+
 /**
- * The lines, of which the first one is looked at before the parser complains of quotes.
+ * Looks at the beginning of a table before the parser complains of quotes.
  *
- * @throws BadInput if its columns have another separator
+ * @throws BadInput if its lines or columns end with another sign
  */
-async function* checkedLines(lines: AsyncIterable<Line>, name: string, separator: string): AsyncIterable<Line> {
-  let isChecked = false;
-  for await (const line of lines) {
-    if (!isChecked && line.text.trim() !== "") {
-      isChecked = true;
-      checkSeparator(line, name, separator);
-    }
-    yield line;
+async function beginningOf(
+  lines: AsyncIterator<Line>,
+  name: string,
+  { delimiter, usual }: { readonly delimiter: string | undefined; readonly usual: string },
+): Promise<Beginning> {
+  const begun: Line[] = [];
+  for (;;) {
+    const next = await lines.next();
+    if (next.done) return { separator: delimiter ?? usual, begun };
+    const { number, text } = next.value;
+    const said = SAID.exec(text)?.[1];
+    if (said !== undefined) return { separator: delimiter ?? said, begun: [...begun, { number, text: "" }] };
+    begun.push(next.value);
+    if (text.trim() === "") continue;
+    checkEnds(next.value, name);
+    if (delimiter === undefined) checkSeparator(next.value, name, usual);
+    return { separator: delimiter ?? usual, begun };
   }
 }
 
+/** A first line that tells spreadsheets the separator, and is no row. */
+const SAID = /^"?sep=(.)"?\r?$/i;
+
+const withoutQuoted = (text: string) => text.replace(/"(?:[^"]|"")*"?/g, "");
+
+function checkEnds({ number, text }: Line, name: string): void {
+  if (!/\r[^\r]/.test(withoutQuoted(text))) return;
+  const problem = "ends its lines with carriage returns alone";
+  throw new BadInput(placeOf(number, name), problem, "`tr '\\r' '\\n'` makes line feeds of them.");
+}
+
 function checkSeparator({ number, text }: Line, name: string, separator: string): void {
-  const unquoted = text.replace(/"(?:[^"]|"")*"?/g, "");
-  if (unquoted.includes(separator)) return;
-  const other = Object.keys(SEPARATORS).find((one) => one !== separator && unquoted.includes(one));
-  if (other === undefined) return;
+  const unquoted = withoutQuoted(text);
+  const count = (sign: string) => unquoted.split(sign).length - 1;
+  // Names of columns may have commas, and hardly anything else that separates.
+  const others = Object.keys(SEPARATORS).filter((one) => one !== separator && count(one) > 0);
+  const other =
+    count(separator) === 0 ? others[0] : others.find((one) => one !== "," && count(one) >= count(separator));
+  if (other === undefined || (separator === TAB && count(TAB) > 0)) return;
   const problem = `has ${SEPARATORS[other]} between its columns, and not ${SEPARATORS[separator]}`;
-  throw new BadInput(
-    placeOf(number, name),
-    problem,
-    `Say so: --delimiter ${other === TAB ? "tab" : shellWord(other)}.`,
-  );
+  const say = (one: string) => `--delimiter ${one === TAB ? "tab" : shellWord(one)}`;
+  const both = count(separator) > 0 ? `, or ${say(separator)} if that separates them` : "";
+  throw new BadInput(placeOf(number, name), problem, `Say so: ${say(other)}${both}.`);
 }
 
 const SEPARATORS: Readonly<Record<string, string>> = { ";": "semicolons", [TAB]: "tabs", "|": "bars", ",": "commas" };

@@ -49,12 +49,16 @@ test("each line of .jsonl is a value, whatever its end, and blank lines are none
   expect(await jsonl("")).toEqual([]);
 });
 
+const TWICE = "has an object with two properties of one name";
+
 test.each([
   ['{"a":1}\n{"a":\n', "line 2 of jobs.jsonl", "is not valid JSON: Unexpected end of JSON input"],
   ['1\n\n\nnope "\u0000secret"', "line 4 of jobs.jsonl", "is not valid JSON: Unexpected token 'o'"],
   [Buffer.from([0x22, 0xff, 0x22]), "line 1 of jobs.jsonl", "is not UTF-8 text"],
   [`1\n${"[".repeat(100_000)}${"]".repeat(100_000)}`, "line 2 of jobs.jsonl", "is nested too deeply"],
   [`${"[".repeat(100_000)}1.0${"]".repeat(100_000)}`, "line 1 of jobs.jsonl", "is nested too deeply"],
+  ['{"a":"b\\":1"}\n[{"a":1,"b":{"a":2}},{"a":1,"\\u0061":2}]', "line 2 of jobs.jsonl", TWICE],
+  [Buffer.from('{"a":1}\n', "utf16le"), "line 1 of jobs.jsonl", "seems to be UTF-16LE without a byte order mark"],
 ])("a bad line of .jsonl is named: %#", async (text, at, message) => {
   await expect(jsonl(text)).rejects.toMatchObject({ at, message });
 });
@@ -98,6 +102,11 @@ test.each([
   ["a,\n1,2\n", "line 1 of jobs.csv", "has no name for column 2"],
   ["id;text\n1;a, b\n", "line 1 of jobs.csv", "has semicolons between its columns, and not commas"],
   ["id\ttext\n1\ta\n", "line 1 of jobs.csv", "has tabs between its columns, and not commas"],
+  ["\nNo;Price, net;Place\n1;3,50;Ulm\n", "line 2 of jobs.csv", "has semicolons between its columns, and not commas"],
+  ['id,"a\rb",c\rd\r1,2,3\r', "line 1 of jobs.csv", "ends its lines with carriage returns alone"],
+  [Buffer.from("a\r\n1\r\n", "utf16le"), "line 1 of jobs.csv", "seems to be UTF-16LE without a byte order mark"],
+  [Buffer.from("a\n1\n", "utf16le").swap16(), "line 1 of jobs.csv", "seems to be UTF-16BE without a byte order mark"],
+  [Buffer.from("a\0\0\0\n\0\0\0"), "line 1 of jobs.csv", "seems to be UTF-32 without a byte order mark"],
   [Buffer.from("a\nok\nna\xefve\n", "latin1"), "line 3 of jobs.csv", "is not UTF-8 text"],
   [`a\n"${"x\n".repeat(MB)}"`, expect.stringMatching(/^line \d+ of jobs.csv$/), "belongs to a row of more than 1 MB"],
 ])("a bad row of .csv is named: %#", async (text, at, message) => {
@@ -107,6 +116,9 @@ test.each([
 test.each<[text: string, shape: TableShape, rows: Json[]]>([
   ["id;text\n1;a, b\n", { delimiter: ";" }, [{ id: "1", text: "a, b" }]],
   ["id|text\n1|a\n", { delimiter: "|" }, [{ id: "1", text: "a" }]],
+  ["\ufeffsep=;\r\nid;a, b\r\n1;3,50\r\n", {}, [{ id: "1", "a, b": "3,50" }]],
+  ["sep=,\nid;text\n1;a\n", { delimiter: ";" }, [{ id: "1", text: "a" }]],
+  ["id,a;b\n1,2\n", { delimiter: "," }, [{ id: "1", "a;b": "2" }]],
   ["a,a,\n1,2,3\n", { columns: ["x", "y", "z"] }, [{ x: "1", y: "2", z: "3" }]],
   [
     "7,one\n8,two\n",
@@ -124,6 +136,11 @@ test.each<[text: string, shape: TableShape, rows: Json[]]>([
 test.each<[text: string, message: string, cure: string | null, shape?: TableShape]>([
   ['"id";"text"\n"1";"a; b"\n', "has semicolons between its columns, and not commas", "Say so: --delimiter ';'."],
   ['"i, d"|"text"\n"1"|"a"\n', "has bars between its columns, and not commas", "Say so: --delimiter '|'."],
+  [
+    "a,b;c\n1,2;3\n",
+    "has semicolons between its columns, and not commas",
+    "Say so: --delimiter ';', or --delimiter , if that separates them.",
+  ],
   [
     "a,b,a\n1,2,3\n",
     'names two columns "a"',
