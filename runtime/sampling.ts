@@ -27,9 +27,7 @@ export const SAMPLING = {
   ),
 };
 
-/**
- * Parameters of a call that say how a model picks its words. An absent one is left to the provider.
- */
+/** Sampling parameters of a call. The provider chooses those that are absent. */
 export interface Sampling {
   /** 0 to 2. */
   readonly temperature?: number | undefined;

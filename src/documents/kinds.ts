@@ -89,8 +89,8 @@ export function zippedKind(names: ReadonlySet<string>, mimetype: string, main: s
 export const CHILDREN = Math.max(1, Math.min(4, availableParallelism() - 1));
 
 /**
- * The user's converters by extension: arguments, where `{}` is the path of a copy; false:
- * unconverted; true: in a repository too.
+ * Converters by extension: a command, in which `{}` is the path of a copy; false leaves files unconverted; true
+ * converts HTML of a repository too.
  */
 export type Converters = Readonly<Record<string, readonly string[] | boolean>>;
 

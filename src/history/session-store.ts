@@ -30,15 +30,10 @@ import { describeSession } from "./describe.ts";
 export interface SessionStore extends AsyncDisposable {
   /** The sessions that can be read, the one changed last first. */
   list(): Promise<readonly SessionSummary[]>;
-  /**
-   * Those that `list` passes over, because their rows cannot be read: id and problem of each.
-   * `remove` drops one by its whole id.
-   */
+  /** Sessions that `list` leaves out because their rows cannot be read. `remove` drops one by its whole id. */
   damaged(): Promise<readonly DamagedRow[]>;
   /**
-   * Its execs, sub-calls and checkpoints. `children`: how many sessions that answer its calls are
-   * described too; default: none. `partly`: what can be read of a damaged session is described,
-   * and `damaged` names the rest; default: it is refused.
+   * Describes a session: its execs, sub-calls and checkpoints. A damaged session is refused unless `partly` is true.
    */
   describe(session: string, options?: Describing): Promise<SessionDescription>;
   /**
@@ -56,14 +51,11 @@ export interface SessionStore extends AsyncDisposable {
     },
   ): Promise<SessionSummary>;
   remove(session: string): Promise<void>;
-  /** Drops what no session needs, and sessions that are old enough; then gives the space back. */
+  /** Removes what no session needs and sessions that are old enough, and frees their space. */
   collect(options?: CollectOptions): Promise<Collected>;
   /** Reads everything. One line for each finding; lines that begin with `info:` are not faults. */
   verify(): Promise<readonly string[]>;
-  /**
-   * As disposing of it, for programs without `await using`. Sessions stay open,
-   * and a second call does nothing.
-   */
+  /** Closes the store, as disposing of it does. Sessions stay open, and a second call does nothing. */
   close(): Promise<void>;
 }
 

@@ -64,9 +64,8 @@ export interface Completion {
 }
 
 /**
- * Answers the requests of a session in place of a provider. It must end soon after the signal
- * aborts. If it throws an `RlmError` with the code of a sub-call's failure, the call fails with it,
- * else with `provider_error`.
+ * Answers the requests of a session instead of a provider. It must end soon after the signal aborts. If it throws an
+ * `RlmError` with the code of a failed sub-call, the call fails with that code, otherwise with `provider_error`.
  */
 export type Complete = (
   request: CompletionRequest,

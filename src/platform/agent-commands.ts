@@ -52,7 +52,7 @@ function strict<const Entries extends v.ObjectEntries>(of: string, entries: Entr
   });
 }
 
-/** Pointers into what an agent prints. With `lines` each counts for the last line that has it. */
+/** JSON pointers into an agent's output. With `lines`, each refers to the last line that has it. */
 export interface AgentOutput {
   /** It prints JSON lines, not one JSON value. */
   readonly lines?: boolean | undefined;
@@ -60,11 +60,11 @@ export interface AgentOutput {
   readonly text?: string | undefined;
   /** The answer as a value that fits the schema of the call. */
   readonly value?: string | undefined;
-  /** True there: the agent has failed, and its text says why. */
+  /** The value there is true if the agent failed; its text then has the reason. */
   readonly failed?: string | undefined;
-  /** The words of a failure. If there are any, the agent has failed. */
+  /** The message of a failure. If there is one, the agent failed. */
   readonly error?: string | undefined;
-  /** Tokens that it has taken, of each kind. */
+  /** Tokens that it used, by kind. */
   readonly input?: string | undefined;
   readonly output?: string | undefined;
   readonly cache_read?: string | undefined;
@@ -73,7 +73,7 @@ export interface AgentOutput {
   readonly cost_usd?: string | undefined;
 }
 
-/** Arguments that are added to a command if the call has such a part. */
+/** Arguments that are added to a command if the call has such a value. */
 export interface AgentArguments {
   /** With `{model}`. */
   readonly model?: readonly string[] | undefined;
@@ -85,12 +85,12 @@ export interface AgentArguments {
   readonly usd?: readonly string[] | undefined;
 }
 
-/** A program of the user's that answers calls of workflows in place of a model. */
+/** A program that answers calls of workflows instead of a model. */
 export interface AgentCommand {
   /** The program and its arguments. It reads the prompt from stdin, unless a word has `{prompt}` or `{prompt_file}`. */
   readonly command: readonly string[];
   readonly with?: AgentArguments | undefined;
-  /** Absent: all that it prints is its answer. */
+  /** Places of the answer in its output. Absent: the whole output is the answer. */
   readonly output?: AgentOutput | undefined;
   /** Variables that it gets beside PATH, HOME and the like. */
   readonly env?: readonly string[] | undefined;
@@ -100,12 +100,15 @@ export interface AgentCommand {
   readonly max_bytes?: number | undefined;
   /** Default: the number of cores less 2, from 2 to 16. */
   readonly at_once?: number | undefined;
-  /** The most that one agent may take: held while it runs, and charged if it does not say what it took. */
+  /** Tokens that are held while one agent runs, and charged if it does not report its usage. */
   readonly max_tokens?: number | undefined;
   readonly max_usd?: number | undefined;
-  /** An agent whose end is unknown is started again. Absent: the user decides. */
+  /** Starts an agent again whose end is unknown. Absent: the user decides. */
   readonly retry?: "safe" | undefined;
-  /** Words of a failure that mean a limit of its account: the run then waits instead of going on without it. */
+  /**
+   * A pattern of failures that mean a limit of its account. The run then waits, instead of continuing without the
+   * agent.
+   */
   readonly limit?: string | undefined;
 }
 

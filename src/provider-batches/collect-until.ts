@@ -164,7 +164,7 @@ const CANCEL_LOOK_MS = 100;
 /** A provider's batch that an exec waits for. */
 export interface ProviderWait extends Pick<Waits, "batch" | "state" | "calls" | "done" | "since" | "earlier"> {
   readonly provider: string;
-  /** When the provider gives the batch up at the latest, ms since the epoch. */
+  /** The provider's deadline for the batch, ms since the epoch. */
   readonly until: number;
 }
 

@@ -41,7 +41,7 @@ type ProcessOptions = Pick<
   | ("maxContextMb" | "maxFiles")
 >;
 
-/** The store, and what this process allows: no run can add to it, raise or replace any of it. */
+/** The store, and what this process allows. No run can extend it. */
 export interface RunsOptions extends ProcessOptions {
   /**
    * Folder of the store, or `postgres://USER@HOST/DATABASE`, on which `belay worker` works as well.
@@ -67,7 +67,7 @@ export interface RunOptions {
    * `label-3f2a91c0`).
    */
   readonly name?: string | undefined;
-  /** True begins another run, `NAME-2`, although there is one of this name. */
+  /** Begins another run, `NAME-2`, if there is one of this name. */
   readonly isNew?: boolean | undefined;
   /** The context `P` of all jobs, within `roots`. */
   readonly context?: LoadSource | undefined;
@@ -90,10 +90,7 @@ export interface RunOptions {
    * one continues it.
    */
   readonly runLimits?: RunLimitOptions | undefined;
-  /**
-   * Jobs that the run has and that are tried again: those that failed, were cancelled, or whose
-   * input has changed.
-   */
+  /** Known jobs to try again: those that failed, were cancelled, or whose input has changed. */
   readonly retry?: readonly ("failed" | "cancelled" | "changed")[] | undefined;
   /** Aborting it stops the loading of contexts: nothing is submitted then. */
   readonly signal?: AbortSignal | undefined;

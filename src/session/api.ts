@@ -38,9 +38,9 @@ export interface CallEstimate {
   readonly children: number;
   /** The most sub-calls that these models may make. A budget must have room for them. */
   readonly child_sub_calls: number;
-  /** Calls of agents whose entries do not say what one may cost: their dollars are in no figure. */
+  /** Calls of agents without `max_usd`. Their dollars are in no figure. */
   readonly unpriced: number;
-  /** Calls of agents that do not tell their tokens, which nobody has limited: what they answer is in no figure. */
+  /** Calls of agents that report no tokens and have no `max_tokens`. Their tokens are in no figure. */
   readonly uncounted: number;
 }
 
@@ -119,9 +119,10 @@ interface ResumedAsk {
 }
 
 /**
- * A guest over a context. Calls queue: one runs at a time, in the order they were made. A failing cell is a value
- * (`success: false`); what a caller gets wrong rejects with `RlmError`. Every method that returns a promise may reject with
- * `invalid_argument`, `session_closed` or `store_failed`; `exec_unfinished`: an interrupted exec is to be finished first.
+ * A sandbox over a context. Calls run one at a time, in the order they were made. A cell that fails returns `success:
+ * false`; a caller's mistake rejects with `RlmError`. Every method that returns a promise may reject with
+ * `invalid_argument`, `session_closed` or `store_failed`; with `exec_unfinished` while an interrupted exec must first
+ * be resumed or discarded.
  */
 export interface Session extends AsyncDisposable {
   readonly id: string;
@@ -151,8 +152,9 @@ export interface Session extends AsyncDisposable {
   /** Runs a cell. @returns its result and output; a cell that fails is a value too */
   exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
   /**
-   * Answers a question about the context: a root model writes cells, turn by turn, until it answers. The cells run on the
-   * session's own guest, so their variables stay. While an ask is not over, only `resume` and `discard` are possible.
+   * Answers a question about the context: a root model writes cells, turn by turn, until it answers. The cells run on
+   * the session's own guest, so their variables stay. While an ask is unfinished, only `resume` and `discard` are
+   * possible.
    *
    * @throws RlmError `no_model_configured`
    */
@@ -179,7 +181,7 @@ export interface Session extends AsyncDisposable {
    * spent.
    */
   dryRun(code: string, options?: DryRunOptions): Promise<DryRun>;
-  /** The exec that was interrupted, or null. While there is one, nothing else can be run: `exec_unfinished`. */
+  /** The interrupted exec, or null. While there is one, other calls reject with `exec_unfinished`. */
   unfinished(): Unfinished | null;
   /**
    * Finishes interrupted work: settled sub-calls are not sent again. If nothing was interrupted,
@@ -191,7 +193,7 @@ export interface Session extends AsyncDisposable {
     options?: Pick<ExecOptions, "signal" | "suspend" | "deliver" | "history" | keyof WaitOptions> &
       Pick<AskOptions, "trajectory">,
   ): Promise<Resumed | null>;
-  /** Gives up what was interrupted: it is recorded as cancelled, and the state is that before it. */
+  /** Gives interrupted work up: it is recorded as cancelled, and the state is that before it. */
   discard(): Promise<void>;
   readonly memory: SessionMemory;
   readonly helpers: SessionHelpers;
@@ -209,11 +211,11 @@ export interface Session extends AsyncDisposable {
 
 /** Rules for `SessionStore.collect`. */
 export interface CollectOptions {
-  /** Finished sessions without a name go after this time, ms (default: a day). */
+  /** Age at which finished sessions without a name are removed, ms (default: a day). */
   readonly anonymousMs?: number | undefined;
-  /** Those with a name go after this time, ms (default: never). */
+  /** Age at which those with a name are removed, ms (default: never). */
   readonly namedMs?: number | undefined;
-  /** `namedMs` counts for sessions of Pi too (default false). */
+  /** Applies `namedMs` to sessions of Pi too (default false). */
   readonly pi?: boolean | undefined;
   /** Only reports what would be dropped (default false). */
   readonly dryRun?: boolean | undefined;
@@ -221,8 +223,8 @@ export interface CollectOptions {
 
 /** Options of a description. */
 export interface Describing {
-  /** The number of sessions that answer calls and are described, on all levels together, those of the newest execs first. */
+  /** The most children that are described, on all levels together, those of the newest execs first (default: none). */
   readonly children?: number | undefined;
-  /** If records or checkpoints are damaged, describes the others, and `damaged` names the damaged ones. Default: refuses. */
+  /** Describes a damaged session as far as it can be read; `damaged` names the rest (default: it is refused). */
   readonly partly?: boolean | undefined;
 }

@@ -8,7 +8,7 @@ import type { BudgetLimits, CellFile } from "./journal/records.ts";
 
 import type { RemarkOptions } from "./stored/remarks.ts";
 
-/** A session outlives the process in the folder of a `store`; without one it lives in memory, and has no name. */
+/** Options of a session. With a `store` it outlives the process; without one it lives in memory, and has no name. */
 export type SessionOptions = CommonOptions &
   (
     | (Required<Pick<Keeping, "store">> & Pick<Keeping, "session">)
@@ -19,9 +19,9 @@ export type SessionOptions = CommonOptions &
 export type HostedOptions = CommonOptions & Keeping;
 
 interface Keeping {
-  /** Folder of the store: the session then outlives the process. Default: it lives in memory. */
+  /** Folder or URL of the store that keeps the session (default: memory). */
   readonly store?: string | undefined;
-  /** Name, or id, of the session: continued if the store has it, else made under this name. */
+  /** Name or id of the session. It is opened if the store has it, and otherwise created under this name. */
   readonly session?: string | undefined;
 }
 
@@ -36,39 +36,45 @@ interface CommonOptions extends RemarkOptions {
   readonly limits?: Some<ExecLimits> | undefined;
   /** Limits of what the session spends since its last load. Each call can have smaller ones of its own. */
   readonly budget?: Some<BudgetLimits> | undefined;
-  /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
+  /** Heap of the cells without P, MB (default 128). */
   readonly memoryMb?: number | undefined;
   /**
-   * Space that the session takes in the store with its contexts and children, MB (default 2,048). What would take more ends with
-   * `store_full`, and the state is as before.
+   * The most space of the session, its contexts and its children in the store, MB (default 2,048). An exec that would
+   * exceed it fails with `store_full`, and changes nothing.
    */
   readonly maxSessionMb?: number | undefined;
   /**
-   * MB of text that a context may have (default 100, at most 16,384). One of more than 100 MB lies in files beside the store, and
-   * cells read it by windows.
+   * The most text of a context, MB (default 100, at most 16,384). Above 100 MB it is kept in files beside the store,
+   * and `P` is not a string in cells.
    */
   readonly maxContextMb?: number | undefined;
   /** Documents that a context may have (default 10,000, at most 1,000,000). */
   readonly maxFiles?: number | undefined;
   /**
-   * Time that the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back; the
-   * next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
-   * another session needs its thread.
+   * Time without an exec after which the session's memory is released, ms (default 60,000). The next exec opens it
+   * from the checkpoint within milliseconds. 0 releases it at once, Infinity only if another session needs its thread.
    */
   readonly idleMs?: number | undefined;
   /**
-   * Time for which `suspend` waits for functions with the effects `once` that run, ms (default 10,000; 0 to 3,600,000). Their answers
-   * are recorded. Aborting `signal` too ends the wait at once.
+   * The longest that `suspend` waits for running functions with the effects `once`, ms (default 10,000; 0 to
+   * 3,600,000). Their answers are recorded. Aborting `signal` too ends the wait at once.
    */
   readonly onceWaitMs?: number | undefined;
   /**
-   * Time for which calls wait for a model's server that has answered before and is away, ms (default 60,000; 0 to 3,600,000). It
-   * takes nothing of the time of calls and execs. A server that has never answered is not waited for.
+   * The longest that calls wait for a model's server that answered before and is away, ms (default 60,000; 0 to
+   * 3,600,000). The wait does not count in the time of calls and execs. A server that never answered is not waited
+   * for.
    */
   readonly waitForServerMs?: number | undefined;
-  /** Folder that keeps search indexes and texts of documents for later sessions; default: a temporary one without texts, removed by `close`. */
+  /**
+   * Folder that keeps search indexes and texts of documents for later sessions (default: a temporary one for indexes,
+   * which `close` removes).
+   */
   readonly indexDir?: string | undefined;
-  /** Converters of the user's own by extension: a command whose argument `{}` is a file; false: none; true: in a repository too. */
+  /**
+   * Converters of documents by extension: a command, in which `{}` is the file; false leaves files unconverted; true
+   * converts HTML of a repository too.
+   */
   readonly convert?: Converters | undefined;
   /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */
   readonly model?: string | undefined;
@@ -77,39 +83,39 @@ interface CommonOptions extends RemarkOptions {
    * or `provider/*` for all of a provider. With `baseUrl` or `complete` they may name any.
    */
   readonly models?: readonly string[] | undefined;
-  /** Answers the requests of all models in place of their providers. */
+  /** Answers all requests to models, instead of their providers. */
   readonly complete?: Complete | undefined;
-  /** An OpenAI-compatible server: the provider's name is then free, as in `local/scripted`. */
+  /** Address of an OpenAI-compatible server. The provider's name in `model` is then free, as in `local/scripted`. */
   readonly baseUrl?: string | undefined;
   /** Name of the environment variable that holds the key. */
   readonly apiKeyEnv?: string | undefined;
-  /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
+  /** `IN/OUT`: dollars per million tokens of models without a listed price, such as `3/15`. */
   readonly price?: string | undefined;
   /**
    * Parts of requests to leave out, separated by commas: `schema`, so that only the prompt states
    * it, and `cache`, so that calls with a common beginning are sent at once. Each is for all models, or as `schema@local/NAME` and `schema@local/*`.
    */
   readonly leaveOut?: string | undefined;
-  /** The host has chosen the model for the user: the first answer says so in the warning `model_chosen`. */
+  /** True if the host chose the model for the user. The first answer then has the warning `model_chosen`. */
   readonly modelChosen?: boolean | undefined;
   /** The level of thinking of calls that name none (default `off`: as little as each model can). */
   readonly thinking?: Thinking | undefined;
-  /** Parameters of sub-calls that name none (default: the provider's own). Turns of an ask are taken without them. */
+  /** Parameters of sub-calls that name none (default: the provider's own). They do not apply to turns of an ask. */
   readonly sampling?: Sampling | undefined;
   /** Delivery of sub-calls that name none (default `now`). */
   readonly delivery?: Delivery | undefined;
   /** Sub-calls in flight at once (default 5). */
   readonly concurrency?: number | undefined;
   /**
-   * Levels of sub-calls with a context of their own (default 2; 0 to 5): 0 allows none, 1 those whose own cells make none.
-   * A deeper one fails in its cell with `depth_exceeded`.
+   * Levels of sub-calls with their own context (default 2; 0 to 5). A deeper call fails in its cell with
+   * `depth_exceeded`.
    */
   readonly maxDepth?: number | undefined;
   /** Tools that sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy | undefined;
   /**
-   * Agents that cells of workflows may ask in place of a model, by name: programs that run with the rights of this process. Other
-   * cells, asks and children do not get them.
+   * Programs that answer calls of workflows instead of a model, by name. They run with the rights of this process.
+   * Other cells, asks and children cannot use them.
    */
   readonly agents?: AgentCommands | undefined;
   /**
@@ -118,32 +124,35 @@ interface CommonOptions extends RemarkOptions {
    */
   readonly agentsDir?: string | undefined;
   /**
-   * A call of a workflow that cannot be made until a person acts (a key, a credit, a limit of the account, the budget) suspends the
-   * exec. Default false: it fails in the cell.
+   * Suspends the exec if a call of a workflow needs a person to act (key, credit, limit of the account, budget). By
+   * default the call fails in the cell.
    */
   readonly waitsForUser?: boolean | undefined;
-  /** Calls of workflows take over the answers that equal calls of another session got. Children do not. */
+  /** Takes the answers of equal calls of workflows from another session, except in children. */
   readonly reuse?: ReuseOptions | undefined;
   /** Functions of the program that cells call by name: `await NAME({ … })`. Children do not get them. */
   readonly functions?: { readonly [name: string]: SessionFunction } | undefined;
-  /** The treatment of calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */
+  /**
+   * Sends calls again that were in flight when the process ended (`send`, the default), or makes them fail in the cell
+   * (`fail`).
+   */
   readonly onRestart?: OnRestart | undefined;
-  /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
+  /** Takes answers of earlier equal calls with `tools: []` from the store (default false). */
   readonly cache?: boolean | undefined;
   /** Keeps checkpoints from within an exec after its end, and all ends (default false). */
   readonly keepSteps?: boolean | undefined;
-  /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
+  /** Called after each checkpoint is saved. Prefer `onProgress`, which gets it too: a later version has only that. */
   readonly onCheckpoint?: ((checkpoint: CheckpointNotice) => void) | undefined;
   readonly onProgress?: ((event: SessionEvent) => void) | undefined;
 }
 
-/** The session whose answers calls take over. */
+/** The session whose answers are reused. */
 export interface ReuseOptions {
   /** Name or id of a session in the same store. */
   readonly session: string;
   /**
-   * The phase whose calls are made. Every other call must find its answer there: before one is sent that does not, the exec is
-   * suspended with `policy_violation`.
+   * The phase whose calls are made. Other calls need an answer in that session: before one without is sent, the exec
+   * is suspended with `policy_violation`.
    */
   readonly only?: string | undefined;
 }
@@ -162,14 +171,17 @@ export interface SessionFunction extends Pick<FunctionFacts, "description" | "ef
     call: { readonly signal: AbortSignal; readonly idempotencyKey: string },
   ): unknown;
   /**
-   * A question before each run, such as to a person; the time of the call begins afterwards. Unless it gives true, the call rejects
-   * with `policy_violation` and nothing runs. A denial is recorded as an answer is. If the process ends before the answer, the call
-   * is asked for again when the exec is resumed.
+   * Called before each run, for example to ask a person; the time of the call begins afterwards. Unless it returns
+   * true, the call rejects with `policy_violation` and nothing runs. A denial is recorded as an answer is. If the
+   * process ends before the answer, the resumed exec asks again.
    */
   readonly approve?:
     | ((args: { readonly [name: string]: Json }, call: { readonly signal: AbortSignal }) => boolean | Promise<boolean>)
     | undefined;
-  /** It is run in dry runs too, since it costs and changes nothing (default false: cells get a placeholder for its result). */
+  /**
+   * Runs it in dry runs too, because it costs and changes nothing (default false: cells get a placeholder for its
+   * result).
+   */
   readonly runsDry?: boolean | undefined;
   /** Time of one call, ms (default 120,000). */
   readonly timeoutMs?: number | undefined;
@@ -199,8 +211,8 @@ export interface SubAgentPolicy {
 /** Options of waiting for providers' batches. */
 export interface WaitOptions {
   /**
-   * ms until an exec that waits only for a provider returns: it is unfinished, and the envelope has `waits`.
-   * Default: until it ends.
+   * The longest to wait for providers' batches, ms. An exec that still waits for them then returns unfinished, with
+   * `waits` in its envelope. Default: until it ends.
    */
   readonly wait_ms?: number | undefined;
   /** Creates a batch again if it is unknown whether the first create succeeded. Its calls may be billed twice (default false). */
@@ -214,14 +226,14 @@ export interface ExecOptions extends WaitOptions {
   readonly budget?: Some<BudgetLimits> | undefined;
   /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
   readonly signal?: AbortSignal | undefined;
-  /** Aborting stops the exec where it is: it is not over, and `resume` finishes it, in this process or another. */
+  /** Aborting stops the exec where it is; `resume` finishes it, in this process or another. */
   readonly suspend?: AbortSignal | undefined;
   /** The name of the cell in tracebacks, such as its file; default: `<cell 3>`. */
   readonly name?: string | undefined;
   /**
-   * Takes the whole result of a cell that succeeds, as JSON of up to 100 MB, before the end of its exec is recorded; of a
-   * query the answer. If it rejects, the exec stays unfinished: `resume` continues from its newest checkpoint. A result that is
-   * larger is not given, and the warning `result_too_large` says so.
+   * Gets the whole result of a successful cell as JSON, or the answer of a query, before the end is recorded. If it
+   * rejects, the exec stays unfinished, and `resume` continues from its newest checkpoint. It does not get a result of
+   * more than 100 MB (`result_too_large`).
    */
   readonly deliver?: ((json: string) => Promise<void>) | undefined;
   /**
@@ -231,7 +243,7 @@ export interface ExecOptions extends WaitOptions {
   readonly history?: Context | undefined;
   /** Cells that the caller will run after this one: recorded, so that another process can. */
   readonly rest?: readonly CellFile[] | undefined;
-  /** The cell is a workflow of the user's: it may ask the session's `agents`. A resume keeps it so. */
+  /** True if the cell is a workflow, which may ask the session's `agents`. A resume keeps it. */
   readonly workflow?: boolean | undefined;
 }
 
@@ -268,7 +280,7 @@ export interface LoadPaths {
   readonly maxBytes?: number | undefined;
 }
 
-/** The way of a call's requests to their model: at once, or by a batch of its provider at a lower price. */
+/** Delivery of a call's requests: at once, or by the provider's batches at a lower price. */
 export type Delivery = (typeof DELIVERIES)[number];
 
 export const DELIVERIES = ["now", "batch"] as const;

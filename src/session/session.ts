@@ -44,7 +44,7 @@ import { pace } from "./turns.ts";
 import { openWorkflowMarks, type WorkflowMarks } from "./workflow-marks.ts";
 
 /**
- * Opens a session: a new one, or with `store` and `session` the one that is kept there under this name.
+ * Opens a session: with `store` and `session` the one of this name in the store, otherwise a new one.
  *
  * @throws RlmError `session_busy` if another process has it, `context_lost`, `store_failed`, `store_corrupt`,
  * `store_too_new`, `invalid_argument`; `invalid_config` in a program that a bundler has put this package into

@@ -163,7 +163,7 @@ export const SETTINGS = {
     flag: {
       word: "IN/OUT",
       heading: "model",
-      help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
+      help: "dollars per million tokens, in and out, of models without a listed price, such as 3/15",
     },
     docs: "dollars per million tokens, `IN/OUT`, for models without a listed price",
   },
@@ -176,7 +176,7 @@ export const SETTINGS = {
     flag: {
       word: "PARTS",
       heading: "model",
-      help: "what models are not asked with: schema (the prompt alone states it), cache (calls that share a beginning go at once), each for all or as schema@local/NAME or schema@local/*, with commas between; empty: none",
+      help: "parts of requests to leave out: schema (only the prompt states it), cache (calls with a common beginning are sent at once), for all models or as schema@local/NAME or schema@local/*, with commas between; empty: none",
     },
     docs: "parts of requests to [leave out](models.md#the-form-of-an-answer): `schema`, `cache`, or one of them as `schema@local/NAME` or `schema@local/*`, separated by commas",
   },
@@ -225,7 +225,7 @@ export const SETTINGS = {
     run: "sampling.seed",
     flag: {
       heading: "model",
-      help: "of sub-calls, a whole number: where a provider can, the same one gives the same answer; empty: none",
+      help: "of sub-calls, a whole number: the same one gives the same answer if the provider can; empty: none",
     },
     docs: "seed of sub-calls, a whole number",
     docsOfPi: "",
@@ -538,7 +538,7 @@ export const SETTINGS = {
     flag: {
       word: "URL|env",
       heading: "output",
-      help: "send the spans of each ask or exec that ends to this collector of OpenTelemetry (docs/telemetry.md); env: to that of OTEL_EXPORTER_OTLP_ENDPOINT; empty: to none",
+      help: "send spans of finished asks and execs to this OpenTelemetry collector (docs/telemetry.md); env: the one in OTEL_EXPORTER_OTLP_ENDPOINT; empty: none",
     },
     docs: "the collector that gets the [spans](telemetry.md) of finished execs, or `env`",
   },

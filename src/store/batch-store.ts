@@ -218,10 +218,10 @@ export interface RequestToSend extends Pick<NewBatchRequest, "session" | "call" 
 export interface Waits extends Pick<ProviderBatch, "account" | "model" | "batch"> {
   readonly state: "waiting" | ProviderBatch["state"];
   readonly calls: number;
-  /** Rows that the provider said are done, of the whole batch. */
+  /** Rows of the whole batch that the provider reported as done. */
   readonly done: number;
-  /** When the batch was made, or its oldest request was kept. */
+  /** Time at which the batch was created, or its oldest request saved. */
   readonly since: number;
-  /** ms that the account's last batches took, at most nine. */
+  /** Times of the account's newest batches, ms, at most nine. */
   readonly earlier: readonly number[];
 }

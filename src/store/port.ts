@@ -407,8 +407,8 @@ export interface Collected {
   /** True if such files stayed because a load is under way. */
   readonly texts_in_use: boolean;
   /**
-   * Bytes that the database file became smaller by, of a dry run an estimate, and those of files of
-   * large contexts. On a server those of its tables: 0 as a rule.
+   * Bytes that were freed in the database file and in files of large contexts; of a dry run an estimate. On a server
+   * usually 0.
    */
   readonly bytes: number;
 }

@@ -311,8 +311,8 @@ interface Parameters extends ParameterSchema {
 }
 
 /**
- * JSON Schema of a parameter as programs get it: plain data of their own. It is a type and no
- * interface, since only types go where a framework's schema may have further words.
+ * JSON Schema of a parameter, as plain data. It is a type, because frameworks do not accept an interface if their
+ * schemas may have other keywords.
  */
 export type ToolParameter = {
   type?: "string" | "integer" | "boolean" | "array" | "object";
@@ -331,10 +331,7 @@ export type ToolParameters = {
   type: "object";
   properties: { [name: string]: ToolParameter };
   required: string[];
-  /**
-   * Some frameworks ask for the word. A parameter that there is not is refused when the tool is
-   * called.
-   */
+  /** Some frameworks require it. The tool refuses unknown parameters when it is called. */
   additionalProperties: true;
 };
 

@@ -54,11 +54,10 @@ export type ToolJson = null | boolean | number | string | ToolJson[] | { [field:
 
 export interface CallOptions {
   /**
-   * A text of 1 to 256 characters that names this call, for as long as the session lives. A later
-   * call with it has the same answer, and runs and pays nothing: after a crash too, and whatever
-   * the first one failed by, unless it was cancelled. With another tool or other arguments it is
-   * `invalid_argument`. Build it from the run, the message and the position of the call in it: a
-   * model's id of a call alone may come again. The newest 1,000 are remembered.
+   * Names this call for the life of the session, in 1 to 256 characters. A later call with the same key gets the same
+   * answer, and costs nothing, also after a crash or a failure, unless the first one was cancelled. With another tool
+   * or other arguments it is `invalid_argument`. Build it from the run, the message and the position of the call in
+   * it: a model's id of a call alone may come again. The newest 1,000 are remembered.
    */
   readonly idempotencyKey?: string | undefined;
   /** Aborting ends the call as `cancelled`. */
@@ -73,26 +72,19 @@ export interface CallOptions {
 export interface ToolsOptions {
   /** Folder at which relative paths of the model start (default: the working directory). */
   readonly cwd?: string | undefined;
-  /**
-   * Bytes of an answer, as JSON (default 51,200; at least 1,000). What is longer is cut, and a
-   * warning says so.
-   */
+  /** Bytes of an answer, as JSON (default 51,200; at least 1,000). A longer one is cut, with a warning. */
   readonly answerBytes?: number | undefined;
 }
 
-/** The tools of one session. Disposing of them closes the session, unless it was given opened. */
+/** The tools of one session. Disposing of them closes the session, unless the caller opened it. */
 export interface SessionTools extends ReadonlyArray<SessionTool>, AsyncDisposable {
   readonly session: Session;
-  /**
-   * As disposing of them, for programs without `await using`: it waits for the calls that were
-   * made.
-   */
+  /** Waits for pending calls, and closes the tools, as disposing of them does. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the tools with which a model explores a context: in a session that is open, or in one that
- * these options open.
+ * Opens the tools with which a model explores a context, for an open session or for one that these options open.
  *
  * @throws RlmError as `openSession`
  */

@@ -19,7 +19,7 @@ export type RunWorkflowOptions = SessionOptions & WorkflowOptions;
 interface WorkflowOptions extends WaitOptions, Pick<ExecOptions, "signal" | "suspend"> {
   /** The value of `args` in the script; default: undefined. */
   readonly args?: Json | undefined;
-  /** The name of the one of `agents` that answers calls which name none; default: the session's model answers. */
+  /** Name of the agent that answers calls which name none (default: the session's model). */
   readonly agent?: string | undefined;
   /** Models of the session by the short names that scripts use, such as `haiku`. */
   readonly agentModels?: { readonly [name: string]: string } | undefined;

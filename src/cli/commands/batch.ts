@@ -64,7 +64,7 @@ const OWN = {
     fresh: {
       type: toggle,
       excludes: ["cache"],
-      help: "reuse no answers of earlier runs of the same script or table; jobs of the run that reused some run again",
+      help: "reuse no answers of earlier runs; jobs of the run that reused some run again",
     },
     first: {
       type: count(),

@@ -5,7 +5,7 @@ const SHELLS = ["bash", "zsh", "fish"];
 
 export const completion = {
   name: "completion",
-  summary: "print what makes a shell complete commands, options and names of sessions",
+  summary: "print a script with which a shell completes commands, options and names of sessions",
   details: [
     "For bash put `source <(belay completion bash)` into ~/.bashrc, for zsh `source <(belay completion zsh)` into ~/.zshrc after compinit. For fish run `belay completion fish > ~/.config/fish/completions/belay.fish` once.",
     "`belay completion words -- WORDS` prints completions of the last word, one per line: the shell calls it while you type.",

@@ -8,7 +8,7 @@ const lines = count(10_000, 0);
 const OWN = flags({
   fixedStrings: { short: "F", type: toggle, help: "match PATTERN literally" },
   wordRegexp: { short: "w", type: toggle, help: "match whole words only" },
-  ignoreCase: { short: "i", type: toggle, help: "take upper and lower case for the same" },
+  ignoreCase: { short: "i", type: toggle, help: "ignore the difference between upper and lower case" },
   onlyMatching: { short: "o", type: toggle, help: "print only the match instead of its line" },
   filesWithMatches: {
     short: "l",
@@ -37,7 +37,7 @@ export const find = {
   summary: "print the lines of files that match a pattern, as path:line:column: text",
   details: [
     "PATHs are files, folders and globs, and - is stdin; the default is this folder. A folder's .gitignore applies. Files are searched where they lie, one after the other, so they may be of any size and number. PATTERN is of Rust's regex dialect, as in cells, and ^ and $ match at lines. All lines are printed, each once, with the column of its first match; a line next to a match (-A, -B, -C) is path-line- text.",
-    "The exit code is 0 if something matched, 1 if nothing did, and 2 if it could not look everywhere: a wrong pattern, a path that is not there, or a file that should have text and could not be read (damaged, encrypted, without text, no permission) or only with bytes that are not UTF-8 (many, or any if it is over 100 MB, without --lossy), which stderr names. Binary files and files that may contain secrets are left out and counted. Nothing is saved: for longer work use `belay exec -c PATH`.",
+    "The exit code is 0 if something matched, 1 if nothing did, and 2 if the pattern is wrong, a path is missing, or a file that should have text could not be read: stderr names it (damaged, encrypted, without text, no permission, or not UTF-8 without --lossy: many bytes, or any if it is over 100 MB). Binary files and files that may contain secrets are left out and counted. Nothing is saved: for longer work use `belay exec -c PATH`.",
   ],
   takes: { usage: "PATTERN [PATH | -]...", completes: "files" },
   own: OWN,

@@ -11,7 +11,7 @@ const OWN = flags({
     help: "also drop named sessions that were last changed that long ago: 30d, 12h, 2w",
   },
   pi: { type: toggle, needs: ["older-than"], help: "apply --older-than to the sessions of Pi too" },
-  dryRun: { type: toggle, help: "only say what would go" },
+  dryRun: { type: toggle, help: "only report what would be dropped" },
 });
 
 export type GcFlags = Given<typeof OWN>;

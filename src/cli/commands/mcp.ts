@@ -26,7 +26,7 @@ const OWN = under("output", {
   },
   agents: {
     type: words("NAME,…", "names of agents", (name) => /^[A-Za-z][\w-]{0,39}$/.test(name)),
-    help: "let workflows of the client's model run these agents of `agents` in your configuration, with your rights; the first answers calls that name none (default: none, the model answers). Needs --tools workflow",
+    help: "let the client's workflows run these `agents` of your configuration, with your rights; the first answers calls that name none (default: none, the model answers). Needs --tools workflow",
   },
   answerMs: {
     type: count(Number.MAX_SAFE_INTEGER, 0),

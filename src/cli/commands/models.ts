@@ -9,7 +9,7 @@ const OWN = flags({
     type: toggle,
     help: "first fetch newer lists of the providers with a key, from pi.dev or from --from; nothing else is sent there",
   },
-  from: { type: text("URL"), needs: ["refresh"], help: "another server of such lists" },
+  from: { type: text("URL"), needs: ["refresh"], help: "download the lists from this server" },
 });
 
 export type ModelsFlags = Given<typeof OWN>;

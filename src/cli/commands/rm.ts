@@ -17,7 +17,7 @@ export const rm = {
   summary: "drop sessions with their checkpoints",
   details: [
     "The next belay gc drops contexts that no session needs. A session whose row is damaged is dropped only by its whole id.",
-    "Agents of a workflow that are at work are ended, and their outboxes go. One whose agents have left changes in worktrees is refused, and they are named, unless --discard is given.",
+    "Agents of a workflow that are at work are ended. A session whose agents have left changes in worktrees is refused by name, unless --discard is given.",
   ],
   takes: { usage: "SESSION...", completes: "sessions" },
   own: OWN,

@@ -16,7 +16,7 @@ export const search = {
   summary: "print the lines of files that best match some words, as path:line: text",
   details: [
     "PATHs are files, folders and globs, and - is stdin; the default is this folder. A folder's .gitignore applies. Other forms of a word match too, and parts of identifiers; the best place comes first, with its line that has most of the words. `belay find` looks for an exact pattern.",
-    "The exit code is 0 if something was found, 1 if nothing was, and 2 if it could not look everywhere: a file that should have text and could not be read is named on stderr. Only an index of the words is saved, so that the next search of the same files is faster.",
+    "The exit code is 0 if something was found, 1 if nothing was, and 2 if a file that should have text could not be read: stderr names it. Only an index of the words is saved, so that the next search of the same files is faster.",
   ],
   takes: { usage: '"WORDS" [PATH | -]...', completes: "files" },
   own: OWN,

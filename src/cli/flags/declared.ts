@@ -126,7 +126,7 @@ export const OPTION_FLAGS = under("session", {
   },
   label: {
     type: text("TEXT"),
-    help: "what the session is for: a line of up to 200 characters that `belay sessions` shows; empty: none",
+    help: "purpose of the session, which `belay sessions` shows: a line of up to 200 characters; empty: none",
   },
 });
 

@@ -27,7 +27,7 @@ ${COMMANDS.map(({ name, summary, example }) => `${hanging(name, summary, 12, wid
   help COMMAND, --help, --version
               $ belay help exec
 
-${paragraph("A cell is JavaScript, or TypeScript whose types are left out. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
+${paragraph("A cell is JavaScript, or TypeScript, whose types are stripped. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
 
 exit codes
 ${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, 7, width)).join("\n")}
@@ -48,10 +48,7 @@ const EXIT_CODES = [
   ["0", "success"],
   ["1", "a cell, a load or a setting failed"],
   ["2", "wrong usage"],
-  [
-    "3",
-    "it ended, and not all that was asked for is there: a warning says what was left out, and which flag changes it",
-  ],
+  ["3", "it finished without all that was asked for: a warning says what was left out, and which flag changes it"],
   ["4", "only a provider's batch is pending: the same line, or belay resume, continues"],
   ["129", "ended by SIGHUP: the terminal was closed"],
   ["130", "ended by SIGINT: Ctrl-C"],

@@ -10,7 +10,7 @@ import type { WaitOptions } from "../option-types.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {
-  /** True if it is a range of P. One that is not does not undo the answer. */
+  /** True if it is a range of P. An answer with invalid citations stays an answer. */
   readonly valid: boolean;
   readonly doc: string | null;
   /** 1-based; of `start`, in the document. */
@@ -47,7 +47,7 @@ export interface AskOptions extends WaitOptions {
   readonly budget?: { readonly [limit in keyof BudgetLimits]?: BudgetLimits[limit] | undefined } | undefined;
   /** JSON Schema that the answer fits. */
   readonly schema?: Json | undefined;
-  /** True if the envelope is to have `trajectory` (default false). */
+  /** Returns all turns in `trajectory` (default false). */
   readonly trajectory?: boolean | undefined;
   /** Aborting ends the ask as cancelled. */
   readonly signal?: AbortSignal | undefined;
@@ -72,7 +72,7 @@ interface AskFields {
   readonly depth_reached: number;
   /** The cost of its turns, its sub-calls and all children below. */
   readonly usage: Usage;
-  /** Limits that kept it, or a child, from work that it wanted done; empty: none did. */
+  /** Limits that stopped it, or a child, from doing more. Empty if none did. */
   readonly limits_met: readonly AskLimit[];
   /** Each begins with its code. */
   readonly warnings: readonly string[];

@@ -19,7 +19,7 @@ export interface AskDescription {
 
 /** A turn of an ask. Its whole reply is the answer of its call. */
 export interface TurnDescription {
-  /** From 1. A turn that failed has the number of the one that takes its place. */
+  /** From 1. A failed turn has the number of the turn that replaced it. */
   readonly number: number;
   /** The model had to answer in text, because no more code runs. */
   readonly closing: boolean;

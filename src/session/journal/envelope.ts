@@ -38,7 +38,7 @@ export interface ExecSuccess extends ExecFields {
 
 export interface ExecFailure extends ExecFields {
   readonly success: false;
-  /** Only present if the exec is not over: `resume` finishes it. */
+  /** Present if the exec is unfinished: `resume` finishes it. */
   readonly resumable?: true;
   readonly error_code: ErrorCode;
   /** `TypeError: …` for an error of the cell. */
@@ -51,9 +51,11 @@ export interface ExecFailure extends ExecFields {
   readonly suggestion: string;
   /** Present only if the exec waits only for providers' batches. */
   readonly waits?: readonly ProviderWait[];
-  /** Only present if calls wait for tokens or dollars that those hold. */
+  /** Present if calls wait for tokens or dollars that other calls hold. */
   readonly held_back?: HeldBack;
-  /** When the limit of an account ends for which the exec waits, ms since the epoch. Only present if the failure says it. */
+  /**
+   * End of the account's limit for which the exec waits, ms since the epoch. Absent if the failure does not report it.
+   */
   readonly retry_at?: number;
 }
 

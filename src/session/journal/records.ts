@@ -108,7 +108,7 @@ export interface Suspend {
   readonly at: number;
 }
 
-/** The failure that calls of a suspended exec would have, and wait for in its place. It holds until another process continues the exec. */
+/** The failure that calls of a suspended exec wait out. It holds until another process continues the exec. */
 export interface WaitsFor extends EndedBy {
   readonly suggestion: string;
   /** When the limit of an account ends, ms since the epoch. Absent: it is not known, or nothing of the kind is waited for. */

@@ -3,16 +3,9 @@ import type { Json } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
-/**
- * Notes of people on a session. A note grants nothing and changes nothing, so it is stored outside
- * the signed settings. `openSession`, lists and the command
- * take the remarks listed here.
- */
+/** Notes on a session, for people. They change nothing, so the signature of the settings does not cover them. */
 export interface RemarkOptions {
-  /**
-   * The purpose of the session: a line of up to 200 characters that lists
-   * show. An empty one takes it away.
-   */
+  /** Purpose of the session, which lists show: a line of up to 200 characters. An empty one removes it. */
   readonly label?: string | undefined;
 }
 

@@ -3,13 +3,13 @@ import { amount } from "../../platform/figures.ts";
 import { type Amount, minus, NOTHING, plus } from "../journal/ledger.ts";
 import type { BudgetLimits } from "../journal/records.ts";
 
-/** Calls that wait until other calls have given back what they hold of a limit. By batch that may take a day. */
+/** Calls that wait for tokens or dollars that other calls hold; by batch for up to a day. */
 export interface HeldBack {
   /** The number of calls that wait, and of those that hold. */
   readonly calls: number;
   readonly by: number;
   readonly of: "tokens" | "dollars";
-  /** The limit under which all of them would go at once. */
+  /** The limit that would let all of them be sent at once. */
   readonly raise_to: number;
 }
 
