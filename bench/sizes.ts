@@ -64,7 +64,9 @@ function otherText(bytes: number): string {
   return text;
 }
 
-function page(reports: readonly Report[], largest: string): string {
+function page(all: readonly Report[], largest: string): string {
+  // The smallest size says little beside the others.
+  const reports = all.slice(-2);
   const rows = (reports.at(-1)?.cases ?? []).map(({ name, measured }) => {
     const [belay = [], ...others] = measured.map((_, index) =>
       reports.map(({ cases }) => {

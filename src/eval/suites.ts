@@ -41,7 +41,7 @@ interface Made extends Pick<Item, "question" | "expected"> {
  */
 export const SUITES = {
   needle: {
-    about: "one number, told once in a long text",
+    about: "one number that appears once in a long text",
     score: "contains",
     make: (facts, random, units) => hidden({ asked: 1, others: 0, each: 1 }, facts, random, units),
   },

@@ -127,7 +127,7 @@ export const SETTINGS = {
       heading: "model",
       help: "models that cells may name beside those of the provider of --model, such as openai/gpt-6-sol or openai/*, with commas between them",
     },
-    docs: "models that cells may name, in addition to those of the providers of `model`, of your own file's `model`, and in Pi's `auth.json` and `models.json`: `PROVIDER/ID` or `PROVIDER/*`, separated by commas",
+    docs: "other [models that cells may name](models.md#which-model-is-asked): `PROVIDER/ID` or `PROVIDER/*`, separated by commas",
   },
   base_url: {
     schema: v.pipe(v.string(ADDRESS), v.minLength(1, ADDRESS)),
@@ -178,7 +178,7 @@ export const SETTINGS = {
       heading: "model",
       help: "parts of requests to leave out: schema (only the prompt states it), cache (calls with a common beginning are sent at once), for all models or as schema@local/NAME or schema@local/*, with commas between; empty: none",
     },
-    docs: "parts of requests to [leave out](models.md#the-form-of-an-answer): `schema`, `cache`, or one of them as `schema@local/NAME` or `schema@local/*`, separated by commas",
+    docs: "parts of requests to [leave out](models.md#the-form-of-an-answer): `schema`, `cache`, `schema@local/NAME` or `schema@local/*`, separated by commas",
   },
   thinking: {
     schema: v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`),
@@ -325,7 +325,7 @@ export const SETTINGS = {
       isOfServer: true,
       help: "budgets of a call that a client's session may spend in all since its last load (default 10)",
     },
-    docs: "for `belay mcp`: how many budgets of one call a client's session may spend in all",
+    docs: "for `belay mcp`: budgets of one call that a client's session may spend in all",
   },
   concurrency: {
     schema: wholeNumber(1, LIMITS.maxConcurrency),
@@ -360,7 +360,7 @@ export const SETTINGS = {
       heading: "limits",
       help: `levels of sub-calls that have a context and cells of their own, 0 to ${LIMITS.maxDepth} (default ${LIMITS.depth})`,
     },
-    docs: `levels of sub-calls that have a context and cells of their own, 0 to ${LIMITS.maxDepth}; in Pi at most 3`,
+    docs: `levels of sub-calls with their own context, 0 to ${LIMITS.maxDepth}; in Pi at most 3`,
     docsOfPi: "levels of sub-calls with their own context and cells, 0 to 3",
   },
   max_execution_ms: {
@@ -486,7 +486,7 @@ export const SETTINGS = {
       heading: "limits",
       help: `wait for a model's server that answered before and is away, ms (default ${LIMITS.serverWaitMs}; of batch and worker ${LIMITS.jobServerWaitMs}); 0: none`,
     },
-    docs: `ms for which calls [wait for a server](models.md#a-server-that-is-away) that answered before and is away; ${LIMITS.jobServerWaitMs} in \`belay batch\` and \`belay worker\`; 0: none`,
+    docs: `ms to [wait for a server](models.md#a-server-that-is-away) that is away; ${LIMITS.jobServerWaitMs} in \`belay batch\` and \`belay worker\`; 0: none`,
     docsOfPi: "",
   },
   roots: {
