@@ -163,14 +163,12 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
     }
   };
 
-  function died(why: string): void {
-    dead ??= why;
-    fail?.(dead);
-  }
-
   async function end(why: string): Promise<void> {
-    died(why);
-    ended ??= seat.thread.end();
+    if (!ended) {
+      dead = why;
+      fail?.(why);
+      ended = seat.thread.end();
+    }
     await ended;
   }
 
@@ -185,15 +183,19 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
     async release(why) {
       if (dead !== undefined) return ended;
       if (fail || isPoisoned) return end(why);
-      const answer = await ask({ kind: "close" }, COMMAND_MS, false).catch(() => null);
-      if (answer?.kind !== "closed") return end(why);
-      died(why);
-      // It serves other machines from now on.
-      ended = Promise.resolve();
-      seat.thread.listen(null);
-      await seat.leave(answer.isSmall);
+      const answer = ask({ kind: "close" }, COMMAND_MS, false).catch(() => null);
+      // Whoever ends it from now on waits for this, and the thread may serve another machine.
+      dead = why;
+      ended = answer.then(leave);
+      await ended;
     },
   };
+
+  async function leave(answer: FromThread | null): Promise<void> {
+    if (answer?.kind !== "closed") return seat.thread.end();
+    seat.thread.listen(null);
+    await seat.leave(answer.isSmall);
+  }
 }
 
 /** The state of an exec when its machine is at rest. */
@@ -315,7 +317,7 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
 /** Hands the signals on to the thread until the returned function is called. */
 function watch<Message>(thread: Thread<Message>, { signal, suspend }: ExecSignals): () => void {
   const cancel = () => thread.cancel(true);
-  const suspended = () => void thread.end(SUSPENDED);
+  const suspended = () => void thread.release(SUSPENDED);
   thread.cancel(false);
   if (suspend?.aborted) suspended();
   if (signal?.aborted) cancel();

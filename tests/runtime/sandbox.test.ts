@@ -29,7 +29,9 @@ function threadWith(replies: FromThread[]) {
       dead ??= why;
       return new Promise(() => {});
     },
-    async release() {},
+    async release(why) {
+      dead ??= why;
+    },
   };
   const slices = openSlices(thread, { waits: (on) => void waits.push(on) });
   return { slices, asked, cancelled, waits, whyDead: () => dead };

@@ -115,6 +115,27 @@ test("a thread in which a machine had to be ended serves no other", async () => 
   expect(await session.exec("1+1")).toMatchObject({ result_json: 2 });
 });
 
+test("the thread of a cell that was suspended while it waited serves the next machine", async () => {
+  const machines = openMachines({ cores: 1, kept: 1 });
+  const threads = new Set<object>();
+  async function take(entry: URL) {
+    const taken = await machines.take(entry);
+    threads.add(taken.seat.thread);
+    return taken;
+  }
+  const stop = new AbortController();
+  const answers = answersOf(() => {
+    stop.abort();
+    return new Promise(() => {});
+  });
+  const { session } = await openWatched({}, { machines: { ...machines, take }, answers });
+  const cell = await session.exec("await llm_query('never answered')", { suspend: stop.signal });
+  expect(cell).toMatchObject({ success: false, error_code: "cancelled" });
+  await using other = await openSessionWith({}, { machines: { ...machines, take } });
+  expect(await other.exec("1+1")).toMatchObject({ result_json: 2 });
+  expect(threads.size).toBe(1);
+});
+
 test("while a cell waits for another session's, that one is opened, with one core and one thread", async () => {
   const machines = openMachines({ cores: 1, kept: 1 });
   const child = async (depth: number): Promise<string> => {
@@ -217,7 +238,7 @@ test("a session whose machine is given up after everything answers as one whose 
       expect(await answersTo(deeds, 0)).toBe(await answersTo(deeds, Number.POSITIVE_INFINITY));
     }),
     // A case that fails is told as it is: to shrink it would take longer than a test may.
-    { numRuns: 10, endOnFailure: true },
+    { numRuns: 4, endOnFailure: true },
   );
 });
 
