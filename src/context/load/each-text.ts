@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { LIMITS } from "../../../runtime/index.ts";
 import { lossText } from "../../documents/conversions.ts";
 import type { Converted } from "../../documents/growing.ts";
 import { MOST_ORIGINAL_BYTES } from "../../documents/kinds.ts";
@@ -28,6 +27,7 @@ import { ahead, bytesOf, documentsOfFile, readSearched, rulesOf } from "./file-c
 import { findFiles } from "./paths.ts";
 import { FILE_COST_BYTES, type LoadOptions, pauseFor } from "./reading.ts";
 import { openRoots, openStepped, type Refusal, type Roots, type SteppedFile } from "./roots.ts";
+import { SMALL } from "./size.ts";
 
 /** A text to search: a file, a document of an archive, or a stream. */
 export interface SearchedText extends Partial<Converted> {
@@ -167,7 +167,7 @@ async function* textIn(bytes: AsyncIterable<Uint8Array>, beginning: Beginning, o
   const { encoding, invalid, first, size } = mender.read();
   if (encoding !== "utf-8") options.tell(`${name}: read as ${shownEncoding(encoding)}`, false);
   if (invalid === 0) return;
-  const isLarge = Math.max(size, beginning.file?.size ?? 0) > LIMITS.contextBytes;
+  const isLarge = Math.max(size, beginning.file?.size ?? 0) > SMALL.bytes;
   const isDoubtful = isLarge && decoding.bad !== "all";
   const cure = isDoubtful ? " (--lossy allows that)" : "";
   const lost = lossText(invalidBytes(encoding), invalid);
@@ -176,7 +176,7 @@ async function* textIn(bytes: AsyncIterable<Uint8Array>, beginning: Beginning, o
 
 /** A large file of UTF-8, which is searched where it lies; undefined for any other text. */
 function inPlace({ head, file, onSearched }: Beginning, decoding: Decoding, mender: Mender): FileInPlace | undefined {
-  if (!file || !onSearched || file.size <= LIMITS.contextBytes) return undefined;
+  if (!file || !onSearched || file.size <= SMALL.bytes) return undefined;
   const mark = markOf(head);
   if ((mark?.label ?? labelOf(decoding.encoding)) !== "utf-8") return undefined;
   const { descriptor, size } = file;

@@ -151,7 +151,7 @@ test("every character of a cell keeps its line, and its column through columnOf"
         }
       });
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 
@@ -202,7 +202,7 @@ test("a cell gives what Node's own evaluation of the same text gives", async () 
       const source = text.replace(/\bv(\d+)\b/g, `${prefix}$1`);
       expect(await inBelay(source), source).toBe(inNode(source, vm.createContext({})));
     }),
-    { numRuns: 75 },
+    { numRuns: 25 },
   );
 });
 
@@ -221,6 +221,6 @@ test("a later cell that declares names again gives what assignments give", async
         expect(await inBelay(cell(program)), cell(program)).toBe(inNode(oracle(program), context));
       }
     }),
-    { numRuns: 75 },
+    { numRuns: 25 },
   );
 });

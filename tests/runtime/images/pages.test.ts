@@ -53,7 +53,7 @@ test("changes applied to their base give the memory, with zeros where masks lie"
         if (each.anchor) anchor = id;
       });
     }),
-    { numRuns: 150 },
+    { numRuns: 40 },
   );
 });
 

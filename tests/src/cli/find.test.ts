@@ -1,12 +1,16 @@
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { hitsIn, markedLine, placeLine, placesIn } from "../../../src/cli/render/value.ts";
 import { commandHere } from "../../support/command-here.ts";
+import { lowerBorder } from "../../support/low-border.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
+const MB = 2 ** 20;
+/** Files of more than this are read in blocks. */
+const FILLER = Buffer.alloc(16 * MB, "x");
 const LONG = `${"x".repeat(9000)} ERROR\tlast`;
 const LOGS = {
   ...{ "app/a.log": "ok\r\nERROR one ERROR\r\nerror two\r\n", "app/b.log": `${LONG}\nok` },
@@ -129,12 +133,19 @@ test("find ends with 2 for a file that should have text and could not be read, a
 });
 
 test("find reads texts of other encodings, and counts bytes that are none", async () => {
-  const bad = Buffer.concat([Buffer.from(`${"all is well\n".repeat(2_000_000)}needle `), Buffer.from([0xff, 0x0a])]);
+  const bad = Buffer.concat([
+    Buffer.from("all is well\n".repeat(200_000)),
+    FILLER,
+    Buffer.from("\nneedle "),
+    Buffer.from([0xff, 0x0a]),
+  ]);
   const wide = Buffer.from("\ufeffdie Nadel\n", "utf16le");
   const cwd = folderWith({ "bad.log": bad, "wide.txt": wide });
   const found = await belayHere(["find", "needle|Nadel"], { cwd });
-  expect(found).toMatchObject({ code: 0, stdout: "bad.log:2000001:1: needle \ufffd\nwide.txt:1:5: die Nadel\n" });
-  expect(found.stderr).toContain("bad.log: 1 byte that is not UTF-8, read as U+FFFD, the first at byte 24000007\n");
+  expect(found).toMatchObject({ code: 0, stdout: "bad.log:200002:1: needle \ufffd\nwide.txt:1:5: die Nadel\n" });
+  expect(found.stderr).toContain(
+    `bad.log: 1 byte that is not UTF-8, read as U+FFFD, the first at byte ${2_400_008 + FILLER.length}\n`,
+  );
   expect(found.stderr).toContain("UTF-16LE");
 });
 
@@ -194,7 +205,8 @@ test("find says where the bytes are that are no text, and prints what is before 
   const bad = Buffer.concat([
     Buffer.from(head),
     Buffer.alloc(3_000_000, 0xff),
-    Buffer.from("\nneedle\n".repeat(2_000_000)),
+    Buffer.from("\nneedle\n".repeat(200_000)),
+    FILLER,
   ]);
   const cwd = folderWith({ "bad.log": bad });
   const found = await belayHere(["find", "needle", "bad.log", "--count"], { cwd });
@@ -202,16 +214,17 @@ test("find says where the bytes are that are no text, and prints what is before 
   const told = /bad\.log \(has [\d,]+ bytes that are not UTF-8, the first at byte 1900000; --lossy/;
   expect(found.stderr).toMatch(told);
   const lossy = await belayHere(["find", "needle", "bad.log", "--lossy", "--count"], { cwd });
-  expect(lossy).toMatchObject({ code: 0, stdout: "bad.log:2100000\n" });
+  expect(lossy).toMatchObject({ code: 0, stdout: "bad.log:300000\n" });
 });
 
-test("a file of over 100 MB has the same lines and columns as a smaller one", async () => {
+test("a file that is searched where it lies has the same lines and columns as a smaller one", async () => {
+  onTestFinished(lowerBorder(1000, 10 * MB));
   const cwd = folderWith({ "large.log": "" });
   const file = openSync(join(cwd, "large.log"), "w");
   writeSync(file, `\ufefffirst needle\r\n${"x".repeat(9000)}\n`, 0);
   // The file has holes, which are lines of NUL.
-  for (let at = 10; at <= 100; at += 10) writeSync(file, `\nné needle ${at} needle\nnext\n`, at * 2 ** 20);
-  writeSync(file, `\nlast needle ${"x".repeat(50)}`, 101 * 2 ** 20);
+  for (let at = 1; at <= 10; at++) writeSync(file, `\nné needle ${10 * at} needle\nnext\n`, at * MB);
+  writeSync(file, `\nlast needle ${"x".repeat(50)}`, 17 * MB);
   closeSync(file);
   const found = await belayHere(["find", "-A1", "needle", "large.log"], { cwd });
   const shown = found.stdout.split("\n").filter((line) => !line.includes("\0"));
@@ -230,16 +243,17 @@ test("a file of over 100 MB has the same lines and columns as a smaller one", as
   expect(all.stdout.split("\n")).toHaveLength(1 + 20 + 1 + 1);
 });
 
-test("bytes of a file of over 100 MB that are not UTF-8 are told with their place, and end with 2", async () => {
+test("bytes of such a file that are not UTF-8 are told with their place, and end with 2", async () => {
+  onTestFinished(lowerBorder(1000, 10 * MB));
   const cwd = folderWith({ "large.log": "" });
   const file = openSync(join(cwd, "large.log"), "w");
   writeSync(file, `needle 0\n${"x".repeat(9000)}\n`, 0);
-  for (let at = 10; at <= 100; at += 10) writeSync(file, `needle ${at}\n`, at * 2 ** 20);
-  writeSync(file, Buffer.from([0x0a, 0xff, 0x0a]), 0, 3, 75 * 2 ** 20);
-  writeSync(file, "\nlast needle", 101 * 2 ** 20);
+  for (let at = 1; at <= 10; at++) writeSync(file, `needle ${at}\n`, at * MB);
+  writeSync(file, Buffer.from([0x0a, 0xff, 0x0a]), 0, 3, 7.5 * MB);
+  writeSync(file, "\nlast needle", 17 * MB);
   closeSync(file);
   const found = await belayHere(["find", "-o", "needle.*", "large.log"], { cwd });
-  const told = "large.log: 1 byte that is not UTF-8, read as U+FFFD, the first at byte 78643201";
+  const told = "large.log: 1 byte that is not UTF-8, read as U+FFFD, the first at byte 7864321";
   expect(found).toMatchObject({ code: 2, stderr: `${told} (--lossy allows that)\n` });
   expect(found.stdout.split("\n")).toHaveLength(11 + 1 + 1);
   const lossy = await belayHere(["find", "--lossy", "-o", "needle.*", "large.log"], { cwd });

@@ -43,7 +43,7 @@ test("a conversation that goes on keeps its parts and documents, and every text 
         expect((await objectOf({ of: "history", context, document }, noPause)).id).toBe(objectId(whole));
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   );
 });
 
@@ -64,7 +64,7 @@ test("contexts of a conversation that goes on, or goes back and on elsewhere, ar
         expect(factsOf(context)).toMatchObject({ text, hash: createHash("sha256").update(text).digest("hex") });
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   );
 });
 

@@ -7,16 +7,18 @@ import { gather } from "../../../src/context/large.ts";
 import { load } from "../../../src/context/load/load.ts";
 import type { LoadOptions } from "../../../src/context/load/reading.ts";
 import { inFiles } from "../../support/large-context.ts";
+import { lowerBorder } from "../../support/low-border.ts";
 import { folderWith, grow } from "../../support/tree.ts";
 import { zip } from "../documents/packed.ts";
 
 const MB = 2 ** 20;
 const source = (path: string) => ({ kind: "path", path }) as const;
 
-test("a file of over 100 MB is a context in files, with the facts that a small one has", async () => {
+test("a file over the border is a context in files, with the facts that a small one has", async () => {
+  onTestFinished(lowerBorder(1000, 10 * MB));
   const folder = folderWith({ "small.log": "first\n" });
   const line = "2024-05-01 déployé 🎉 ok\n";
-  const bytes = Buffer.from(line.repeat(Math.ceil((100 * MB) / Buffer.byteLength(line))));
+  const bytes = Buffer.from(line.repeat(Math.ceil((10 * MB) / Buffer.byteLength(line))));
   writeFileSync(join(folder, "big.log"), bytes);
   const options = optionsFor(folder);
   const context = await load(source("big.log"), options);
@@ -62,9 +64,10 @@ test("a file of over 100 MB is a context in files, with the facts that a small o
 });
 
 test.each([
-  { name: "of 100 MB", bytes: 100 * MB, documents: 1 },
-  { name: "of 10,000 documents", bytes: 1, documents: 10_000 },
+  { name: "of as many bytes as the border", bytes: 10 * MB, documents: 1 },
+  { name: "of as many documents", bytes: 1, documents: 1000 },
 ])("a context $name is small, and one byte or document more makes it large", async ({ bytes, documents }) => {
+  onTestFinished(lowerBorder(1000, 10 * MB));
   const folder = folderWith();
   const files = Array.from({ length: documents }, (_, n) => fileOf(`${n}.txt`, bytes));
   const gathered = async (all: readonly ContextFile[]) => {

@@ -31,7 +31,7 @@ test("every document is found by its id, by any beginning of six digits or more,
         expect((await findObject(sources, `history/${at}`, noPause)).document.id).toBe(`history/${at}`);
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   );
 });
 

@@ -11,7 +11,7 @@ import { folderWith } from "../../support/tree.ts";
 
 // Random programs know of themselves what they look at: their records tell exactly that, whatever is killed, closed or forked.
 
-const SEEDS = Number(process.env.BELAY_SEEDS ?? 4);
+const SEEDS = Number(process.env.BELAY_SEEDS ?? 2);
 const DOCUMENTS = 40;
 const CELLS = 4;
 

@@ -81,7 +81,7 @@ describe("rlm_peek", () => {
         }
         expect(read).toBe(whole);
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 

@@ -322,7 +322,7 @@ test("a batch whose process is gone is answered as the process would have", asyn
       const recorded = await toolNamed("rlm_memory_batch").recorded({ ops }, record);
       expect(recorded).toEqual(await call("rlm_memory_batch", { ops }));
     }),
-    { numRuns: 30 },
+    { numRuns: 10 },
   );
 });
 

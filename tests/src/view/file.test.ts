@@ -77,7 +77,7 @@ test("no text of a session stands in the file outside its data, and none is lost
       expect(shell(fileWith(trace))).toBe(empty);
       expect(textsIn(trace)[0]?.[0]?.isWellFormed()).toBe(value.isWellFormed());
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   );
 });
 

@@ -51,7 +51,7 @@ test.each(["b", "^b", "b\\n?", "a[^x]b", "[^ü]{2}", "\\n\\n", "^", "b[^]*?b"])(
           expected(text, pattern, around),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   },
 );
@@ -73,7 +73,7 @@ test("a line that is too long to be held comes in parts, and none of its matches
       expect(once).toEqual([...new Set(once)]);
       expect(new Set(once)).toEqual(new Set(found.map(({ line }) => line)));
     }),
-    { numRuns: 200 },
+    { numRuns: 60 },
   );
 });
 

@@ -5,7 +5,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { SmallContext } from "../../../../src/context/context.ts";
 import { load, type Source } from "../../../../src/context/load/load.ts";
 import type { SmallLoadOptions } from "../../../../src/context/load/reading.ts";
-import { mostOf, tooLarge } from "../../../../src/context/load/size.ts";
+import { mostOf, SMALL, tooLarge } from "../../../../src/context/load/size.ts";
+import { lowerBorder } from "../../../support/low-border.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 
 const MB = 1024 * 1024;
@@ -221,41 +222,51 @@ test("a folder without a file to load names what it left out", async () => {
   });
 });
 
-test("more than 10,000 files are too many, also over several loads", async () => {
-  const texts = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`a/${index}`, "x"]));
+test("a small context has at most 10,000 files and 100 MB", () => {
+  expect(SMALL).toEqual({ files: 10_000, bytes: 100 * MB });
+});
+
+test("more files than the limit are too many, also over several loads", async () => {
+  onTestFinished(lowerBorder(1000));
+  const texts = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a/${index}`, "x"]));
   const folder = folderWith({ ...texts, "b/1": "x", "b/2": "x", "a/image.png": "\0" });
   const full = await loadIn(folder, "a");
-  expect(full.stats.document_count).toBe(10_000);
+  expect(full.stats.document_count).toBe(1000);
   await expect(loadIn(folder, ".")).rejects.toMatchObject({
     code: "context_too_large",
-    message: ". makes the context too large: 10,002 files (limit 10,000)",
-    suggestion: expect.stringContaining("Most files: a/ 10,000, b/ 2."),
+    message: ". makes the context too large: 1,002 files (limit 1,000)",
+    suggestion: expect.stringContaining("Most files: a/ 1,000, b/ 2."),
   });
-  const counts = { b: "10,002", "b/1": "10,001" };
+  const counts = { b: "1,002", "b/1": "1,001" };
   for (const [path, count] of Object.entries(counts)) {
     await expect(load(pathSource(path), optionsFor(folder), full)).rejects.toMatchObject({
       code: "context_too_large",
-      message: `${path} makes the context too large: ${count} files (limit 10,000)`,
+      message: `${path} makes the context too large: ${count} files (limit 1,000)`,
     });
   }
-  expect(full.stats.document_count).toBe(10_000);
+  expect(full.stats.document_count).toBe(1000);
 });
 
-test("more than 100 MB is too much: separators count, skipped files do not, and the message has the real size", async () => {
-  const nine = "x".repeat(9 * MB);
-  const folder = folderWith({ "p/image.png": "\0".repeat(9 * MB), "q/x.txt": nine, "file.txt": "\n".repeat(14 * MB) });
+test("more bytes than the limit are too much: separators count, skipped files do not, and the message has the real size", async () => {
+  onTestFinished(lowerBorder(1000, 10 * MB));
+  const nine = "x".repeat(0.9 * MB);
+  const folder = folderWith({
+    "p/image.png": "\0".repeat(0.9 * MB),
+    "q/x.txt": nine,
+    "file.txt": "\n".repeat(1.4 * MB),
+  });
   for (let index = 0; index < 10; index++) grow(folder, { [`p/${index}.txt`]: nine });
   const ninety = await loadIn(folder, "p");
   expect(ninety.stats.skipped.count).toBe(1);
   await expect(load(pathSource("file.txt"), optionsFor(folder), ninety)).rejects.toMatchObject({
     code: "context_too_large",
-    message: "file.txt makes the context too large: 104.0 MB > 100 MB",
+    message: "file.txt makes the context too large: 10.4 MB > 10 MB",
   });
   grow(folder, { "p/10.txt": nine, "p/11.txt": nine });
   await expect(loadIn(folder, ".")).rejects.toMatchObject({
     code: "context_too_large",
-    message: ". makes the context too large: 131.0 MB > 100 MB",
-    suggestion: expect.stringContaining("Most bytes: p/ 108.0 MB, file.txt 14.0 MB, q/ 9.0 MB."),
+    message: ". makes the context too large: 13.1 MB > 10 MB",
+    suggestion: expect.stringContaining("Most bytes: p/ 10.8 MB, file.txt 1.4 MB, q/ 0.9 MB."),
   });
 });
 
@@ -274,16 +285,17 @@ test("of a folder without folders the cure names what can be loaded instead", ()
 });
 
 test("the size of a single file is judged before it is read, and to the byte", async () => {
-  const folder = folderWith({ "huge.txt": "x", "over.txt": "x", "full.txt": "\n".repeat(100 * MB) });
+  onTestFinished(lowerBorder(1000, 10 * MB));
+  const folder = folderWith({ "huge.txt": "x", "over.txt": "x", "full.txt": "\n".repeat(10 * MB) });
   truncateSync(join(folder, "huge.txt"), 1024 ** 4);
-  truncateSync(join(folder, "over.txt"), 100 * MB + 1);
-  const message = "huge.txt makes the context too large: 1,048,576.0 MB > 100 MB";
+  truncateSync(join(folder, "over.txt"), 10 * MB + 1);
+  const message = "huge.txt makes the context too large: 1,048,576.0 MB > 10 MB";
   await expect(loadIn(folder, "huge.txt")).rejects.toMatchObject({ code: "context_too_large", message });
   await expect(loadIn(folder, "over.txt")).rejects.toMatchObject({
-    message: "over.txt makes the context too large: 104,857,601 bytes > 104,857,600 bytes",
+    message: "over.txt makes the context too large: 10,485,761 bytes > 10,485,760 bytes",
   });
   const full = await loadIn(folder, "full.txt");
-  expect(full.stats.length_chars).toBe(100 * MB);
+  expect(full.stats.length_chars).toBe(10 * MB);
   await expect(load({ kind: "text", text: "", name: "t" }, optionsFor(folder), full)).rejects.toMatchObject({
     code: "context_too_large",
   });

@@ -69,7 +69,7 @@ test("random rules and trees: as git", async () => {
           rmSync(join(folder, path.replace(/\/.*/, "")), { recursive: true, force: true });
       }
     }),
-    { numRuns: 80 },
+    { numRuns: 25 },
   );
 }, 120_000);
 

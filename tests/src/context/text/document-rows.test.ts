@@ -45,6 +45,6 @@ test("a lookup finds the number that was put last for a text", () => {
       for (const [text, n] of known) expect(lookup.find(text)).toBe(n);
       expect(lookup.find("another")).toBeUndefined();
     }),
-    { numRuns: 20 },
+    { numRuns: 8 },
   );
 });

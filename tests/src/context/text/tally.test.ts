@@ -12,7 +12,7 @@ test("units and newlines are counted from any byte of memory to any other", () =
       const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(plain)]).subarray(shift);
       expect(countIn(bytes)).toEqual({ units: plain.length, newlines: plain.split("\n").length - 1 });
     }),
-    { numRuns: 500 },
+    { numRuns: 100 },
   );
 });
 
@@ -37,7 +37,7 @@ test("a tally is that of the whole text, in whatever pieces it comes, and goes o
       expect(second.told()).toEqual(whole.told());
       expect(second.units()).toBe(bytes.toString().length);
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   );
 });
 

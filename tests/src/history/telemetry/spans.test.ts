@@ -214,7 +214,7 @@ test("random journals: a collector takes every line, parents are there, and a se
       judgedWhole(lines);
       expect(exportedLines(once, { texts, forkedAfter })).toEqual(lines);
     }),
-    { numRuns: 300 },
+    { numRuns: 60 },
   );
 });
 

@@ -252,7 +252,7 @@ test("grep finds the lines that match one by one", async () => {
         expect(found).toEqual(content === "" ? [] : expected);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 50 },
   );
 });
 

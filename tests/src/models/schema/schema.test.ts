@@ -71,9 +71,9 @@ test("a value conforms where typebox says so", () => {
       conforming += expected ? 1 : 0;
       expect(violations(schema, value).length === 0).toBe(expected);
     }),
-    { numRuns: 3000 },
+    { numRuns: 600 },
   );
-  expect(conforming).toBeGreaterThan(100);
+  expect(conforming).toBeGreaterThan(15);
 });
 
 test("a placeholder conforms to its schema, as typebox says", () => {
@@ -83,7 +83,7 @@ test("a placeholder conforms to its schema, as typebox says", () => {
       const value = placeholderFor(schema);
       expect(Check(schema, value), JSON.stringify(value)).toBe(true);
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });
 

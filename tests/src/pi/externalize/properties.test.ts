@@ -86,7 +86,7 @@ test("every text that went out is found by its id, byte for byte", async () => {
         expect(context.text.slice(found.document.start, found.document.end)).toBe(text);
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   );
 });
 

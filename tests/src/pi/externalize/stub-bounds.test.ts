@@ -36,7 +36,7 @@ test("the marks that are left make the stubs that all of them make", () => {
         expect(stubOf(marks(one, n, at), tokens)).toEqual(stubOf(allMarks(covers, one, n, at), tokens));
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 100 },
   );
 });
 

@@ -32,7 +32,7 @@ function subCallsIn(records: readonly JournalRecord[], open: (call: ToolCall) =>
 }
 
 /** A property over journals that were cut anywhere, as a process that ends cuts them. */
-function forEachJournal(property: (records: JournalRecord[]) => void, numRuns = 500): void {
+function forEachJournal(property: (records: JournalRecord[]) => void, numRuns = 150): void {
   fc.assert(fc.property(journals, property), { numRuns });
 }
 
@@ -113,7 +113,7 @@ test("no record of a result or an end gives back what was spent", () => {
         before = after;
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 
@@ -132,7 +132,7 @@ test("a result gives back no more than its call counted, whatever it claims of i
       const { totals } = accountOf(records);
       expect(totals.sub_calls).toBeGreaterThanOrEqual(made - free.length);
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 

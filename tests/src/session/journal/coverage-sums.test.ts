@@ -59,7 +59,7 @@ test("documents in a table are summed up as those at hand are", async () => {
         for (const { at } of all) expect(table.gradeAt(documents[at]?.start ?? 0)).toBe(grade);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 

@@ -84,7 +84,7 @@ test("the sums of characters and documents are those of a count of every charact
         expect(unread).toEqual(never.sort((one, other) => other.chars - one.chars));
       },
     ),
-    { numRuns: Number(process.env.BELAY_SEEDS ?? 200) },
+    { numRuns: Number(process.env.BELAY_SEEDS ?? 60) },
   );
 });
 

@@ -172,7 +172,7 @@ test("an exec that goes on with what was kept has the coverage of one that was n
         earlier.push(ranges?.given ?? "", ranges?.ranked ?? "");
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 15 },
   );
 });
 

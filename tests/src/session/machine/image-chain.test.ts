@@ -114,7 +114,7 @@ test("whatever was captured and not kept, each kept image opens with the memory 
       }
       for (const id of scene.store.keys()) expect(scene.read(id)).toEqual(moments.get(id));
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

@@ -81,7 +81,7 @@ test("parallel requests never hold more than is left, and overshoot by their est
         expect(budget.held()).toEqual({ tokens: 0, cost_usd: 0 });
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 200 },
   );
 });
 
@@ -206,7 +206,7 @@ test("no level of a tree holds more than it may, all requests end, and nothing s
         for (const { budget } of levels) expect(budget.held()).toEqual({ tokens: 0, cost_usd: 0 });
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

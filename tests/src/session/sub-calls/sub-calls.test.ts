@@ -58,7 +58,7 @@ test("sub-calls are exact: never one over, whatever mixes in parallel", async ()
       expect(seen.prompts.length).toBe(Math.min(17, asked));
       expect(answer.budget.remaining_sub_calls).toBe(17 - seen.prompts.length);
     }),
-    { numRuns: 25 },
+    { numRuns: 10 },
   );
 });
 
