@@ -24,7 +24,13 @@ import { type Finished, mustRun, ROOT, run } from "../process.ts";
 const [, , PACKAGE = "", KILLS = "", ONLY = ""] = process.argv;
 const BELAY = join(PACKAGE, "dist/src/cli/main.js");
 const PLACE = mkdtempSync(join(tmpdir(), "belay Äpfel & Öl "));
-const ENV = { ...process.env, USERPROFILE: join(PLACE, "Jürgen Müller"), NODE_NO_WARNINGS: "1" };
+/** Without the settings of whoever starts the trials. */
+const FOREIGN = Object.entries(process.env).filter(([name]) => !/^belay_/i.test(name));
+const ENV: Record<string, string | undefined> & { readonly USERPROFILE: string } = {
+  ...Object.fromEntries(FOREIGN),
+  USERPROFILE: join(PLACE, "Jürgen Müller"),
+  NODE_NO_WARNINGS: "1",
+};
 /** Wine names itself in the registry, and Node in its directory of DLLs; this variable is the loader's. */
 const isWine = process.env.WINELOADER !== undefined || process.env.WINEPREFIX !== undefined;
 const STORE = join(ENV.USERPROFILE, ".belay");

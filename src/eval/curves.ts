@@ -32,7 +32,7 @@ export interface Crossing extends Pick<EvalRow, "suite"> {
   readonly size: string;
   /** It is the smallest size that was measured. */
   readonly smallest: boolean;
-  /** The other one does not tell its tokens: its price is the most that it may take. */
+  /** The other one does not tell what it takes: its price is the most that it may take. */
   readonly held: boolean;
   readonly price: Curve["price"];
   /** Means over the questions that both have answered. */
@@ -89,7 +89,7 @@ function crossingOf(
   });
   const last = both.at(-1);
   if (!last || both.length < 2) return null;
-  const held = others.some(({ tokens_in, tokens_out }) => tokens_in === 0 && tokens_out > 0);
+  const held = others.some(({ untold }) => untold.includes(facts.price === "usd" ? "dollars" : "tokens"));
   const behind = both.findLastIndex(({ ask, than }) => !isAhead(ask, than));
   const first = both[behind + 1];
   if (!first) return { ...facts, ...last, held, tokens: null, smallest: false };
@@ -115,7 +115,8 @@ const priceText = (price: number, kind: Curve["price"]) =>
 export function crossingLine({ suite, other, tokens, size, smallest, held, price, ask, than }: Crossing): string {
   const figures = ({ score, price: paid }: Means) => `${score.toFixed(2)} for ${priceText(paid, price)}`;
   const both = `${figures(ask)} against ${figures(than)}`;
-  const most = held ? `; ${other} does not tell its tokens, so this is the most that it may take` : "";
+  const figure = price === "usd" ? "price" : "tokens";
+  const most = held ? `; ${other} does not tell its ${figure}, so this is the most that it may take` : "";
   if (tokens === null)
     return `the ask overtakes ${other} in ${suite} nowhere up to ${size} tokens: ${both} there${most}`;
   const least = smallest ? ", the smallest size that was measured" : "";

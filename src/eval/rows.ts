@@ -1,5 +1,5 @@
 import { type CallDescription, describeWhole, type SessionDescription } from "../history/index.ts";
-import { isAgentModel } from "../platform/agent-commands.ts";
+import { type AgentCommand, isAgentModel, type Untold, untoldBy } from "../platform/agent-commands.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Store } from "../store/index.ts";
 import { choiceScore, type Expected, oolongRealScore, oolongScore } from "./known-scores.ts";
@@ -51,10 +51,21 @@ export interface EvalRow extends Figures, Pick<Item, "suite" | "size" | "expecte
   readonly misformed: boolean;
   /** The code with which the model came to no answer, which scores 0. */
   readonly no_answer: string | null;
+  /** Figures that its agent does not tell: the row has the most that an answer may take. */
+  readonly untold: readonly Untold[];
 }
 
-/** @param figures null: the journal of the job is gone, or it has none */
-export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures | null): EvalRow {
+/**
+ * @param figures null: the journal of the job is gone, or it has none
+ * @param agent the user's agent that answered; null: a method of Belay's own
+ */
+export function rowOf(
+  item: Item,
+  method: Method,
+  end: JobEnd,
+  figures: Figures | null,
+  agent: AgentCommand | null = null,
+): EvalRow {
   const { id, suite, size, expected, score } = item;
   const { result = null, status = "not over", error_code = null, session = null } = end ?? {};
   const answer = typeof result?.answer === "string" ? result.answer : null;
@@ -72,6 +83,7 @@ export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures 
     score: result === null ? null : (found ?? 0),
     misformed: found === null,
     no_answer: result !== null && answer === null ? String(result.no_answer) : null,
+    untold: agent === null ? [] : untoldBy(agent),
     ...(figures ?? NO_FIGURES),
     ...(typeof result?.cites === "number" ? { cites: result.cites, cited: Number(result.cited) } : {}),
   };

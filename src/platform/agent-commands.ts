@@ -170,9 +170,17 @@ export const WORKFLOW_TOKENS = 10_000_000;
  *
  * @param max_tokens the limit of its run
  */
-export function isUncounted({ output, max_tokens: own }: AgentCommand, max_tokens: number): boolean {
+export function isUncounted(command: AgentCommand, max_tokens: number): boolean {
+  const isTold = !untoldBy(command).includes("tokens");
+  return max_tokens === WORKFLOW_TOKENS && command.max_tokens === undefined && !isTold;
+}
+
+/** A figure that an agent does not tell: each answer counts as what it held of it. */
+export type Untold = "tokens" | "dollars";
+
+export function untoldBy({ output }: Pick<AgentCommand, "output">): readonly Untold[] {
   const tells = output?.input !== undefined || output?.output !== undefined;
-  return max_tokens === WORKFLOW_TOKENS && own === undefined && !tells;
+  return [...(tells ? [] : (["tokens"] as const)), ...(output?.cost_usd === undefined ? (["dollars"] as const) : [])];
 }
 
 /** The name of an agent's model in records: `agent:claude/opus`. */

@@ -5,7 +5,7 @@ import { onceAborted } from "../platform/signals.ts";
 import { shareStore } from "../store/index.ts";
 import type { WorkerSession, WorkOptions, WorkProgress } from "./api.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
-import { processParts } from "./process-parts.ts";
+import { MOST_BUSY_MS, processParts } from "./process-parts.ts";
 import { tryJob, verdictOf } from "./try.ts";
 
 /**
@@ -109,7 +109,9 @@ export function serveWorker(): void {
       await using store = await shareStore(place);
       const own = { store, session, resendsDoubtful, suspend: suspend.signal, onProgress: tell };
       const parts = await processParts(own);
-      return await tryJob(parts, { ...ticket, changed: changed.signal });
+      // Each such process would begin to count anew.
+      const patient = { ...parts, busyMs: () => MOST_BUSY_MS };
+      return await tryJob(patient, { ...ticket, changed: changed.signal });
     } catch (error) {
       // A store that cannot be opened is no fault of the job.
       return verdictOf(error, ticket);

@@ -2,6 +2,7 @@ import { imageFormat, imageProblem, RlmError, systemClock } from "../../runtime/
 import type { Models } from "../models/index.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import { openAgentPlaces } from "../session/index.ts";
+import type { JobKey } from "../store/index.ts";
 import type { WorkerSession, WorkOptions } from "./api.ts";
 import { openTroubles, reasonOf } from "./failures.ts";
 import { type JobSessionsParts, leaseJob, modelsBy, openHeldContexts } from "./job-session.ts";
@@ -31,6 +32,7 @@ export async function processParts(
     openModels: modelsBy(own, env),
   };
   const runsOfOthers = new Set<string>();
+  const busy = openBusyJobs((text) => onProgress({ kind: "said", text }));
   return {
     jobs: store.jobs,
     engine: { own: ownEngine(), isForeign: isOfAnotherBuild },
@@ -42,12 +44,48 @@ export async function processParts(
     },
     refusal: openRefusals(own, sessions.openModels),
     troubles,
-    lease: (found, taking) => leaseJob(sessions, found, taking),
+    async lease(found, taking) {
+      const lease = await leaseJob(sessions, found, taking);
+      busy.free(found.job);
+      return lease;
+    },
+    busyMs: busy.waitMs,
     stopped: suspend,
     now: clock.now,
     random: Math.random,
     after: (ms, then) => clock.after(ms, then),
     tell: onProgress,
+  };
+}
+
+/** A job whose session another process has open is tried again after this, ms, and then after twice as long each time. */
+const BUSY_MS = 500;
+export const MOST_BUSY_MS = 15_000;
+
+/**
+ * Jobs whose sessions other processes have open. A process that was just killed, or that leaves the
+ * job, lets go within an instant; another one keeps it for as long as it works.
+ *
+ * @param tell says a sentence to people
+ */
+export function openBusyJobs(tell: (text: string) => void): {
+  readonly waitMs: TryParts["busyMs"];
+  free(job: JobKey): void;
+} {
+  const times = new Map<string, number>();
+  const told = new Set<string>();
+  const keyOf = ({ run, n }: JobKey) => `${run} ${n}`;
+  return {
+    waitMs(job, { message }) {
+      const before = times.get(keyOf(job)) ?? 0;
+      times.set(keyOf(job), before + 1);
+      if (before > 0 && !told.has(job.run)) {
+        told.add(job.run);
+        tell(`jobs of this run wait for another process, and continue here once it has ended: ${message}`);
+      }
+      return Math.min(BUSY_MS * 2 ** before, MOST_BUSY_MS);
+    },
+    free: (job) => void times.delete(keyOf(job)),
   };
 }
 

@@ -1,7 +1,8 @@
-import type { ErrorCode, Json } from "../../runtime/index.ts";
+import type { ErrorCode, Json, RlmError } from "../../runtime/index.ts";
 import type { SuspensionReason } from "../session/index.ts";
 import type { JobOfRun, Jobs, Try } from "../store/index.ts";
 import type { WorkProgress } from "./api.ts";
+import type { Tried } from "./dispatcher.ts";
 import type { Reason, Troubles } from "./failures.ts";
 import type { RunSpec } from "./spec.ts";
 
@@ -33,6 +34,11 @@ export interface TryParts {
   tell(progress: WorkProgress): void;
   /** Another build has begun the job: people are told once for each run. */
   foreign(found: JobOfRun): void;
+  /**
+   * ms until a job is tried again whose session another process has open. People are told if it
+   * stays so.
+   */
+  busyMs(ticket: Pick<Tried, "run" | "n">, error: RlmError): number;
 }
 
 /** A try that has no lease yet. */

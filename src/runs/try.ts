@@ -8,21 +8,12 @@ import { budgetReason } from "./run-state.ts";
 import { type RunSpec, readSpec, specOfJob } from "./spec.ts";
 import type { JobEnd, JobLease, Stops, Suspended, Taking, TryParts } from "./try-parts.ts";
 
-/** Time that a ticket waits whose session another try has open, ms. */
-const BUSY_MS = 15_000;
-/** The same for a job that was put back, or whose answers came, while its try was leaving, ms. */
-const LEAVING_MS = 500;
-/** Why such a job waits. */
-const PUT_BACK: ReadonlySet<string | null> = new Set([null, "delivery"]);
-
 /**
  * One try of a job, from its ticket to the verdict. It rejects only because of a defect of Belay.
  */
 export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
-  let busyMs = BUSY_MS;
   try {
     const found = await parts.jobs.read(ticket);
-    if (found?.job.state === "waiting" && PUT_BACK.has(found.job.why)) busyMs = LEAVING_MS;
     const isForeign = parts.engine.isForeign(found?.job.engine ?? null);
     const early = verdictUnlessDue(found, parts.now(), isForeign);
     if (!found || early === "over") return "over";
@@ -35,7 +26,8 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
   } catch (error) {
     // The run stops until a person has repaired the store.
     if (isDamage(error)) return pauseRun(parts, { id: ticket.run, name: ticket.run }, reasonOf(error));
-    return verdictOf(error, ticket, busyMs);
+    if (hasCode(error, "session_busy")) return { againMs: parts.busyMs(ticket, error), lapses: ticket.lapses };
+    return verdictOf(error, ticket);
   }
 }
 
@@ -193,14 +185,10 @@ async function pauseRun({ jobs, tell }: TryParts, run: Pick<RunRow, "id" | "name
 
 /**
  * The verdict after an error. A fault of the store or another holder does not count: the ticket
- * comes again, with the lapses that it has. A process that ended leaves its lease behind for a
- * while, so its job is busy at first. Anything else is a defect.
- *
- * @param busyMs the time until the session is free, ms
+ * comes again, with the lapses that it has. Anything else is a defect.
  */
-export function verdictOf(error: unknown, { lapses }: Pick<Tried, "lapses">, busyMs = BUSY_MS): Verdict {
+export function verdictOf(error: unknown, { lapses }: Pick<Tried, "lapses">): Verdict {
   if (!(error instanceof RlmError)) throw error;
-  if (error.code === "session_busy") return { againMs: busyMs, lapses };
   if (GIVEN_BACK.has(error.code)) return { againMs: STORE_MS, lapses };
   throw error;
 }

@@ -1,6 +1,6 @@
 import { METHODS, type Method } from "../../eval/index.ts";
 import { RlmError } from "../../index.ts";
-import { type AgentCommand, type AgentCommands, reservesOf } from "../../platform/agent-commands.ts";
+import { type AgentCommand, type AgentCommands, reservesOf, untoldBy } from "../../platform/agent-commands.ts";
 import { canonicalJson } from "../../platform/cell-json.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import type { LentAgents } from "../../runs/index.ts";
@@ -73,11 +73,13 @@ export function heldTexts(commands: AgentCommands): readonly string[] {
 /** The facts of an agent for a report: how it works, and what its answers count as if it does not say. */
 export function agentFact(command: AgentCommand): string {
   const { tokens, cost_usd } = reservesOf(command);
-  const { input, output, cost_usd: price } = command.output ?? {};
-  const counted = [
-    ...(input === undefined && output === undefined ? [`${compact(tokens)} tokens`] : []),
-    ...(price === undefined ? [command.max_usd === undefined ? "no dollars" : dollars(cost_usd)] : []),
-  ].join(" and ");
+  const held = {
+    tokens: `${compact(tokens)} tokens`,
+    dollars: command.max_usd === undefined ? "no dollars" : dollars(cost_usd),
+  };
+  const counted = untoldBy(command)
+    .map((figure) => held[figure])
+    .join(" and ");
   const told = counted === "" ? "" : `; it does not say what it takes, and each answer counts as ${counted}`;
   return `an agent of yours, in a copy of each question's files${told}`;
 }

@@ -46,6 +46,8 @@ interface Reading {
   /** The folder for contexts that are texts. */
   readonly folder: string;
   readonly signal: AbortSignal;
+  /** Called for each question of a file: its name, and how many were read of it. */
+  readonly onRead: (data: string, questions: number) => void;
 }
 
 /** The questions of files, and of which suite each file is. */
@@ -75,6 +77,7 @@ export async function dataItems(files: readonly string[], reading: Reading): Pro
       const texts = context === undefined ? null : new Map([["context.txt", context]]);
       const file = texts ? keepTexts(reading.folder, texts) : contextPath(input, "file", places);
       items.push({ ...item, file });
+      reading.onRead(data, items.length - before);
       if (items.length === reading.most) break;
     }
     if (items.length === before) throw new UsageError(`--data ${data} has no line`, HELP);

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
 import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
 import type { AgentCommands } from "../../platform/agent-commands.ts";
-import { compact, dollars } from "../../platform/figures.ts";
+import { amount, compact, dollars } from "../../platform/figures.ts";
 import { isRecord, withoutUndefined } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { checkModel, openIds, spool } from "../../runs/index.ts";
@@ -16,6 +16,8 @@ import type { Host } from "../commands/define.ts";
 import type { EvalFlags } from "../commands/eval.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { UsageError } from "../flags/usage.ts";
+import { openStatusLine, processClock } from "../render/status-line.ts";
+import type { Output } from "../render/terminal.ts";
 import { modelsListed, modelsOf } from "../session/settings.ts";
 import { baselineAgents, heldTexts, lentAgents, type MethodJob } from "./baseline.ts";
 import { dataItems, HELP, madeItem, type Placed, suitesIn } from "./data.ts";
@@ -29,7 +31,7 @@ const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] 
  */
 export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promise<number> {
   return withRun(args, "eval", async (stop, terminal) => {
-    const { data = [], items: amount = ITEMS } = own;
+    const { data = [], items: each = ITEMS } = own;
     const suites = suitesIn(args.positionals);
     const names = [...suites, ...data.map((file) => basename(file))];
     const script = ["eval", ...names].join("-");
@@ -55,7 +57,9 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     using scratch = own.dryRun ? temporaryFolder("belay-eval-") : null;
     const { folder = FOLDER } = own;
     const contexts = join(scratch?.path ?? folder, CONTEXTS);
-    const evaluation = await evaluationOf({ ...own, folder, contexts, agents }, suites, asked.settings, stop.signal);
+    const progress = openQuestionProgress(terminal.stderr, asked.json ? "json" : asked.quiet ? "quiet" : "text");
+    const wanted = { ...own, folder, contexts, agents, progress };
+    const evaluation = await evaluationOf(wanted, suites, asked.settings, stop.signal).finally(progress.clear);
     for (const line of evaluation.known) if (!asked.quiet && !asked.json) terminal.stderr.line(line, "dim");
     const jobs = jobsOf(evaluation);
     using spooled = await spooledJobs(jobs);
@@ -64,36 +68,62 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
     // One question of each suite and size stands for all of them.
     const most = data.length === 0 ? spooled.count : 3 * evaluation.methods.length;
-    const code = await dryRunBatch(ready, data.length === 0 ? spooled.count * amount : spooled.count, most);
+    const code = await dryRunBatch(ready, data.length === 0 ? spooled.count * each : spooled.count, most);
     if (!asked.json) for (const line of [boundText(asked.settings), ...heldTexts(agents)]) terminal.stdout.line(line);
     return code;
   });
 }
 
+/** Tells how many questions have been read or made: the files of published suites have hundreds of megabytes. */
+function openQuestionProgress(output: Output, as: "text" | "json" | "quiet") {
+  const status = openStatusLine(output, processClock, { ...QUESTION_PACE, as });
+  return {
+    clear: status.clear,
+    read(data: string, questions: number): void {
+      status.show(`reading ${data}: ${amount(questions, "question")}`, { kind: "reading", data, questions });
+    },
+    made(suite: string, size: string, questions: number): void {
+      const text = `making the texts of ${suite} at ${size}: ${amount(questions, "question")}`;
+      status.show(text, { kind: "making", suite, size, questions });
+    },
+  };
+}
+
+const QUESTION_PACE = { onTerminal: { first: 500, step: 100 }, elsewhere: { first: 3000, step: 10_000 } };
+
+/** What the questions of an evaluation are made of. */
+interface Wanted extends EvalFlags {
+  readonly folder: string;
+  readonly contexts: string;
+  readonly agents: AgentCommands;
+  readonly progress: ReturnType<typeof openQuestionProgress>;
+}
+
 /** The questions, with their contexts on disk. @throws UsageError, BadInput */
 async function evaluationOf(
-  own: EvalFlags & { readonly folder: string; readonly contexts: string; readonly agents: AgentCommands },
+  own: Wanted,
   typed: readonly SuiteName[],
   settings: Settings,
   signal: AbortSignal,
 ): Promise<Evaluation> {
-  const { data = [], folder, contexts, items, agents, seed = 1, size: sizes = SIZES } = own;
+  const { data = [], folder, contexts, items, agents, progress, seed = 1, size: sizes = SIZES } = own;
   const owned = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
   const window = owned.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
   const methods = [...owned, ...Object.keys(agents)];
   const suites = typed.length > 0 || data.length > 0 ? typed : suitesIn(Object.keys(SUITES));
-  const amount = own.dryRun && data.length === 0 ? 1 : (items ?? ITEMS);
+  const each = own.dryRun && data.length === 0 ? 1 : (items ?? ITEMS);
   const made: Placed[] = [];
   for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
-    for (let number = 1; number <= amount; number++) {
+    for (let number = 1; number <= each; number++) {
       made.push(madeItem(contexts, suite, size, number, seed));
+      progress.made(suite, size, number);
       // Each may take a second: a signal ends it between two.
       await setImmediate();
       signal.throwIfAborted();
     }
   }
   const roots = [...(own.root ?? []), join(folder, CONTEXTS)];
-  const given = await dataItems(data, { most: items, roots, folder: contexts, signal });
+  const given = await dataItems(data, { most: items, roots, folder: contexts, signal, onRead: progress.read });
   return { items: [...given.items, ...made], known: given.known, methods, agents, window, folder, seed };
 }
 

@@ -47,7 +47,14 @@ const Synthetic = v.object({
   answer_type: text,
 });
 
-const Real = v.object({ id, context_window_text: text, question: text, answer: v.union([text, v.number()]) });
+/** Its other columns, `context_window_id`, `episodes` and `campaign`, say what the text has by itself. */
+const Real = v.object({
+  id,
+  context_window_text: text,
+  question: text,
+  answer: v.union([text, v.number()]),
+  question_type: v.optional(text),
+});
 
 /** Suites by their rows, the more special ones first. */
 const KNOWN: readonly KnownSuite[] = [
@@ -101,13 +108,14 @@ const KNOWN: readonly KnownSuite[] = [
     name: "OOLONG-real",
     fields: ["context_window_text", "question", "answer"],
     read(value) {
-      const { context_window_text: context, question: asked, answer, ...row } = v.parse(Real, value);
+      const { id, context_window_text: context, question: asked, answer, question_type } = v.parse(Real, value);
       const question = asked.includes("\\boxed") ? asked : `${asked} Answer in \\boxed{} alone.`;
       const size = sizeLabel(2 ** Math.ceil(Math.log2(context.length / UNITS_A_TOKEN)));
       const right = String(answer).trim();
       const list = listIn(right);
       const expected = WHOLE.test(right) ? Number(right) : list.length > 1 ? list : right;
-      return { ...row, suite: "oolong-real", size, question, expected, score: "oolong-real", context };
+      const suite = question_type === undefined ? "oolong-real" : `oolong-real ${question_type}`;
+      return { id, suite, size, question, expected, score: "oolong-real", context };
     },
   },
 ];

@@ -98,7 +98,7 @@ export async function reportEval(ended: RunEnd, evaluation: Evaluation): Promise
 const COLUMNS = TITLES.map((_, at): Column => (isFigure(at) ? `right ${TITLES.length - at}` : "left"));
 
 /** A row of each question and method, also of those that are not over. */
-async function rowsOf({ store, submitted }: RunEnd, { items, methods }: Evaluation): Promise<EvalRow[]> {
+async function rowsOf({ store, submitted }: RunEnd, { items, methods, agents }: Evaluation): Promise<EvalRow[]> {
   const run = submitted.run.id;
   const jobs = new Map<string, JobRow>();
   for await (const job of finalJobs({ run, order: submitted.order, jobs: store.jobs })) jobs.set(job.id, job);
@@ -112,7 +112,8 @@ async function rowsOf({ store, submitted }: RunEnd, { items, methods }: Evaluati
     const job = jobs.get(jobOf(item.id, method));
     // Journals of jobs go after a time; the scores stay.
     const figures = job ? await nullIf("session_not_found", figuresOf(store, job.session)) : null;
-    rows.push(rowOf(item, method, job ? await endOf(job) : null, figures));
+    const agent = Object.hasOwn(agents, method) ? agents[method] : null;
+    rows.push(rowOf(item, method, job ? await endOf(job) : null, figures, agent));
   }
   return rows;
 }

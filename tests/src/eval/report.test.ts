@@ -3,6 +3,7 @@ import { crossingLine, curvesOf } from "../../../src/eval/curves.ts";
 import { cellsOf, lineOf, lossesOf, lossLine, markdownOf, unreadLine, unreadOf } from "../../../src/eval/report.ts";
 import { type JobEnd, type Method, roomOf, rowOf } from "../../../src/eval/rows.ts";
 import type { Item } from "../../../src/eval/suites.ts";
+import type { AgentCommand } from "../../../src/platform/agent-commands.ts";
 
 const FIGURES = {
   cost_usd: 0.25,
@@ -156,6 +157,28 @@ test.each([
 ])("the ask overtakes a method where it is better for no more: %s", (_, rows, words) => {
   const lines = curvesOf(rows).flatMap(({ crossings }) => crossings.map(crossingLine));
   expect(lines).toEqual([`the ask overtakes direct in s ${words}`]);
+});
+
+test("a crossing says that a price is the most that an agent may take, if it does not tell it", () => {
+  const tellsTokens = { command: ["a"], output: { input: "/in", output: "/out" }, max_usd: 4 };
+  const of = (agent: AgentCommand) =>
+    sized(["8k", 1, 1, 1, 4], ["16k", 1, 1, 1, 4]).map((row) =>
+      row.method === "ask"
+        ? row
+        : rowOf(
+            { ...item(1), id: row.item, size: row.size, suite: "s" },
+            "coder",
+            done("yes"),
+            { ...FIGURES, cost_usd: row.cost_usd },
+            agent,
+          ),
+    );
+  const lines = (agent: AgentCommand) => curvesOf(of(agent)).flatMap(({ crossings }) => crossings.map(crossingLine));
+  const told =
+    "the ask overtakes coder in s at 8k tokens, the smallest size that was measured: 1.00 for $1.00 against 1.00 for $4.00";
+  expect(lines(tellsTokens)).toEqual([`${told}; coder does not tell its price, so this is the most that it may take`]);
+  // Its tokens are not told, and are not what is compared.
+  expect(lines({ ...tellsTokens, output: { cost_usd: "/usd" } })).toEqual([told]);
 });
 
 test("without two sizes of one suite there is no curve", () => {

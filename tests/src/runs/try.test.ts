@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { RlmError } from "../../../runtime/index.ts";
+import { openBusyJobs } from "../../../src/runs/process-parts.ts";
 import { tryJob } from "../../../src/runs/try.ts";
 import { giveUpJob } from "../../../src/runs/worker.ts";
 import type { JobRow } from "../../../src/store/index.ts";
@@ -87,12 +89,23 @@ test("a job that is due by now, or was begun by this build, is tried", async () 
 test("a session that another try has open gives the ticket back and counts nothing", async () => {
   const busy = { lapses: 3, at: { lease: () => Promise.reject(fault("session_busy")) } };
   const { verdict, log } = await tried({ ...busy, job: { state: "running" } });
-  // The lapses stay: a process that has just ended left its lease behind.
-  expect([verdict, log]).toEqual([{ againMs: 15_000, lapses: 3 }, ["read", "lease S"]]);
-  // It was put back, or its answers came, while its try was leaving.
-  for (const why of [null, "delivery"]) {
-    expect((await tried({ ...busy, job: { why } })).verdict).toEqual({ againMs: 500, lapses: 3 });
-  }
+  // The lapses stay: another process that has the session is no fault of the job.
+  expect([verdict, log]).toEqual([{ againMs: 700, lapses: 3 }, ["read", "lease S"]]);
+});
+
+test("a busy session is tried again soon, then less often, and people are told once of a run what keeps it", () => {
+  const told: string[] = [];
+  const busy = openBusyJobs((text) => told.push(text));
+  const error = new RlmError("session_busy", "session s is held by process 7 on h", { suggestion: "" });
+  const waits = (n: number, times: number) => Array.from({ length: times }, () => busy.waitMs({ run: "R", n }, error));
+  // A process that was killed is gone by then.
+  expect([waits(0, 1), told]).toEqual([[500], []]);
+  expect(waits(0, 6)).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000]);
+  expect(waits(1, 2)).toEqual([500, 1000]);
+  const why = "jobs of this run wait for another process, and continue here once it has ended";
+  expect(told).toEqual([`${why}: session s is held by process 7 on h`]);
+  busy.free({ run: "R", n: 0 });
+  expect(waits(0, 1)).toEqual([500]);
 });
 
 test.each(["lease_lost", "store_failed"] as const)(

@@ -186,6 +186,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
         else if ("text" in progress) log.push(`said ${progress.text}`);
       },
       foreign: () => log.push("foreign"),
+      busyMs: () => 700,
     },
   };
   return scene;

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { dataItems } from "../../../../src/cli/eval/data.ts";
 import { itemOf, type SuiteName } from "../../../../src/eval/suites.ts";
 import type { AgentCommand } from "../../../../src/platform/agent-commands.ts";
 import { codingAgents, startsOf } from "../../../support/agents/coding.ts";
@@ -181,7 +182,12 @@ test("suites that others publish are known by their fields, and scored as they s
   ];
   writeFileSync(join(folder, "synth.jsonl"), synth.map((row) => `${JSON.stringify(row)}\n`).join(""));
   writeFileSync(join(folder, "real.parquet"), Buffer.from(REAL, "base64"));
-  const line = "--data data.json --data synth.jsonl --data real.parquet --against direct --name known";
+  // With all columns that the file of the suite has.
+  const rolls = { id: "r9", context_window_id: "w1", question_type: "singledoc_rolls", campaign: "campaign1" };
+  const asked9 = { episodes: [1], context_window_text: "Roll: 7", question: "Total number of rolls?", answer: "2" };
+  writeFileSync(join(folder, "real.jsonl"), `${JSON.stringify({ ...rolls, ...asked9 })}\n`);
+  const line =
+    "--data data.json --data synth.jsonl --data real.parquet --data real.jsonl --against direct --name known";
   const ran = await type(line);
   expect(ran).toMatchObject({ code: 0 });
   for (const told of [
@@ -202,6 +208,7 @@ test("suites that others publish are known by their fields, and scored as they s
     ["9008", "oolong-synth spam", "131k", "ham", 1],
     ["7", "oolong-real", "1k", 2, 1],
     ["8", "oolong-real", "1k", ["Fly", "Light"], 0.5],
+    ["r9", "oolong-real singledoc_rolls", "1k", 2, 1],
   ]);
   const asked = server.requests.map(({ sent }) => sent).join();
   expect([asked.includes("SECRET"), asked.includes("(A) Ghent"), asked.includes("list. Answer in ")]).toEqual([
@@ -213,6 +220,21 @@ test("suites that others publish are known by their fields, and scored as they s
   const before = server.requests.length;
   expect((await type("--data belay-eval/known/items.jsonl --against direct --name known")).stdout).toBe(ran.stdout);
   expect(server.requests).toHaveLength(before);
+});
+
+test("questions of a file are counted while they are read", async () => {
+  const { folder } = await evaluated(perfect);
+  const data = join(folder, "own.jsonl");
+  const question = { question: "Who?", answer: "Ada", context: "Ada signed." };
+  writeFileSync(data, `${JSON.stringify(question)}\n`.repeat(3));
+  const counted: [string, number][] = [];
+  const onRead = (file: string, questions: number) => void counted.push([file, questions]);
+  const { signal } = new AbortController();
+  await dataItems([data], { most: 2, roots: [], folder: join(folder, "contexts"), signal, onRead });
+  expect(counted).toEqual([
+    [data, 1],
+    [data, 2],
+  ]);
 });
 
 test("a dry run tells the price, sends nothing and leaves no files", async () => {
@@ -271,6 +293,7 @@ test("a coding agent is asked in a copy of the files, is scored and paid as the 
   for (const line of curves) expect(report).toContain(`- ${line}\n`);
   const page = readFileSync(join(folder, "belay-eval/rival/report.html"), "utf8");
   for (const line of curves) expect(page).toContain(`<li>${line}</li>`);
+  expect(rows("rival").map(({ untold }) => untold.join())).toEqual(Array(2).fill(["", "", "tokens,dollars"]).flat());
   expect(page.match(/<polyline class=m\d/g)).toHaveLength(6);
   expect(page).toContain("<b>1.00</b><span class=note>$0.010, ");
   // Each worked in a folder of its own, which had the context alone and is gone.
