@@ -1,6 +1,7 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
 import { largeNote, toldSkips } from "../context/index.ts";
 import { describeSession } from "../history/index.ts";
+import { withoutUndefined } from "../platform/json.ts";
 import { jsonText } from "../platform/visible.ts";
 import { coverageSentence, type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
 import { changedSentence, fitted, unfinishedOf } from "../tools/index.ts";
@@ -13,7 +14,7 @@ export async function statusOf(connection: Connection, runner: CallRunner) {
   const session = await connection.look();
   const running = runner.current();
   const { rows, damaged } = await connection.ofFolder();
-  const { coverage } = await describeSession(await connection.store(), session.id, { partly: true });
+  const { coverage, waits_for } = await describeSession(await connection.store(), session.id, { partly: true });
   const passedOver = damaged.map(
     ({ problem }) => `session_damaged: ${problem}: it is passed over, and the user can run belay doctor`,
   );
@@ -25,10 +26,13 @@ export async function statusOf(connection: Connection, runner: CallRunner) {
     budget: session.budget(),
     running,
     unfinished: running ? null : unfinishedOf(session),
+    waits_for: running ? null : (waits_for ?? null),
     roots: await connection.roots.now(),
     sessions: others.slice(0, LISTED).map((row) => {
-      const { name, status, changed_at, context } = summaryOf(row);
-      return { session: name, status, changed_at: new Date(changed_at).toISOString(), sources: context?.sources ?? [] };
+      const { name, status, changed_at, context, waits_for } = summaryOf(row);
+      const sources = context?.sources ?? [];
+      const told = { session: name, status, changed_at: new Date(changed_at).toISOString(), sources };
+      return { ...told, ...withoutUndefined({ waits_for }) };
     }),
     coverage: coverage ? coverageSentence(coverage) : null,
     ...(damaged.length > 0 ? { warnings: passedOver.slice(0, LISTED) } : {}),

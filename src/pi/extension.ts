@@ -33,6 +33,7 @@ export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: Extens
     env: process.env,
     clock: systemClock,
     newId: monotonicFactory(),
+    atExit: (line) => void process.once("exit", () => process.stderr.write(`${line}\n`)),
     lent: lentTools,
     renderers: {},
     attach() {},

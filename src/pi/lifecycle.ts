@@ -1,6 +1,8 @@
 import type { Context } from "../context/index.ts";
 import { messageOf } from "../platform/errors.ts";
+import { amount } from "../platform/figures.ts";
 import { settledOrAborted, settledWithin } from "../platform/signals.ts";
+import { startedAgents } from "../session/index.ts";
 import { PI_DEFAULTS } from "../settings/index.ts";
 import type { Tool } from "../tools/index.ts";
 import type { BranchView } from "./branch/entries.ts";
@@ -149,10 +151,24 @@ async function leave(branch: OnBranch, reason: string | undefined): Promise<void
     keepLeftRun({ ...run, cancel: runs.cancel, suspend: runs.suspend }, closed);
     return;
   }
-  const others = isSwitch || reason === "reload" ? [] : leftRuns();
+  const isQuit = !isSwitch && reason !== "reload";
+  const others = isQuit ? leftRuns() : [];
   for (const { suspend } of others) suspend();
   const closing = [close().catch(() => {}), ...others.map(({ done }) => done)];
+  const sessions = new Set([branch.view().starts.at(-1)?.session, ...others.map(({ session }) => session())]);
   await settledWithin(Promise.all(closing), CLOSE_MS, clock);
+  if (isQuit) await tellOfAgents(branch, sessions);
+}
+
+/** Tells people who quit Pi how many agents of workflows work on. */
+async function tellOfAgents({ begun, atExit }: OnBranch, sessions: ReadonlySet<string | null | undefined>) {
+  const store = (await begun()?.catch(() => null))?.store;
+  if (!store) return;
+  const working = [...sessions].reduce((sum, id) => sum + (id ? startedAgents(store, id).size : 0), 0);
+  if (working === 0) return;
+  const whose = working === 1 ? "its answer is" : "their answers are";
+  const agents = amount(working, "agent of a workflow works on", "agents of workflows work on");
+  atExit(`RLM: ${agents}; ${whose} taken when Pi opens the session again`);
 }
 
 function mayRunOn({ settings, context }: OnBranch): boolean {

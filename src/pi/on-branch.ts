@@ -2,20 +2,22 @@ import type { Clock } from "../../runtime/index.ts";
 import { unreadSentence } from "../context/index.ts";
 import { agentDirOf } from "../models/index.ts";
 import { nullIfFailed } from "../platform/errors.ts";
+import { homeFolder } from "../platform/home.ts";
 import { isRecord } from "../platform/json.ts";
 import { lazy } from "../platform/lazy.ts";
 import { type LoadResult, type Session, summaryOf } from "../session/index.ts";
 import { PI_DEFAULTS, type PiSettings } from "../settings/index.ts";
 import type { Store } from "../store/index.ts";
-import type { Tool, WorkflowHost } from "../tools/index.ts";
+import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
+import { type WorkflowHost, workflowHost } from "../workflow/index.ts";
 import { type BranchHead, type BranchView, readBranch, type StartEntry } from "./branch/entries.ts";
 import { type Conversations, openConversations } from "./conversation.ts";
 import { announcementsOn } from "./events.ts";
 import type { Asked } from "./externalize/asked.ts";
 import { type Outside, openOutside } from "./externalize/follow.ts";
 import { type PiActions, type PiContext, quitsByAbort, reserveOf, type ToolResultMessage } from "./host.ts";
-import { type Opened, type OpenedParts, openForSession, settingsAt, workflowHostAt } from "./opened/opened.ts";
+import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
 import { openReading } from "./reading.ts";
 import { statsOf } from "./recovery/recorded.ts";
 import { type ContextState, openStateBoard, type StateBoard } from "./runs/board.ts";
@@ -35,6 +37,8 @@ export interface OnBranch {
   readonly answers: Map<string, ToolResultMessage>;
   readonly board: StateBoard;
   readonly clock: Clock;
+  /** Prints a line once Pi has given the terminal back. */
+  atExit(line: string): void;
   context(): PiContext;
   opened(): Promise<Opened>;
   settings(cwd: string): PiSettings;
@@ -44,7 +48,7 @@ export interface OnBranch {
 }
 
 export function openBranch(parts: OpenedParts, actions: PiActions): OnBranch {
-  const { clock, env } = parts;
+  const { atExit, clock, env } = parts;
   const board = openStateBoard();
   const announced = announcementsOn(actions.events);
   const runs = openRuns({ board, clock, announced, quitsByAbort: quitsByAbort(actions) });
@@ -72,13 +76,13 @@ export function openBranch(parts: OpenedParts, actions: PiActions): OnBranch {
   const rested = () => showConversation(board, outside.asked);
   const view = () => readBranch(context().sessionManager.getBranch(), (name) => toolNamed(name) !== undefined);
   const refresh = () => showBranch(board, view(), opened);
-  const shared = { actions, answers, board, clock, context, opened, settings, view };
+  const shared = { actions, answers, atExit, board, clock, context, opened, settings, view };
   const reading = openReading({ ...shared, env });
   const conversations = openConversations({ ...shared, reading, outside: outside.asked });
   const goTo = (from: PiContext) => {
     at = from;
   };
-  const workflows = async () => workflowHostAt(context().cwd, env);
+  const workflows = async () => workflowHost(settings(context().cwd), homeFolder(env));
   return { ...shared, workflows, begun, conversations, goTo, outside, refresh, rested, runs };
 }
 

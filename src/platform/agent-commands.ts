@@ -167,12 +167,17 @@ export const WORKFLOW_TOKENS = 10_000_000;
 /**
  * True if the tokens of an agent are not known: it does not tell them, and its entry does not say
  * what one may take. It then holds no tokens, unless the user limits them.
- *
- * @param max_tokens the limit of its run
  */
-export function isUncounted(command: AgentCommand, max_tokens: number): boolean {
+export function isUncounted(command: AgentCommand, { max_tokens, isUsual }: TokenLimit): boolean {
   const isTold = !untoldBy(command).includes("tokens");
-  return max_tokens === WORKFLOW_TOKENS && command.max_tokens === undefined && !isTold;
+  return isUsual && max_tokens === WORKFLOW_TOKENS && command.max_tokens === undefined && !isTold;
+}
+
+/** The limit of tokens of a run. */
+interface TokenLimit {
+  readonly max_tokens: number;
+  /** The user has set none. */
+  readonly isUsual: boolean;
 }
 
 /** A figure that an agent does not tell: each answer counts as what it held of it. */

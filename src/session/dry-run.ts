@@ -72,7 +72,8 @@ async function placeholders(
   const onRecord = await openOnRecord(setup, workflow);
   const { remaining_tokens: tokens, remaining_cost_usd: cost_usd = Number.POSITIVE_INFINITY } = left;
   const limits = limitsNow(rules, { question: null });
-  const max_tokens = (workflow ? rules.workflow : undefined)?.max_tokens ?? limits.max_tokens;
+  const { max_tokens } = (workflow ? rules.workflow : undefined) ?? limits;
+  const limit = { max_tokens, isUsual: rules.tokensAreUsual };
   const byBatch = openHeldBackCount(limits, { tokens, cost_usd });
   const sites = new Map<string, CallEstimate>();
   let functions = 0;
@@ -94,8 +95,7 @@ async function placeholders(
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if ("settlement" in plan) return plan;
     const site = request.phase ?? call.site ?? "<cell>";
-    const own =
-      estimateOf(request, options.agents, max_tokens) ?? estimateSubCall(plan.call, { models, tools, maxTurns });
+    const own = estimateOf(request, options.agents, limit) ?? estimateSubCall(plan.call, { models, tools, maxTurns });
     sites.set(site, add(sites.get(site) ?? NONE, { ...NONE, ...own, sub_calls: 1 }));
     const isByBatch = !request.context && (request.delivery ?? options.delivery) === "batch";
     const { input_tokens = 0, max_output_tokens = 0, cost_usd = 0 }: Partial<CallEstimate> = own;
@@ -154,13 +154,13 @@ async function openOnRecord(
 function estimateOf(
   request: SubCallRequest,
   agents: AgentCommands = {},
-  max_tokens: number,
+  limit: Parameters<typeof isUncounted>[1],
 ): Partial<CallEstimate> | null {
   const { agent, context, prompt } = request;
   if (context) return { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 };
   const command = agent === undefined ? undefined : agents[agent];
   if (!command) return null;
-  const uncounted = isUncounted(command, max_tokens) ? 1 : 0;
+  const uncounted = isUncounted(command, limit) ? 1 : 0;
   const { tokens, cost_usd } = uncounted ? { ...reservesOf(command), tokens: 0 } : reservesOf(command);
   const input_tokens = estimateTokens(prompt.length);
   const max_output_tokens = Math.max(0, tokens - input_tokens);

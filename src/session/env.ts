@@ -46,6 +46,8 @@ export type RecordedAnswers = (asked: string) => Promise<Json | undefined>;
 export interface Rules extends BudgetRules {
   /** Limits of an exec that asks for none. */
   readonly limits: ExecLimits;
+  /** The user has not limited tokens. */
+  readonly tokensAreUsual: boolean;
   /** Sub-calls that are answered at once. */
   readonly concurrency: number;
   /** 0 for a session that a caller opened, one more than its parent's for a child. */
@@ -82,6 +84,8 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly run?: RunPart;
   /** The session's `budget` is that of each question of a person. Absent: it is the session's own. */
   readonly questions?: Questions;
+  /** True if the host has set `budget.max_tokens` by itself: its user has not limited tokens. */
+  readonly tokensAreUsual?: boolean;
   /** Suspends what has to wait for long. Absent: the session's own. */
   readonly suspension?: Suspension;
   /** The session that is woken when answers are there. Absent: this one. */
@@ -149,7 +153,11 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
   return { store, clock, newId, random, machines, models, emit };
 }
 
-export function rulesOf(options: HostedOptions, above: ParentCall | undefined, questions?: Questions): Rules {
+export function rulesOf(
+  options: HostedOptions,
+  above: ParentCall | undefined,
+  { questions, tokensAreUsual = options.budget?.max_tokens === undefined }: Pick<Host, "questions" | "tokensAreUsual">,
+): Rules {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
   const { onceWaitMs = LIMITS.onceWaitMs } = options;
   const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...withoutUndefined(options.limits ?? {}) };
@@ -161,6 +169,7 @@ export function rulesOf(options: HostedOptions, above: ParentCall | undefined, q
   return {
     limits,
     ...(above ? { budget: above.limits, question: null } : budgetsOf(own, options, questions)),
+    tokensAreUsual,
     concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
     depth: above?.depth ?? 0,
     maxDepth: above?.maxDepth ?? maxDepth,

@@ -202,7 +202,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
   const workflows = host.workflows ?? openWorkflowMarks(host.signer ?? null);
-  const rules = rulesFor(current.account, workflows, rulesOf(options, above, host.questions));
+  const rules = rulesFor(current.account, workflows, rulesOf(options, above, host));
   const agents = openAgents({ row, options, env, rules, suspension, state, workflows, cwd });
   const own = {
     row,

@@ -5,6 +5,7 @@ import { messageOf, nullIfFailed } from "../platform/errors.ts";
 import { jsonOf } from "../platform/json.ts";
 import { meantBy } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
+import type { WorkflowHost } from "../workflow/index.ts";
 import type { Conversation } from "./conversation.ts";
 
 /**
@@ -39,17 +40,6 @@ export interface ToolCall extends Signals {
    * `invalid_config`
    */
   readonly mostIngested?: () => { readonly files: number; readonly bytes: number };
-}
-
-/** The user's settings that workflows of a host see. */
-export interface WorkflowHost {
-  /** Belay's home folder, which has the user's saved ones; null: the usual one. */
-  readonly belayHome: string | null;
-  /** Models by the short names that scripts use. */
-  readonly models: Readonly<Record<string, string>>;
-  /** The user has set a ceiling of tokens, or of dollars. */
-  readonly hasTokens: boolean;
-  readonly hasDollars: boolean;
 }
 
 /** Files that were named to be added, and P after it. */

@@ -7,8 +7,9 @@ import { rlm_query } from "./rlm_query.ts";
 import { rlm_workflow } from "./rlm_workflow.ts";
 import { rlm_status, rlm_wait, type SessionHost } from "./session-host.ts";
 
+export type { WorkflowHost } from "../workflow/index.ts";
 export type { Conversation, ConversationObjects } from "./conversation.ts";
-export type { RecordedCall, Signals, Tool, ToolEnvelope, WorkflowHost } from "./define.ts";
+export type { RecordedCall, Signals, Tool, ToolEnvelope } from "./define.ts";
 export { beginning, bytesOf, fitted, withWarnings } from "./fit.ts";
 export { finished, runTool } from "./interrupted.ts";
 export { askAnswer } from "./rlm_ask.ts";

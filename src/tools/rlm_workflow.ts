@@ -2,8 +2,8 @@ import { LIMITS, MAX_EXEC_LIMITS, RlmError } from "../../runtime/index.ts";
 import { homeFolder, userHome } from "../platform/home.ts";
 import { emptyEnvelope } from "../session/empty-envelope.ts";
 import type { Session } from "../session/index.ts";
-import type { WorkflowCell, WorkflowPlaces, WorkflowScript } from "../workflow/index.ts";
-import { defineTool, JSON_VALUE, type Tool, type ToolCall, unrounded, type WorkflowHost } from "./define.ts";
+import type { WorkflowCell, WorkflowHost, WorkflowPlaces, WorkflowScript } from "../workflow/index.ts";
+import { defineTool, JSON_VALUE, type Tool, type ToolCall, unrounded } from "./define.ts";
 
 const WORDS = `Run a workflow: JavaScript that directs many agents. Only if the user asks for a workflow, or for work by many agents.
 script begins with export const meta = { name: "…", description: "…", phases: [{ title: "…" }] }, a literal; then plain JavaScript with top-level await, and return gives the result. It has

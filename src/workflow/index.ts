@@ -1,5 +1,5 @@
 export { type WorkflowCell, type WorkflowSettings, workflowCell } from "./cell.ts";
-export { lentSaved } from "./lent.ts";
+export { type WorkflowHost, workflowHost, workflowOptions } from "./host.ts";
 export { type RunWorkflowOptions, runWorkflow, WORKFLOW_BUDGET, WORKFLOW_OUTPUT } from "./run.ts";
 export {
   type FoundWorkflow,

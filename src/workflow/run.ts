@@ -4,7 +4,7 @@ import { meantBy } from "../platform/nearest.ts";
 import {
   type ExecEnvelope,
   type ExecOptions,
-  openSession,
+  openSessionWith,
   type Session,
   type SessionOptions,
   type WaitOptions,
@@ -59,14 +59,15 @@ export async function runWorkflow(source: string, options: RunWorkflowOptions = 
     dollars: budget.max_cost_usd !== undefined,
     nested: workflows !== undefined,
   });
-  await using session = await openSession({
+  const hosted = {
     concurrency: LIMITS.workflowAtOnce,
     waitsForUser: true,
     ...ofSession,
     budget: { ...WORKFLOW_BUDGET, ...budget },
     limits: { ...WORKFLOW_OUTPUT, ...limits },
     functions: workflows ? { ...functions, ...lentScripts(workflows) } : functions,
-  });
+  };
+  await using session = await openSessionWith(hosted, { tokensAreUsual: budget.max_tokens === undefined });
   return await runCell(session, cell, script, { signal, suspend, resendDoubtful, wait_ms });
 }
 

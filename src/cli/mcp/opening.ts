@@ -6,10 +6,9 @@ import type { AgentCommand, AgentCommands } from "../../platform/agent-commands.
 import { homeFolder } from "../../platform/home.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { openSessionWith } from "../../session/index.ts";
-import { SETTINGS, type Settings } from "../../settings/index.ts";
+import { SETTINGS } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
-import type { WorkflowHost } from "../../tools/index.ts";
-import { lentSaved, WORKFLOW_BUDGET } from "../../workflow/index.ts";
+import { WORKFLOW_BUDGET, workflowHost, workflowOptions } from "../../workflow/index.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
@@ -47,7 +46,8 @@ export function openingOf(
   const { runsWorkflows } = lent;
   return {
     async workflows() {
-      return workflowHostOf(await orInvalid(async () => readSettings(sessionFlags(args, "mcp"))));
+      const settings = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
+      return workflowHost(settings, homeFolder(process.env));
     },
     async openStore() {
       const { otlp } = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
@@ -72,7 +72,7 @@ export function openingOf(
       const session = await openSessionWith(
         {
           ...options,
-          ...(await workflowsOf(lent, { folder, options })),
+          ...(runsWorkflows ? await agentsLent(lent, { folder, options }) : {}),
           delivery: "now",
           session: row?.id ?? name,
           onProgress,
@@ -91,16 +91,6 @@ export function openingOf(
   };
 }
 
-/** The settings of the user that scripts see. */
-function workflowHostOf({ agent_models = {}, max_tokens, max_cost_usd }: Settings): WorkflowHost {
-  return {
-    belayHome: homeFolder(process.env),
-    models: agent_models,
-    hasTokens: max_tokens !== undefined,
-    hasDollars: max_cost_usd !== undefined,
-  };
-}
-
 interface Opened {
   /** The folder that the session belongs to. */
   readonly folder: string;
@@ -113,19 +103,11 @@ interface Opened {
  *
  * @throws RlmError `invalid_config`
  */
-async function workflowsOf(
-  { runsWorkflows, agents }: LentWorkflows,
-  { folder, options }: Opened,
-): Promise<SessionOptions> {
-  if (!runsWorkflows) return {};
+async function agentsLent({ agents }: LentWorkflows, { folder, options }: Opened): Promise<SessionOptions> {
   const { agents: known = {} } = await orInvalid(async () => readSettings({ settings: {} }));
   const lent = agents.map((name) => [name, agentNamed(known, name)] as const);
-  return {
-    agents: Object.fromEntries(lent),
-    functions: lentSaved(workflowPlaces(folder)),
-    waitsForUser: true,
-    concurrency: options.concurrency ?? LIMITS.workflowAtOnce,
-  };
+  const concurrency = options.concurrency ?? LIMITS.workflowAtOnce;
+  return { ...workflowOptions(Object.fromEntries(lent), workflowPlaces(folder)), concurrency };
 }
 
 /** @throws RlmError `invalid_config` */

@@ -1,6 +1,6 @@
 import type { CallDescription, CallProgress, ProviderWait, SessionSummary } from "../../index.ts";
 import { addUsage, NO_USAGE } from "../../models/index.ts";
-import { age, amount, bar, compact, duration, elapsed, localTime, priced, roughly } from "../../platform/figures.ts";
+import { age, amount, bar, compact, duration, elapsed, priced, roughly } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
@@ -127,14 +127,12 @@ export function firstWords(prompt: string): string {
   return line.length > WORDS_UNITS ? `${line.slice(0, WORDS_UNITS)}…` : line;
 }
 
-/** `at 15:04 (in 20 min)`, on the user's clock. */
-export function whenText(at: number, now: number): string {
-  return `at ${localTime(at, now)}${at > now ? ` (in ${age(at - now)})` : " (now)"}`;
-}
+/** `in 20 min`, or `now`. The message of a limit has the time on the clock. */
+export const untilText = (at: number, now: number) => (at > now ? `in ${age(at - now)}` : "now");
 
-/** `waits: the agent claude has reached a limit; it may continue at 15:04 (in 20 min)` */
+/** `waits: the agent claude has reached a limit, and may be started again at 15:04; it may continue in 20 min` */
 export function waitsForText({ message, retry_at }: NonNullable<SessionSummary["waits_for"]>, now: number): string {
-  const until = retry_at === undefined ? "" : `; it may continue ${whenText(retry_at, now)}`;
+  const until = retry_at === undefined ? "" : `; it may continue ${untilText(retry_at, now)}`;
   return inLine(`waits: ${message}${until}`);
 }
 

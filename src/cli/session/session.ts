@@ -25,6 +25,7 @@ import { LAST_SESSION } from "../../session/session-name.ts";
 import type { Settings } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
+import { WORKFLOW_BUDGET } from "../../workflow/index.ts";
 import type { Host } from "../commands/define.ts";
 import type { AskedWorkflow, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -40,7 +41,7 @@ import { openSendingStore, withStore } from "../store/open-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { type KeptSettings, optionsOf } from "./recorded-settings.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "./settings.ts";
-import { workflowOptions } from "./workflow-options.ts";
+import { optionsOfWorkflow } from "./workflow-options.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
 export interface CliSession {
@@ -278,7 +279,7 @@ function hostedOptions(
   const name = row?.id ?? flags.session;
   return {
     ...others,
-    ...(runsWorkflows && now.workflow ? workflowOptions(now) : {}),
+    ...(runsWorkflows && now.workflow ? optionsOfWorkflow(now) : {}),
     ...(row ? {} : withoutUndefined({ label })),
     ...(name === null || !kept ? {} : { session: name }),
     onProgress(told) {
@@ -309,7 +310,7 @@ export function hasUnfinishedWork(row: SessionRow): boolean {
  * The budget of the settings is that of the command: all its cells share it. On a REPL each cell
  * has it.
  */
-function questionsOf({ asked, choose }: Opening) {
+function questionsOf({ asked, choose, runsWorkflows }: Opening) {
   const own = ulid();
   let isOfEarlier = choose !== undefined;
   const isConversation = !asked && !choose;
@@ -319,6 +320,7 @@ function questionsOf({ asked, choose }: Opening) {
       return (isOfEarlier ? newest : null) ?? own;
     },
     most: null,
+    ...(runsWorkflows ? { workflow: WORKFLOW_BUDGET } : {}),
     goesOn(): void {
       isOfEarlier = true;
     },

@@ -1,6 +1,6 @@
 import type { SessionOptions } from "../../index.ts";
 import { homeFolder, userHome } from "../../platform/home.ts";
-import { lentSaved, type WorkflowPlaces } from "../../workflow/index.ts";
+import { type WorkflowPlaces, workflowOptions } from "../../workflow/index.ts";
 import type { KeptSettings } from "./recorded-settings.ts";
 import { readSettings } from "./settings.ts";
 
@@ -9,20 +9,9 @@ export function workflowPlaces(cwd: string): WorkflowPlaces {
   return { cwd, home: userHome(), belayHome: homeFolder(process.env) };
 }
 
-/**
- * The options with which a session runs workflows. Agents are those of the user's file alone, and a
- * nested workflow is one that the user has written or trusted. A call that cannot be made before
- * a person acts suspends the run.
- */
-export function workflowOptions({
-  cwd,
-  workflow,
-}: Pick<KeptSettings, "cwd" | "workflow">): Pick<SessionOptions, "agents" | "functions" | "reuse" | "waitsForUser"> {
+/** The options with which a session of the command runs workflows. Agents are those of the user's file alone. */
+export function optionsOfWorkflow({ cwd, workflow }: Pick<KeptSettings, "cwd" | "workflow">): SessionOptions {
   const { agents = {} } = readSettings({ settings: {} });
-  return {
-    agents,
-    functions: lentSaved(workflowPlaces(cwd)),
-    waitsForUser: true,
-    ...(workflow?.reuse ? { reuse: workflow.reuse } : {}),
-  };
+  const options = workflowOptions(agents, workflowPlaces(cwd));
+  return workflow?.reuse ? { ...options, reuse: workflow.reuse } : options;
 }

@@ -7,7 +7,7 @@ import { LAST_SESSION } from "../../session/session-name.ts";
 import type { AskedSettings } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
-import { WORKFLOW_BUDGET, WORKFLOW_OUTPUT, type WorkflowCell } from "../../workflow/index.ts";
+import { WORKFLOW_OUTPUT, type WorkflowCell } from "../../workflow/index.ts";
 import type { Host } from "../commands/define.ts";
 import { OWN, type WorkflowFlags } from "../commands/workflow.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -73,10 +73,10 @@ function askedBy(named: string, args: Arguments, { flags, terminal }: InSession,
 
 const LABEL_UNITS = 200;
 
-/** Flags with the limits of workflows, unless others are set. */
+/** Flags with the limits of workflows, unless others are set. The budget is that of each session that runs one. */
 function ofWorkflows(flags: SessionFlags, { script: { meta } }: NamedScript): SessionFlags {
   const set = readSettings(flags);
-  const usual = { ...WORKFLOW_BUDGET, ...WORKFLOW_OUTPUT, concurrency: LIMITS.workflowAtOnce };
+  const usual = { ...WORKFLOW_OUTPUT, concurrency: LIMITS.workflowAtOnce };
   const own: AskedSettings = Object.fromEntries(Object.entries(usual).filter(([key]) => !Object.hasOwn(set, key)));
   // Models read in the folder, as the user who starts them there does.
   const roots = [...(set.roots ?? []), process.cwd()];

@@ -2,7 +2,7 @@ import { describeExecs } from "../../history/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { commandLine } from "../flags/usage.ts";
-import { type CallTotals, whenText } from "../render/calls.ts";
+import { type CallTotals, untilText } from "../render/calls.ts";
 import type { Outcome, Written } from "../render/envelope.ts";
 import { reportOf } from "../running/reports.ts";
 import { ending } from "../running/run-cells.ts";
@@ -66,7 +66,7 @@ export async function endOfRun(envelope: Outcome, run: EndedRun): Promise<number
   if (!isOpen) await opened.reported();
   if (!isJson) tellFacts(facts, run);
   if (!isJson && !envelope.success && envelope.retry_at !== undefined) {
-    terminal.stderr.line(`it may continue ${whenText(envelope.retry_at, Date.now())}`, "yellow");
+    terminal.stderr.line(`it may continue ${untilText(envelope.retry_at, Date.now())}`, "yellow");
   }
   return code === 0 && facts.agents.failed > 0 ? 1 : code;
 }

@@ -17,8 +17,7 @@ import "../../models/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
-import type { WorkflowHost } from "../../tools/index.ts";
-import { lentSaved, WORKFLOW_BUDGET } from "../../workflow/index.ts";
+import { WORKFLOW_BUDGET, workflowOptions } from "../../workflow/index.ts";
 import { openBranchSessions } from "../branch/sessions.ts";
 import { fromHost, hostHas, type PiActions, type PiContext } from "../host.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -33,6 +32,8 @@ export interface OpenedParts {
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** Prints a line once Pi has given the terminal back. */
+  atExit(line: string): void;
   /** Tools that Pi can lend to sub-agents. */
   lent(cwd: string): NonNullable<SubAgentPolicy["tools"]>;
 }
@@ -79,7 +80,7 @@ export async function openForSession(
     ...withoutUndefined({ indexDir: indexFolder(env) }),
     subAgents: { tools: parts.lent(cwd), approve: openApproval(context, runs) },
     onProgress: runs.progress,
-    ...workflowsOf(settings, { cwd, belayHome: folder }),
+    ...agentsLent(settings, { cwd, belayHome: folder }),
   });
   const { machineEntry, clock, newId } = parts;
   const sessions = openBranchSessions({
@@ -140,25 +141,13 @@ export function offersWorkflows(env: NodeJS.ProcessEnv): boolean {
   }
 }
 
-/** The settings of the user that scripts of workflows see. @throws RlmError `invalid_config` */
-export function workflowHostAt(cwd: string, env: NodeJS.ProcessEnv): WorkflowHost {
-  const { agent_models = {}, max_tokens, max_cost_usd } = settingsAt(cwd, env);
-  return {
-    belayHome: homeFolder(env),
-    models: agent_models,
-    hasTokens: max_tokens !== undefined,
-    hasDollars: max_cost_usd !== undefined,
-  };
-}
-
 /** The part of workflows in a session's options, if the user has set `agents`. */
-function workflowsOf(
+function agentsLent(
   { agents, concurrency = LIMITS.workflowAtOnce }: PiSettings,
   { cwd, belayHome }: { readonly cwd: string; readonly belayHome: string },
 ): Pick<SessionOptions, "agents" | "functions" | "waitsForUser" | "concurrency"> {
   if (!agents) return {};
-  const functions = lentSaved({ cwd, home: userHome(), belayHome });
-  return { agents, functions, waitsForUser: true, concurrency };
+  return { ...workflowOptions(agents, { cwd, home: userHome(), belayHome }), concurrency };
 }
 
 /** A request to lend a sub-agent tools, or to run an agent of the user's. */

@@ -37,7 +37,8 @@ export function openAgents(session: AgentsParts): Agents {
   function commandOf(name: string): AgentCommand | undefined {
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     const { max_tokens } = rules.workflow ?? limitsNow(rules, state().account);
-    return command && isUncounted(command, max_tokens) ? { ...command, max_tokens: 0 } : command;
+    const limit = { max_tokens, isUsual: rules.tokensAreUsual };
+    return command && isUncounted(command, limit) ? { ...command, max_tokens: 0 } : command;
   }
 
   return {

@@ -71,6 +71,8 @@ const PARTS: Decided<Host> = {
   answered: true,
   recorded: true,
   heldContext: true,
+  // It has no agents.
+  tokensAreUsual: false,
   // Its own are made for it.
   origin: false,
   above: false,

@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { SessionSource } from "../../../src/mcp/index.ts";
+import { openSessionWith } from "../../../src/session/session.ts";
 import { readWorkflow, trustWorkflow } from "../../../src/workflow/index.ts";
 import { heldAnswers } from "../../support/held-answers.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
@@ -83,6 +85,24 @@ test("while agents work the status counts them by phase, and notes tell of them"
   expect(await call("rlm_status")).toMatchObject({ running: { tool: "rlm_workflow", done: 0, phases } });
   held.letGo();
   expect(await running).toMatchObject({ success: true });
+});
+
+test("the status says what an unfinished run waits for", async () => {
+  const of = project();
+  const { options } = lent();
+  const open: SessionSource["open"] = (store, { row, name, folder, roots, onProgress, client }) =>
+    openSessionWith(
+      {
+        ...{ session: row?.id ?? name, roots, cwd: of.folder, onProgress, waitsForUser: true },
+        agents: { missing: { command: ["/no/such/program"] } },
+      },
+      { store, origin: "mcp", settings: () => ({ folder, client }) },
+    );
+  const { call } = await openPair(of, { ...options, source: { ...options.source, open } });
+  expect(await call("rlm_status")).toMatchObject({ waits_for: null });
+  expect(await call("rlm_workflow", CALL)).toMatchObject({ error_code: "no_model_configured", resumable: true });
+  const waits_for = { code: "no_model_configured", message: expect.stringContaining("missing could not be started") };
+  expect(await call("rlm_status")).toMatchObject({ unfinished: { kind: "workflow" }, waits_for });
 });
 
 test("the same call after a kill goes on, other calls are refused until it is over, and after its end it is another run", async () => {

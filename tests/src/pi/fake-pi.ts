@@ -153,6 +153,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
           env: { HOME: folder, BELAY_HOME: join(folder, "home"), PI_CODING_AGENT_DIR: join(folder, "agent"), ...env },
           clock,
           newId: monotonicFactory(),
+          atExit: (line) => void told.push(line),
           lent: () => [bash],
         },
         actions,

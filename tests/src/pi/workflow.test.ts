@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { offersWorkflows } from "../../../src/pi/opened/opened.ts";
-import { scriptedAgent, startsIn } from "../../support/agents/agents.ts";
+import { doing, scriptedAgent, startsIn } from "../../support/agents/agents.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, never, recovered, resultsOn, until } from "./fake-pi.ts";
 
@@ -89,6 +89,22 @@ test("a workflow that is killed is finished by the next process, which asks no a
   expect(pi.told).toEqual([
     "rlm_workflow was interrupted, and is finished now: 1 of 2 sub-calls had their answers already",
   ]);
+});
+
+test("a user who quits is told of the agents that work on", async () => {
+  const { pi, log } = lending({ first: scriptedAgent() });
+  const life = await pi.start();
+  const script = `${META}return await agent(${JSON.stringify(doing({ ms: 1500, says: "a" }))}, { agentType: "first" });`;
+  void life.begin("rlm_workflow", { script }, "w");
+  await until(() => startsIn(log).size === 1);
+  await life.leave();
+  expect(pi.told).toEqual(["RLM: 1 agent of a workflow works on; its answer is taken when Pi opens the session again"]);
+  const next = await pi.start();
+  await recovered(next.lifecycle);
+  expect(resultsOn(pi.branch).w).toMatchObject({ success: true, result_json: "a" });
+  expect(startsIn(log).size).toBe(1);
+  await next.leave();
+  expect(pi.told.filter((line) => line.includes("works on"))).toHaveLength(1);
 });
 
 test("a workflow that waits for the user goes on by the same call, also in a later process; other calls do not wait", async () => {

@@ -78,12 +78,27 @@ test("a program that is missing makes the run wait: 3, and it continues once it 
   expect(await run(asked)).toMatchObject({ code: 0, stderr: expect.stringContaining("has ended") });
 });
 
+test("the usual number of tokens, typed as a limit, counts agents that tell none, and unset does not", async () => {
+  const { run, line } = await withAgent({ output: { text: "/result" } });
+  const asked = [...line({ says: "well" }), "--dry-run"];
+  const uncounted = "the agent does not tell them";
+  expect((await run(asked)).stdout).toContain(uncounted);
+  expect((await run([...asked, "--max-tokens", "10000000"])).stdout).not.toContain(uncounted);
+});
+
 test("a limit of the account makes the run wait, and says until when", async () => {
   const { run, line } = await withAgent({ limit: "usage limit" });
   const at = Math.floor(Date.now() / 1000) + 7200;
   const { code, stderr } = await run(line({ fails: true, says: `Claude AI usage limit reached|${at}`, code: 1 }));
-  expect([code, stderr]).toEqual([3, expect.stringMatching(/^it may continue at .*\d\d:\d\d \(in \d h\)$/m)]);
-  expect((await run(["show"])).stdout).toMatch(/^waits: the agent a has reached a limit.*; it may continue at .*$/m);
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/^it may continue in \d h$/m)]);
+  // The time on the clock is said once.
+  const clock = /\b\d\d:\d\d\b/g;
+  expect(stderr.match(clock)).toHaveLength(1);
+  const [waits = ""] = /^waits: .*$/m.exec((await run(["show"])).stdout) ?? [];
+  expect(waits).toMatch(
+    /^waits: the agent a has reached a limit, and may be started again at .*; it may continue in \d h$/,
+  );
+  expect(waits.match(clock)).toHaveLength(1);
   expect(json(await run(["sessions", "--json"])).sessions[0].waits_for).toMatchObject({ retry_at: at * 1000 });
 });
 

@@ -6,7 +6,11 @@ import { call, openPlace, openRun } from "./support.ts";
 test("a dry run starts no agent, and counts what each may take by its entry", async () => {
   const place = openPlace();
   const agents = { fake: scriptedAgent("json", { max_usd: 0.5, max_tokens: 1000 }), free: scriptedAgent("text") };
-  await using session = await openRun(place, { agents, budget: { max_tokens: WORKFLOW_TOKENS } });
+  await using session = await openRun(
+    place,
+    { agents, budget: { max_tokens: WORKFLOW_TOKENS } },
+    { tokensAreUsual: true },
+  );
   const find = call({ says: "x" }, { phase: "Find", schema: { type: "array", items: { type: "string" } } });
   const verify = call({ says: "y" }, { phase: "Verify", agent: "free" });
   const source = `for (const _ of await ${find}) await ${verify};`;

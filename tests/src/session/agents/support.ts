@@ -2,9 +2,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../../../../src/platform/make-folder.ts";
+import type { Host } from "../../../../src/session/env.ts";
 import type { ExecEnvelope } from "../../../../src/session/index.ts";
 import type { SessionOptions } from "../../../../src/session/option-types.ts";
-import { openSession } from "../../../../src/session/session.ts";
+import { openSessionWith } from "../../../../src/session/session.ts";
 import { doing, type Script, scriptedAgent } from "../../../support/agents/agents.ts";
 
 /** A store in a folder of its own, and the log of the agents of its sessions. */
@@ -22,8 +23,9 @@ export function openPlace(): Place {
 }
 
 /** Opens the session `run` of a place, which lends the scripted agent `fake` and waits for the user. */
-export function openRun({ store }: Place, more: Omit<Partial<SessionOptions>, "store"> = {}) {
-  return openSession({ store, session: "run", agents: { fake: scriptedAgent() }, waitsForUser: true, ...more });
+export function openRun({ store }: Place, more: Omit<Partial<SessionOptions>, "store"> = {}, host: Host = {}) {
+  const options = { store, session: "run", agents: { fake: scriptedAgent() }, waitsForUser: true, ...more };
+  return openSessionWith(options, host);
 }
 
 /** A call of the scripted agent, as a cell writes it. */

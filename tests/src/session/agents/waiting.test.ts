@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { WORKFLOW_TOKENS } from "../../../../src/platform/agent-commands.ts";
+import { withoutUndefined } from "../../../../src/platform/json.ts";
 import { loggedIn, scriptedAgent, startsIn } from "../../../support/agents/agents.ts";
 import { call, openPlace, openRun, told } from "./support.ts";
 
@@ -86,11 +87,14 @@ test("an agent that does not say what it took is charged what it held", async ()
 test("tokens that an agent cannot tell count only against a limit that the user has set", async () => {
   const place = openPlace();
   const agents = { fake: scriptedAgent("text") };
-  for (const [max_tokens, charged] of [
-    [WORKFLOW_TOKENS, 0],
-    [1_000_000, 100_000],
+  for (const [max_tokens, tokensAreUsual, charged] of [
+    [WORKFLOW_TOKENS, true, 0],
+    // The user has typed the usual number.
+    [WORKFLOW_TOKENS, undefined, 100_000],
+    [1_000_000, undefined, 100_000],
   ] as const) {
-    await using session = await openRun(place, { agents, session: `of-${max_tokens}`, budget: { max_tokens } });
+    const options = { agents, session: `of-${max_tokens}-${charged}`, budget: { max_tokens } };
+    await using session = await openRun(place, options, withoutUndefined({ tokensAreUsual }));
     await session.exec(`await ${call({ says: "x" })}`, WORKFLOW);
     expect(session.budget().remaining_tokens).toBe(max_tokens - charged);
   }
