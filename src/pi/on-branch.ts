@@ -6,7 +6,7 @@ import { homeFolder } from "../platform/home.ts";
 import { isRecord } from "../platform/json.ts";
 import { lazy } from "../platform/lazy.ts";
 import { type LoadResult, type Session, summaryOf } from "../session/index.ts";
-import { PI_DEFAULTS, type PiSettings } from "../settings/index.ts";
+import { PI_DEFAULTS, type PiSettings, refuseVariables } from "../settings/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
@@ -82,7 +82,10 @@ export function openBranch(parts: OpenedParts, actions: PiActions): OnBranch {
   const goTo = (from: PiContext) => {
     at = from;
   };
-  const workflows = async () => workflowHost(settings(context().cwd), homeFolder(env));
+  const workflows = async () => {
+    refuseVariables(["agents", "agent_models"], env);
+    return workflowHost(settings(context().cwd), homeFolder(env));
+  };
   return { ...shared, workflows, begun, conversations, goTo, outside, refresh, rested, runs };
 }
 

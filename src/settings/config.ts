@@ -18,7 +18,7 @@ import {
   usualLimit,
   variableOf,
 } from "./settings.ts";
-import { ROWS } from "./table.ts";
+import { type Key, ROWS } from "./table.ts";
 
 /** Places in which configuration is looked for. */
 export interface ConfigPlaces {
@@ -53,11 +53,10 @@ export function shortNames(user: Settings, project: Settings): Pick<Settings, "a
 
 /** Settings of `BELAY_*` variables. @throws RlmError `invalid_config` */
 export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
-  const variables = KEYS.map(variableOf);
   for (const [name, text] of Object.entries(env)) {
-    if (!text || !name.startsWith("BELAY_") || variables.includes(name) || OTHERS.includes(name)) continue;
+    if (!text || !name.startsWith("BELAY_") || LEFT_ALONE.includes(name)) continue;
     // A misspelt limit would not limit anything.
-    const meant = nearest(name, variables);
+    const meant = nearest(name, VARIABLES);
     if (meant) throw invalidConfig(`unknown variable ${name}; did you mean ${meant}?`, "Rename it, or unset it.");
   }
   // An empty variable is one that is not set, unless it can say "none".
@@ -66,11 +65,28 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
   return settingsFromTexts(textOf, variableOf);
 }
 
+/**
+ * Refuses the variables of settings that are set by files alone. Whoever uses such a setting calls
+ * this: other commands leave the variable to whom it belongs.
+ *
+ * @throws RlmError `invalid_config`
+ */
+export function refuseVariables(keys: readonly Key[], env: ConfigPlaces["env"]): void {
+  const key = keys.find((one) => env[variableOf(one)]);
+  if (key === undefined) return;
+  const problem = `${variableOf(key)} is set, and ${key} is read from files alone`;
+  throw invalidConfig(problem, `Set ${key} in ~/.belay/config.json, and unset the variable.`);
+}
+
 /** Keys that an empty flag or variable takes back if a file sets them. */
 const CAN_BE_NONE: readonly string[] = ROWS.filter(([, row]) => row.canBeNone).map(([key]) => key);
 
+/** Variables of settings. */
+const VARIABLES = ROWS.filter(([, row]) => !row.onlyInFiles).map(([key]) => variableOf(key));
 /** Variables of Belay that are not settings. */
 const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION", "BELAY_MCP_TOKEN"];
+/** Variables that are not misspelt. */
+const LEFT_ALONE = [...KEYS.map(variableOf), ...OTHERS];
 
 /**
  * Settings from texts, as variables and flags have them; `undefined` takes back what a file sets.
@@ -85,8 +101,8 @@ export function settingsFromTexts(
 ): AskedSettings {
   const values: Record<string, unknown> = {};
   const takenBack: Record<string, undefined> = {};
-  for (const [key, { canBeNone, fromText }] of ROWS) {
-    const text = textOf(key);
+  for (const [key, { canBeNone, fromText, onlyInFiles }] of ROWS) {
+    const text = onlyInFiles ? undefined : textOf(key);
     if (text === "" && canBeNone) takenBack[key] = undefined;
     else if (text !== undefined) values[key] = fromText ? fromText(text) : text;
   }

@@ -1,4 +1,11 @@
-export { type ConfigPlaces, findProjectFile, readConfig, readUserFile, settingsFromTexts } from "./config.ts";
+export {
+  type ConfigPlaces,
+  findProjectFile,
+  readConfig,
+  readUserFile,
+  refuseVariables,
+  settingsFromTexts,
+} from "./config.ts";
 export { optionsOf, runFieldsOf } from "./options.ts";
 export { type PiOrigins, type PiSettings, piOrigins, readPiConfig, subModelOfProject } from "./pi.ts";
 export { PI_DEFAULTS } from "./pi-table.ts";

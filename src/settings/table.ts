@@ -25,7 +25,7 @@ export interface Setting {
   readonly fromText?: (text: string) => unknown;
   /** An empty variable or flag says "none", and takes back what a file sets. */
   readonly canBeNone?: true;
-  /** It is set by files alone. */
+  /** It is a table, which files alone set: whoever uses it refuses a variable of its name. */
   readonly onlyInFiles?: true;
   /** Messages name the place in its value that is wrong: `agents.claude.retry`. */
   readonly namesPlaces?: true;

@@ -16,7 +16,7 @@ import type { Given } from "../flags/arguments.ts";
 import { type Format, formatOf, type OUT } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { dataTable } from "../render/data-table.ts";
-import type { Output } from "../render/terminal.ts";
+import { type Output, writePieces } from "../render/terminal.ts";
 
 /** The place to which the results of a run are written while it continues. */
 export interface Results {
@@ -37,9 +37,7 @@ export async function openResults(out: OutPlace, asked: ResultsAsked, stdout: Ou
 async function printed(asked: ResultsAsked, stdout: Output): Promise<Results> {
   const lines = openResultLines(asked);
   let before = Promise.resolve();
-  const print = async () => {
-    for await (const line of lines.next()) stdout.writeRaw(line);
-  };
+  const print = () => writePieces(stdout, lines.next());
   const follow = () => {
     before = before.then(print);
     return before;
@@ -94,9 +92,7 @@ export function outPlace(
 async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJobs, stdout: Output): Promise<Results> {
   async function write(): Promise<void> {
     if (out.kind === "file") await writeResultFile(out.path, tableLines(asked, out.isPlain), asked.run);
-    else
-      for await (const line of printedLines(out, asked, stdout))
-        stdout.writeRaw(stdout.isTerminal ? visible(line) : line);
+    else await writePieces(stdout, shownLines(out, asked, stdout));
   }
   let problem: RlmError | null = null;
   // A device or a pipe cannot take back what it was given.
@@ -119,6 +115,10 @@ async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJ
 
 /** More rows are for a file. */
 const MOST_ROWS = 10_000;
+
+async function* shownLines(form: ResultForm, asked: FinalJobs, stdout: Output): AsyncIterable<string> {
+  for await (const line of printedLines(form, asked, stdout)) yield stdout.isTerminal ? visible(line) : line;
+}
 
 async function* printedLines({ format, isPlain }: ResultForm, asked: FinalJobs, stdout: Output): AsyncIterable<string> {
   if (format === "csv") return yield* tableLines(asked, isPlain);

@@ -8,10 +8,17 @@ import type { Found } from "./store.ts";
 /**
  * Starts an MCP server as a client would, and asks over pipes what tools it has. It opens no
  * session.
+ *
+ * @param answerMs the time that it has
  */
-export async function checkMcp(): Promise<Found> {
+export async function checkMcp(answerMs = ANSWER_MS): Promise<Found> {
   const entry = fileURLToPath(entryUrl("cli/main"));
-  const child = spawn(process.execPath, [entry, "mcp"], { timeout: ANSWER_MS });
+  const child = spawn(process.execPath, [entry, "mcp"]);
+  let isLate = false;
+  const limit = setTimeout(() => {
+    isLate = true;
+    child.kill();
+  }, answerMs);
   child.stdin.on("error", () => {});
   let said = "";
   child.stderr.on("data", (chunk) => {
@@ -24,8 +31,14 @@ export async function checkMcp(): Promise<Found> {
       if (id !== LIST.id) continue;
       return { state: "ok", detail: `a server listed ${amount(result?.tools?.length ?? 0, "tool")}` };
     }
+    if (isLate) {
+      const detail = `a server did not list its tools within ${answerMs / 1000} s`;
+      const cure = "if this computer is slow or busy, try it again, and give clients longer to start servers";
+      return { state: "failed", detail, cure };
+    }
     return { state: "failed", detail: ["a server ended before it had listed its tools", ...reasonIn(said)].join(": ") };
   } finally {
+    clearTimeout(limit);
     child.stdin.end();
     child.kill();
   }
@@ -38,7 +51,8 @@ const HANDSHAKE = {
 };
 const LIST = { id: 2, method: "tools/list" };
 
-const ANSWER_MS = 20_000;
+/** An emulated processor needs much of it. */
+const ANSWER_MS = 60_000;
 const SAID_UNITS = 4_000;
 
 /** The line by which a process says why it ended: that the SDK is not there, for example. */

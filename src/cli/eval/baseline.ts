@@ -4,6 +4,7 @@ import { type AgentCommand, type AgentCommands, reservesOf, untoldBy } from "../
 import { canonicalJson } from "../../platform/cell-json.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import type { LentAgents } from "../../runs/index.ts";
+import { refuseVariables } from "../../settings/index.ts";
 import type { RunRequest } from "../batch/run-request.ts";
 import { UsageError } from "../flags/usage.ts";
 import { unknownAgent } from "../workflow/script.ts";
@@ -15,6 +16,7 @@ import { HELP, type Placed } from "./data.ts";
  * @throws UsageError, RlmError `invalid_argument`
  */
 export function baselineAgents(names: readonly string[], { settings, limits, store }: RunRequest): AgentCommands {
+  if (names.length > 0) refuseVariables(["agents"], process.env);
   const known = settings.agents ?? {};
   const limitsCost = limits.nanodollars !== null || settings.max_cost_usd !== undefined;
   const entries = names.map((name) => {

@@ -75,14 +75,21 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
 }
 
 /** Tells how many questions have been read or made: the files of published suites have hundreds of megabytes. */
-function openQuestionProgress(output: Output, as: "text" | "json" | "quiet") {
+interface QuestionProgress {
+  read(data: string, questions: number): void;
+  made(suite: string, size: string, questions: number): void;
+  /** Takes the line away. */
+  clear(): void;
+}
+
+function openQuestionProgress(output: Output, as: "text" | "json" | "quiet"): QuestionProgress {
   const status = openStatusLine(output, processClock, { ...QUESTION_PACE, as });
   return {
     clear: status.clear,
-    read(data: string, questions: number): void {
+    read(data, questions) {
       status.show(`reading ${data}: ${amount(questions, "question")}`, { kind: "reading", data, questions });
     },
-    made(suite: string, size: string, questions: number): void {
+    made(suite, size, questions) {
       const text = `making the texts of ${suite} at ${size}: ${amount(questions, "question")}`;
       status.show(text, { kind: "making", suite, size, questions });
     },
@@ -91,12 +98,12 @@ function openQuestionProgress(output: Output, as: "text" | "json" | "quiet") {
 
 const QUESTION_PACE = { onTerminal: { first: 500, step: 100 }, elsewhere: { first: 3000, step: 10_000 } };
 
-/** What the questions of an evaluation are made of. */
+/** The flags of an evaluation, and the places of its questions. */
 interface Wanted extends EvalFlags {
   readonly folder: string;
   readonly contexts: string;
   readonly agents: AgentCommands;
-  readonly progress: ReturnType<typeof openQuestionProgress>;
+  readonly progress: QuestionProgress;
 }
 
 /** The questions, with their contexts on disk. @throws UsageError, BadInput */

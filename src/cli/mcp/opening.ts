@@ -6,7 +6,7 @@ import type { AgentCommand, AgentCommands } from "../../platform/agent-commands.
 import { homeFolder } from "../../platform/home.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { openSessionWith } from "../../session/index.ts";
-import { SETTINGS } from "../../settings/index.ts";
+import { refuseVariables, SETTINGS } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
 import { WORKFLOW_BUDGET, workflowHost, workflowOptions } from "../../workflow/index.ts";
 import type { Host } from "../commands/define.ts";
@@ -17,7 +17,7 @@ import { processTerminal } from "../render/terminal.ts";
 import { openKeeping } from "../session/keeping.ts";
 import { optionsOf, rowOf } from "../session/recorded-settings.ts";
 import { hasUnfinishedWork } from "../session/session.ts";
-import { checkPrice, readSettings } from "../session/settings.ts";
+import { checkPrice, readSettings, settingsFromFiles } from "../session/settings.ts";
 import { workflowPlaces } from "../session/workflow-options.ts";
 import { openSendingStore } from "../store/open-store.ts";
 
@@ -46,6 +46,7 @@ export function openingOf(
   const { runsWorkflows } = lent;
   return {
     async workflows() {
+      refuseVariables(["agent_models"], process.env);
       const settings = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
       return workflowHost(settings, homeFolder(process.env));
     },
@@ -104,7 +105,7 @@ interface Opened {
  * @throws RlmError `invalid_config`
  */
 async function agentsLent({ agents }: LentWorkflows, { folder, options }: Opened): Promise<SessionOptions> {
-  const { agents: known = {} } = await orInvalid(async () => readSettings({ settings: {} }));
+  const { agents: known = {} } = await orInvalid(async () => settingsFromFiles("agents"));
   const lent = agents.map((name) => [name, agentNamed(known, name)] as const);
   const concurrency = options.concurrency ?? LIMITS.workflowAtOnce;
   return { ...workflowOptions(Object.fromEntries(lent), workflowPlaces(folder)), concurrency };

@@ -82,7 +82,7 @@ function statusOf(call: CallDescription, isRunning: boolean): string {
   const { by_hand, refused, cached, reused, error_code, status, agent, started } = call;
   // An agent works on while no process runs its call. Of a model nothing tells whether it has been asked.
   if (started) return isRunning ? "running" : "started";
-  if (status === "pending" && agent !== null) return "waiting";
+  if (status === "pending") return agent === null ? "unanswered" : "waiting";
   if (by_hand) return "by hand";
   if (refused) return "refused";
   if (cached) return reused ? "reused" : "cached";

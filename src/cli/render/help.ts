@@ -17,7 +17,7 @@ export function helpWidth({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" |
 }
 
 /** The help of `belay` itself: every command with an example. */
-export function help(width = WIDEST): string {
+export function help(width = WIDEST, platform = process.platform): string {
   return `${paragraph(`belay ${version()}: explore a large context with JavaScript, in a sandbox`, width)}
 
 usage: belay COMMAND [ARGUMENT]...
@@ -26,7 +26,7 @@ ${COMMANDS.map(({ name, summary, example }) => `${hanging(name, summary, 12, wid
 
   help COMMAND, --help, --version
               $ belay help exec
-
+${platform === "win32" ? `\n${paragraph(`Examples are for ${SHELL}: PowerShell and cmd have other quotes.`, width)}\n` : ""}
 ${paragraph("A cell is JavaScript, or TypeScript, whose types are stripped. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
 
 exit codes
@@ -70,8 +70,11 @@ function hanging(word: string, text: string, margin: number, width: number): str
   return first + lines.join(`\n${" ".repeat(margin)}`);
 }
 
+/** The shell that examples are for, where it is not the usual one. */
+const SHELL = "a POSIX shell, such as Git Bash";
+
 /** The help of one command, with its options. */
-export function commandHelp(command: Command, width = WIDEST): string {
+export function commandHelp(command: Command, width = WIDEST, platform = process.platform): string {
   const { name, summary, details, options, example } = command;
   return `${paragraph(`belay ${name}: ${summary}`, width)}
 
@@ -83,7 +86,7 @@ ${sections(options)
   .map(({ heading, flags }) => `${heading}\n${flags.map((flag) => flagHelp(flag, width)).join("\n")}`)
   .join("\n\n")}
 
-example
+example${platform === "win32" ? `, for ${SHELL}` : ""}
   $ ${example}
 `;
 }

@@ -59,6 +59,18 @@ export function processTerminal(onClosed: (exitCode: number) => void): Terminal 
   return { stdout: outputOver(process.stdout, process.env), stderr: outputOver(process.stderr, process.env) };
 }
 
+/** Writes pieces of data into stdout as its reader takes them, until it has gone. */
+export async function writePieces(
+  stdout: Pick<Output, "writeRaw">,
+  pieces: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
+  for await (const piece of pieces) {
+    if (process.stdout.destroyed) return;
+    stdout.writeRaw(piece);
+    await stdoutTaken();
+  }
+}
+
 /** Waits until a slow reader of stdout has taken what was written, or is gone: more of it would be held in memory. */
 export async function stdoutTaken(): Promise<void> {
   if (process.stdout.writableNeedDrain) await once(process.stdout, "drain").catch(() => {});

@@ -21,6 +21,8 @@ import {
   Unsearched,
 } from "../../context/index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
+import { statsOf } from "../../platform/paths.ts";
+import { shellWord } from "../../platform/shell-word.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Host } from "../commands/define.ts";
 import type { FindFlags } from "../commands/find.ts";
@@ -162,8 +164,33 @@ function openReport() {
       for (const sentence of sentences) stderr.line(sentence, "dim");
       const stats = { converted: convertedIn(documents), skipped: skippedStats(skipped) };
       showLoaded(stats, stderr, isVerbose);
+      const line = permissionLine(skipped, isOwn);
+      if (line !== null) stderr.write(`you may read ${line.count === 1 ? "it" : "them"} after: ${line.text}\n`, "dim");
     },
   };
+}
+
+const FORBIDDEN = ["cannot be read (EACCES)", "cannot be read (EPERM)"];
+/** Files that the line names: more would fill a screen. */
+const PERMITTED = 20;
+
+/**
+ * The line that lets the user read their own files that could not be read without permission; null
+ * if there are none, or on Windows.
+ */
+export function permissionLine(
+  skipped: readonly SkippedFile[],
+  isOwn: (path: string) => boolean,
+): { readonly text: string; readonly count: number } | null {
+  const paths = skipped.filter(({ reason }) => FORBIDDEN.includes(reason)).map(({ path }) => path);
+  const own = paths.filter(isOwn).slice(0, PERMITTED);
+  if (own.length === 0) return null;
+  return { text: `chmod u+rX ${own.map((path) => shellWord(path)).join(" ")}`, count: own.length };
+}
+
+/** True for what this user may give themselves the right to read. */
+function isOwn(path: string): boolean {
+  return process.getuid !== undefined && statsOf(path)?.uid === process.getuid();
 }
 
 /** The pattern, and the form in which its lines are printed. */

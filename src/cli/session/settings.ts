@@ -8,7 +8,14 @@ import { amount } from "../../platform/figures.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
-import { type ConfigPlaces, optionsOf, readConfig, readUserFile, type Settings } from "../../settings/index.ts";
+import {
+  type ConfigPlaces,
+  optionsOf,
+  readConfig,
+  readUserFile,
+  refuseVariables,
+  type Settings,
+} from "../../settings/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -22,6 +29,17 @@ import type { Terminal } from "../render/terminal.ts";
  */
 export function readSettings({ settings }: Pick<SettingsAsked, "settings">, kept: Settings = {}): Settings {
   return readConfig({ ...kept, ...settings }, configPlaces());
+}
+
+/**
+ * Settings of which files alone set some.
+ *
+ * @param keys of those that are used
+ * @throws RlmError `invalid_config`, also for a variable of such a name
+ */
+export function settingsFromFiles(...keys: readonly ("agents" | "agent_models" | "convert")[]): Settings {
+  refuseVariables(keys, process.env);
+  return readSettings({ settings: {} });
 }
 
 /**
@@ -81,7 +99,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
  * alone.
  */
 export function documentOptions(): DocumentOptions {
-  const { convert } = readSettings({ settings: {} });
+  const { convert } = settingsFromFiles("convert");
   const keptIn = indexFolder(process.env);
   return withoutUndefined({ convert, keptIn });
 }

@@ -2,7 +2,7 @@ import type { SessionOptions } from "../../index.ts";
 import { homeFolder, userHome } from "../../platform/home.ts";
 import { type WorkflowPlaces, workflowOptions } from "../../workflow/index.ts";
 import type { KeptSettings } from "./recorded-settings.ts";
-import { readSettings } from "./settings.ts";
+import { settingsFromFiles } from "./settings.ts";
 
 /** The folders of saved workflows. @param cwd the folder whose project's count */
 export function workflowPlaces(cwd: string): WorkflowPlaces {
@@ -11,7 +11,7 @@ export function workflowPlaces(cwd: string): WorkflowPlaces {
 
 /** The options with which a session of the command runs workflows. Agents are those of the user's file alone. */
 export function optionsOfWorkflow({ cwd, workflow }: Pick<KeptSettings, "cwd" | "workflow">): SessionOptions {
-  const { agents = {} } = readSettings({ settings: {} });
+  const { agents = {} } = settingsFromFiles("agents");
   const options = workflowOptions(agents, workflowPlaces(cwd));
   return workflow?.reuse ? { ...options, reuse: workflow.reuse } : options;
 }

@@ -7,7 +7,7 @@ import { inLine } from "../../platform/visible.ts";
 import { fileOf, isReplaceable, lookAt, pageSource, type Trace } from "../../view/index.ts";
 import { UsageError } from "../flags/usage.ts";
 import { showFailure } from "../render/failure.ts";
-import type { Terminal } from "../render/terminal.ts";
+import { type Terminal, writePieces } from "../render/terminal.ts";
 import type { CliSession } from "../session/session.ts";
 
 /** MB that a page takes, unless the user says otherwise. */
@@ -36,7 +36,7 @@ export async function writePage(
 ): Promise<number | null> {
   const pieces = fileOf(trace, await pageSource());
   if (file === "-") {
-    for (const piece of pieces) stdout.writeRaw(piece);
+    await writePieces(stdout, pieces);
     return null;
   }
   const bytes = await writeResultFile(file, pieces, String(process.pid), MODE);

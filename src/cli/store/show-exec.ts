@@ -100,10 +100,14 @@ function showTurnOf({ messages, text, closing }: TurnDescription, output: Output
 export function showCall({ exec, call }: CallDetail, session: SessionDescription, page: Page, output: Output): void {
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
   const { cached, refused, attempts, resent, delivery, mended } = call;
-  heading(`call ${number} of exec ${exec.number} of ${displayName(session)}`, error_code ?? status, output);
+  heading(
+    `call ${number} of exec ${exec.number} of ${displayName(session)}`,
+    error_code ?? (status === "pending" ? "unanswered" : status),
+    output,
+  );
   output.line(`asked by  ${name}${model ? `, of ${model}` : ""}`);
   const took = [
-    ...(time_ms === null ? ["no answer is recorded"] : [duration(time_ms), `${compact(tokens)} tokens`]),
+    ...(time_ms === null ? [unansweredText(call)] : [duration(time_ms), `${compact(tokens)} tokens`]),
     ...priced(cost_usd),
     ...fromCache([call]),
     ...(cached ? ["from the cache"] : []),
@@ -129,6 +133,12 @@ export function showCall({ exec, call }: CallDetail, session: SessionDescription
   }
   if (call.misfit !== null) section("the answer that did not fit the schema", call.misfit, output);
   if (status !== "pending") section(status === "ok" ? "answer" : "error", call.answer, output);
+}
+
+/** Words for a call without an answer. Nothing tells whether a model was asked once at all. */
+function unansweredText({ agent, child, delivery, resent }: CallDescription): string {
+  const isKnown = agent !== null || child || delivery || resent > 0;
+  return `no answer is recorded${isKnown ? "" : ": it may have been sent, and billed"}`;
 }
 
 const LEAST_WAIT_MS = 100;

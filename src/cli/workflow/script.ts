@@ -19,7 +19,7 @@ import {
 } from "../../workflow/index.ts";
 import type { WorkflowFlags } from "../commands/workflow.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
-import { readSettings } from "../session/settings.ts";
+import { readSettings, settingsFromFiles } from "../session/settings.ts";
 import { workflowPlaces } from "../session/workflow-options.ts";
 
 /** A script that the user named, and its file as messages name it. */
@@ -56,7 +56,8 @@ export function cellOf(
   { args, agent }: WorkflowFlags,
   say: (line: string) => void,
 ): WorkflowCell {
-  const { agents = {}, agent_models: aliases = {}, max_tokens, max_cost_usd } = readSettings(flags);
+  const { agents = {}, agent_models: aliases = {} } = settingsFromFiles("agents", "agent_models");
+  const { max_tokens, max_cost_usd } = readSettings(flags);
   const known = Object.keys(agents);
   if (agent !== undefined && !known.includes(agent)) throw unknownAgent(agent, known);
   return workflowCell(script, {

@@ -74,9 +74,13 @@ export function isIgnored(rules: IgnoreRules, path: string, isFolder: boolean): 
   return rules.cost > 0 && isIgnoredName(rules, pathIn(rules, path), isFolder);
 }
 
-/** True if the folder (absolute) is the top of a git repository. */
+/** True if the folder (absolute) is the top of a git repository. What may not be looked into is none. */
 export function isRepository(folder: string): boolean {
-  return lstatSync(join(folder, ".git"), { throwIfNoEntry: false }) !== undefined;
+  try {
+    return lstatSync(join(folder, ".git"), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function pathIn(rules: IgnoreRules, path: string): string {

@@ -6,7 +6,7 @@ import { homeFolder, indexFolder, userHome } from "../../platform/home.ts";
 import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import { openSessionWith, type Session, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 
-import { optionsOf, type PiSettings, readPiConfig, recordedOf } from "../../settings/index.ts";
+import { optionsOf, type PiSettings, readPiConfig, recordedOf, refuseVariables } from "../../settings/index.ts";
 import { type BranchHead, promptOn } from "../branch/entries.ts";
 import { type MirroredStore, mirrored } from "../branch/mirror.ts";
 
@@ -65,6 +65,7 @@ export async function openForSession(
 ): Promise<Opened> {
   const { env } = parts;
   const { cwd } = context();
+  refuseVariables(["convert"], env);
   const settings = settingsAt(cwd, env);
   const folder = homeFolder(env);
   const unmirrored = await parts.openStore(folder);

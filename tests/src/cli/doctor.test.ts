@@ -85,6 +85,14 @@ test("doctor says why a server does not start", async () => {
   });
 });
 
+test("a server that is slow is told from one that ends", async () => {
+  expect(await checkMcp(1)).toEqual({
+    state: "failed",
+    detail: "a server did not list its tools within 0.001 s",
+    cure: expect.stringContaining("slow or busy"),
+  });
+});
+
 test("doctor looks at the settings, and whether there is a key for the model", async () => {
   const folder = folderWith({ "home/config.json": '{ "model": "anthropic/claude-sonnet-5", "api_key_env": "K" }' });
   const home = join(folder, "home");

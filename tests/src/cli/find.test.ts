@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, writeSync } fr
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { hitsIn, markedLine, placeLine, placesIn } from "../../../src/cli/render/value.ts";
+import { permissionLine } from "../../../src/cli/running/find.ts";
 import { commandHere } from "../../support/command-here.ts";
 import { lowerBorder } from "../../support/low-border.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -54,6 +55,25 @@ test("find waits for a slow reader, and holds no more than it has printed at onc
   const found = await commandHere(["find", "needle"], { cwd, home: join(cwd, "home"), takenMs: 5, onWritten });
   expect(found.stdout.split("\n")).toHaveLength(5001);
   expect(most).toBeLessThan(100_000);
+});
+
+test("results of a run wait for a slow reader too", async () => {
+  const rows = Array.from({ length: 12 }, (_, n) => `${n}\n`).join("");
+  const cwd = folderWith({ "rows.jsonl": rows, "same.js": 'String(job).padEnd(30_000, "x")' });
+  const home = join(cwd, "home");
+  expect(await belayHere(["batch", "same.js", "--jobs", "rows.jsonl", "--name", "slow"], { cwd, home })).toMatchObject({
+    code: 0,
+  });
+  for (const args of [
+    ["jobs", "out", "slow", "-o", "-"],
+    ["jobs", "out", "slow", "-o", "-", "--format", "csv"],
+  ]) {
+    let most = 0;
+    const onWritten = () => (most = Math.max(most, process.stdout.writableLength));
+    const { code, stdout } = await commandHere(args, { cwd, home, takenMs: 1, onWritten });
+    expect(code, args.join(" ")).toBe(0);
+    expect(most, args.join(" ")).toBeLessThan(stdout.length / 2);
+  }
 });
 
 test.for([
@@ -112,6 +132,14 @@ test("find reads a file in blocks, and finds what stands in and over them", asyn
   expect(found).toEqual({ code: 0, stdout: `long.log:1:7: first needle\n--\n${middle}`, stderr: "" });
   const over = await belayHere(["find", "at\\s+the", "long.log"], { cwd });
   expect(over).toEqual({ code: 0, stdout: "long.log:200013:8: needle at\n", stderr: "" });
+});
+
+test("the user's own files that may not be read come with the line that permits it", () => {
+  const forbidden = ["a b.txt", "shut", "theirs.txt"].map((path) => ({ path, reason: "cannot be read (EACCES)" }));
+  const skipped = [...forbidden, { path: "c.bin", reason: "binary" }];
+  const isOwn = (path: string) => path !== "theirs.txt";
+  expect(permissionLine(skipped, isOwn)).toEqual({ text: "chmod u+rX 'a b.txt' shut", count: 2 });
+  expect(permissionLine(skipped, () => false)).toBeNull();
 });
 
 test("find ends with 2 for a file that should have text and could not be read, and names it", async () => {

@@ -91,7 +91,7 @@ execs
       1  ok            a/b  1.5 s  100 tokens $0.0010  (sent 2x) What is this?
       2  cached        a/b   2 ms            0 tokens  What is this?
       3  rate_limited  a/b  1.5 s            0 tokens  (sent 3x) What is this?
-      4  pending       -        -  100 tokens $0.0010  why why why why why why why why why why why why why why why …
+      4  unanswered    -        -  100 tokens $0.0010  why why why why why why why why why why why why why why why …
 
 checkpoints (* the current one; \`belay fork SESSION@CHECKPOINT\` starts from another)
   d  end  exec 1  3 h ago  3 pages  2.0 KB
@@ -134,7 +134,7 @@ options
 
 error
 A thing.
-call 4 of exec 1 of big  pending
+call 4 of exec 1 of big  unanswered
 asked by  llm_query
 took      no answer is recorded · $0.0010 · sent again by a resume
 

@@ -308,6 +308,16 @@ test("help names every exit code", () => {
   for (const code of [0, 1, 2, 3, 4, 129, 130, 143]) expect(help()).toMatch(new RegExp(`^ +${code} +\\w`, "m"));
 });
 
+test("on Windows the help says which shell its examples are for", () => {
+  expect(help(100, "win32")).toContain(
+    "Examples are for a POSIX shell, such as Git Bash: PowerShell and cmd have other",
+  );
+  expect(help(100, "linux")).not.toContain("POSIX");
+  const [find] = COMMANDS.filter(({ name }) => name === "find");
+  if (!find) throw new Error("there is no find");
+  expect(commandHelp(find, 100, "win32")).toContain("\nexample, for a POSIX shell, such as Git Bash\n  $ belay find '");
+});
+
 test("help and version, by all their names", async () => {
   const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
   const [one, two] = await Promise.all([belay(["--version"]), belay(["exec", "-c", "x", "--help"])]);

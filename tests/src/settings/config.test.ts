@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../src/index.ts";
-import { readConfig } from "../../../src/settings/config.ts";
+import { readConfig, refuseVariables } from "../../../src/settings/config.ts";
 import { type AskedSettings, KEYS, recordedOf, type Settings } from "../../../src/settings/settings.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -67,9 +67,12 @@ test("every key but those of programs has its variable", () => {
   const env = Object.fromEntries(keys.map((key) => [`BELAY_${key.toUpperCase()}`, values[key] ?? "9"]));
   const { settings } = read({ env });
   expect(Object.keys(settings).toSorted()).toEqual(keys.toSorted());
-  for (const key of inFiles) {
+  for (const key of ["convert", "agents", "agent_models"] as const) {
     const name = `BELAY_${key.toUpperCase()}`;
-    expect(() => read({ env: { ...env, [name]: "{}" } })).toThrow(name);
+    // A command that does not use the setting leaves the variable alone; one that does, refuses it.
+    expect(read({ env: { ...env, [name]: "{}" } }).settings).toEqual(settings);
+    expect(() => refuseVariables([key], { [name]: "{}" })).toThrow(`${name} is set, and ${key} is read from files`);
+    expect(() => refuseVariables([key], { [name]: "" })).not.toThrow();
   }
   expect(settings).toMatchObject({
     roots: ["/x", "/y"],

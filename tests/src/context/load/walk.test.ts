@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { isRepository } from "../../../../src/context/load/gitignore.ts";
 import { walk } from "../../../../src/context/load/walk.ts";
 import { empty, folderWith, grow, type Tree } from "../../../support/tree.ts";
 
@@ -252,3 +253,10 @@ function trees(): fc.Arbitrary<Tree> {
     .tuple(files, ruleFiles)
     .map((lists) => Object.fromEntries(lists.flat().map(([at, name, content]) => [at + name, content])));
 }
+
+test("a folder that cannot be looked into is the top of no repository", () => {
+  const folder = folderWith({ "top/.git/HEAD": "" });
+  const loop = join(folder, "loop");
+  symlinkSync(loop, loop);
+  expect([join(folder, "top"), folder, loop].map(isRepository)).toEqual([true, false, false]);
+});
