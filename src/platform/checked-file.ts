@@ -181,8 +181,16 @@ export function endOf(sums: readonly number[], length: number): Buffer {
 /** Puts the entries of a folder on disk. */
 export function syncFolder(folder: string): void {
   // Windows opens no folder for that.
-  if (process.platform === "win32") return;
-  const opened = openSync(folder, "r");
+  if (process.platform !== "win32") sync(folder, "r");
+}
+
+/** Puts the bytes of a file on disk. No lock of this process may be held on it: closing it would free the lock. */
+export function syncFile(path: string): void {
+  sync(path, "r+");
+}
+
+function sync(path: string, flags: string): void {
+  const opened = openSync(path, flags);
   try {
     fsyncSync(opened);
   } finally {

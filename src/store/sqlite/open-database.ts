@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { RlmError } from "../../../runtime/errors.ts";
-import { syncFolder } from "../../platform/checked-file.ts";
+import { syncFile, syncFolder } from "../../platform/checked-file.ts";
 import { DATABASE_FILE, isStoreToRead } from "../../platform/home.ts";
 import { makeFolder, temporaryFolder } from "../../platform/make-folder.ts";
 import { isOfFolder, madeTooEarly } from "../failure.ts";
@@ -149,22 +149,19 @@ function checkOwn(folder: string, path: string): void {
 
 function openConnection(path: string): DatabaseSync {
   const ofFile = `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_size_limit = ${MOST_LOG_BYTES}`;
-  return begunWith(new DatabaseSync(path), `${ofFile}; ${KIND}; ${WITH_LOG}`);
+  return begunWith(new DatabaseSync(path), `${ofFile}; ${WITH_LOG}`);
 }
 
 const BUSY_MS = 10_000;
 /** A log that was longer is cut off to this when it begins anew. */
 const MOST_LOG_BYTES = 4 * LOG_BYTES;
 /**
- * The first counts only before anything is written. A copy that SQLite has made of a database
- * (`VACUUM INTO`) has no log.
+ * A copy that SQLite has made of a database (`VACUUM INTO`) has no log. `Log` waits until a commit
+ * is on disk, and empties the log before SQLite would do so within a commit. The first commit to a
+ * new log has SQLite sync its header and its name in the folder.
  */
-const KIND = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL";
-/**
- * `Log` waits until a commit is on disk, and empties the log before SQLite would do so within a
- * commit.
- */
-const WITH_LOG = `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${(4 * MOST_LOG_BYTES) / 4096}`;
+const WITH_LOG = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+  PRAGMA wal_autocheckpoint = ${(4 * MOST_LOG_BYTES) / 4096}`;
 
 /**
  * Version of the database; looked up without a write, since what is not ours must stay as it is.
@@ -216,10 +213,19 @@ function makeDatabase(path: string): void {
   const made = `${path}.new`;
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${made}${suffix}`, { force: true });
   createPrivately(made);
-  bringFrom(0, made);
+  fillDatabase(made);
+  syncFile(made);
   renameSync(made, path);
   // Later commits would be lost with the name.
   syncFolder(dirname(path));
+}
+
+/** Nobody opens it before it has its name, so SQLite leaves the one sync to the caller. */
+function fillDatabase(path: string): void {
+  using connection = new DatabaseSync(path);
+  connection.exec("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA auto_vacuum = INCREMENTAL");
+  migrate(connection, 0);
+  connection.exec("PRAGMA journal_mode = WAL");
 }
 
 function bringFrom(version: number, path: string): void {
