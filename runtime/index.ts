@@ -10,7 +10,7 @@ export { CellSyntaxError } from "./cells/checks.ts";
 export { findImport } from "./cells/declarations.ts";
 export { OWNED_NAMES } from "./cells/helper-script.ts";
 export { isScriptMistake, looksTyped, withoutTypes } from "./cells/typescript.ts";
-export { backgroundClock, type Clock, systemClock } from "./clock.ts";
+export { backgroundClock, type Clock, monotonicMs, systemClock } from "./clock.ts";
 export { limitLowered, lostEnd, placeless, SUSPENDED } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, hasCode, isErrorCode, RlmError } from "./errors.ts";
 export {

@@ -77,6 +77,8 @@ interface GuestOptions {
   readonly printed: (part: Printed) => void;
   /** Format of the images that this build makes. */
   readonly format: ImageFormat;
+  /** SHA-256 of the prelude, hex; `null` if it is to be computed. */
+  readonly prelude: string | null;
   openEngine(options: EngineOptions): Promise<Engine>;
   /** If given, the guest is made from this image, which this build must be able to read. */
   readonly restore?: Restoration;
@@ -85,8 +87,8 @@ interface GuestOptions {
 export async function openMachine(options: GuestOptions): Promise<Machine> {
   const guest = await makeGuest(options);
   const { engine, heap } = guest;
-  const { format, restore } = options;
-  const images = heap.withoutLimit(() => openImages(guest, format, restore));
+  const { restore } = options;
+  const images = heap.withoutLimit(() => openImages(guest, options, restore));
   heap.holdsCopy(images.heldBytes());
   if (restore) adoptGuest(guest, restore, images.prelude);
   return {

@@ -203,8 +203,11 @@ export interface ThreadSetup {
   readonly wasm: WebAssembly.Module;
   readonly format: ImageFormat;
   readonly shared: Int32Array;
-  /** True if the thread makes the image of a fresh guest first. */
-  readonly makesBaseline: boolean;
+  /**
+   * SHA-256 of the prelude of this build, hex: see `ImageMeta.prelude`. `null` if the thread makes the
+   * image of a fresh guest first.
+   */
+  readonly prelude: string | null;
 }
 
 /** Host → the machine's thread. */

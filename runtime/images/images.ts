@@ -35,17 +35,19 @@ interface Images {
 
 /**
  * Must be called before anything has run in the guest.
+ * @param known the format of this build's images, and what `ImageMeta.prelude` is in them; `null`: it is computed, for
+ * which a thread loads node:crypto
  * @param restore the images that the guest was opened from. The memory of `image` is kept and
  * written to
  */
 export function openImages(
   { library, engine, prelude }: Pick<Guest, "engine" | "library" | "prelude">,
-  format: ImageFormat,
+  known: { readonly format: ImageFormat; readonly prelude: string | null },
   { image: opened, fresh }: Partial<Restoration> = {},
 ): Images {
   // The prelude is part of the image, so it still has the bridge of the build that made the guest.
-  const gate = opened?.meta.gate ?? format;
-  const preludeHash = sha256(prelude);
+  const gate = opened?.meta.gate ?? known.format;
+  const preludeHash = known.prelude ?? sha256(prelude);
 
   function live(): { memory: Uint8Array; meta: Omit<ImageMeta, "granted" | "texts"> } {
     const { memory, ...place } = engine.image();

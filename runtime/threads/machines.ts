@@ -55,7 +55,7 @@ export function openMachines({
       const { thread, baseline } = await startMachineThread(entry, () => {
         const format = imageFormat();
         made.baseline ??= readFresh(freshOf(entry), format);
-        return { wasm: quickJsBuild().module, format, makesBaseline: made.baseline === null };
+        return { wasm: quickJsBuild().module, format, prelude: made.baseline?.image.meta.prelude ?? null };
       });
       keepWasmCode();
       made.baseline ??= baseline;

@@ -50,7 +50,7 @@ export function serveSandbox<Message>(createLibrary: () => Library<Message>): vo
     if (message.kind === "begin") {
       const { setup } = message;
       begun = { setup, workshop: openWorkshop(setup, createLibrary, tell) };
-      return { kind: "ready", baseline: setup.makesBaseline ? await begun.workshop.baseline() : null };
+      return { kind: "ready", baseline: setup.prelude === null ? await begun.workshop.baseline() : null };
     }
     if (!begun) throw new MachineFault("the thread has not begun");
     if (message.kind === "open") {
@@ -144,7 +144,7 @@ function pagesOf({ delta }: Checkpoint): ArrayBuffer[] {
 
 /** @param tell is called with what machines tell the host */
 function openWorkshop<Message>(
-  { wasm, format, shared }: ThreadSetup,
+  { wasm, format, shared, prelude }: ThreadSetup,
   createLibrary: () => Library<Message>,
   tell: (note: ThreadNote) => void,
 ): Workshop<Message> {
@@ -155,6 +155,7 @@ function openWorkshop<Message>(
       clock: systemClock,
       shared,
       format,
+      prelude,
       notice: (text) => tell({ kind: "notice", text }),
       printed: openPrintRelay((parts) => tell({ kind: "printed", parts })),
       openEngine: (options) => openQuickJs(wasm, options),

@@ -165,10 +165,11 @@ export function isLocalServer(provider: string, baseUrl: string | undefined): bo
  */
 export function isPrivateAddress(baseUrl: string): boolean {
   const host = URL.parse(baseUrl)?.hostname.replace(/^\[|\]$/g, "") ?? "";
+  if (host === "") return false;
   const version = isIP(host);
   if (version > 0) return PRIVATE.check(host, version === 6 ? "ipv6" : "ipv4");
   // A name without a dot is that of a computer or container beside this one.
-  return host !== "" && (!host.includes(".") || /\.(?:localhost|local|internal|lan|home\.arpa)$/.test(host));
+  return !host.includes(".") || /\.(?:localhost|local|internal|lan|home\.arpa)$/.test(host);
 }
 
 /**

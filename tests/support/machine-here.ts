@@ -21,7 +21,7 @@ export async function openMachineHere(clock: Clock = systemClock): Promise<Machi
   const library = openLibrary();
   let parts: Pick<MachineHere, "engine" | "host"> | undefined;
   const machine = await openMachine({
-    ...{ library, memoryBytes: 2 ** 27, clock, format: imageFormat(), notice() {}, printed() {} },
+    ...{ library, memoryBytes: 2 ** 27, clock, format: imageFormat(), prelude: null, notice() {}, printed() {} },
     shared: new Int32Array(new SharedArrayBuffer(64)),
     async openEngine(options) {
       parts = { engine: await openQuickJs(module, options), host: options.host };

@@ -1,3 +1,4 @@
+import { monotonicMs } from "../../../runtime/index.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Output, Style } from "./terminal.ts";
 
@@ -6,7 +7,7 @@ export type StatusClock = typeof processClock;
 
 export const processClock = {
   /** ms, monotonic. */
-  now: () => performance.now(),
+  now: monotonicMs,
   /**
    * Calls again and again, that many ms apart, until the function that it returns is called; does
    * not keep the process alive.

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
+import { monotonicMs } from "../../../runtime/index.ts";
 import { isBusy } from "../failure.ts";
 import { type Answer, type Asked, NO_ROWS, type Plan, rendered, SQLITE, type Value } from "../sql/sql.ts";
 import type { Log } from "./log.ts";
@@ -174,9 +175,9 @@ interface Turn {
 function openTurn(): Turn {
   let end = Number.POSITIVE_INFINITY;
   const begin = () => {
-    end = performance.now() + TURN_MS;
+    end = monotonicMs() + TURN_MS;
   };
-  const isLong = () => performance.now() > end;
+  const isLong = () => monotonicMs() > end;
   return {
     begin,
     isLong,
@@ -267,12 +268,12 @@ const MOST_PAUSE_MS = 50;
  * a turn for anybody.
  */
 async function patiently<T>(work: () => T): Promise<T> {
-  const until = performance.now() + BUSY_MS;
+  const until = monotonicMs() + BUSY_MS;
   for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS)) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
+      if (!isBusy(error) || monotonicMs() > until) throw error;
     }
     await setTimeout(pauseMs);
   }
