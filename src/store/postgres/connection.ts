@@ -136,6 +136,7 @@ function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResul
     );
   async function answered(asked: Asked): Promise<Answer> {
     if (asked.wants === "turn") return setImmediate(NO_ROWS);
+    if (asked.wants === "end") return asked.of.then(() => NO_ROWS);
     const { text, values } = rendered(asked.statement, POSTGRES);
     try {
       const { rows, rowCount } = await run(text, values);

@@ -1,8 +1,16 @@
-import { applyPart, type GuestImage, type ImagePages, type PagesPart, problemOf } from "../../../runtime/index.ts";
+import {
+  applyPart,
+  type GuestImage,
+  type ImagePages,
+  PAGE_BYTES,
+  type PagesPart,
+  problemOf,
+} from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
 import { type Checkpoint, decodeCheckpoint } from "../rows/checkpoint.ts";
+import { type NewMemory, openNewMemory } from "../rows/new-memory.ts";
 import { freePart, openPacking, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
-import { get, type Plan, pause, run, spelled, sql } from "./sql.ts";
+import { get, type Plan, pause, run, spelled, sql, until } from "./sql.ts";
 
 /**
  * All columns of a checkpoint `c`. A server gives the number after the row is sealed, so the seal
@@ -31,19 +39,32 @@ export function* readImage(id: string): Plan<GuestImage> {
   const top = yield* readCheckpoint(id);
   const chain = [top];
   for (let next = yield* baseOf(id, top); next; next = yield* baseOf(id, next)) chain.unshift(next);
-  const memory = memoryOf(top);
-  for (const checkpoint of chain) {
-    if (yield* readParts(checkpoint, memory.byteLength, (part) => applyPart(memory, part))) continue;
-    const whose = checkpoint.id === id ? "its pages" : `pages of its base ${checkpoint.id}`;
-    throw checkpointLost(id, `${whose} are damaged`);
+  const memory = memoryOf(top, Math.max(...chain.map(({ pages }) => pages)));
+  const { length } = memory.bytes;
+  const apply = (part: PagesPart) => applyPart(memory.bytes, part);
+  const ready = ({ numbers }: PagesPart) => memory.ready(((numbers.at(-1) ?? 0) + 1) * PAGE_BYTES);
+  try {
+    for (const checkpoint of chain) {
+      if (yield* readParts(checkpoint, length, apply, ready)) continue;
+      const whose = checkpoint.id === id ? "its pages" : `pages of its base ${checkpoint.id}`;
+      throw checkpointLost(id, `${whose} are damaged`);
+    }
+  } finally {
+    yield* until(memory.end());
   }
-  return { id, meta: top.meta, memory };
+  return { id, meta: top.meta, memory: memory.bytes };
 }
 
-/** @throws RlmError `checkpoint_lost` if there is not so much memory */
-function memoryOf({ id, meta: { linearBytes } }: Checkpoint): Uint8Array {
+/** Part of an image's pages from which on all of them are made ahead. */
+const FULL = 0.9;
+
+/**
+ * @param pages the most that one of the chain's checkpoints has
+ * @throws RlmError `checkpoint_lost` if there is not so much memory
+ */
+function memoryOf({ id, meta: { linearBytes } }: Checkpoint, pages: number): NewMemory {
   try {
-    return new Uint8Array(linearBytes);
+    return openNewMemory(linearBytes, pages * PAGE_BYTES >= FULL * linearBytes);
   } catch (error) {
     throw checkpointLost(id, `there are no ${linearBytes} bytes of memory for it`, error);
   }
@@ -60,13 +81,22 @@ export function* pagesAreWhole(checkpoint: Checkpoint): Plan<boolean> {
 /**
  * Hands over the parts of a checkpoint's pages, which are changes of memory of at most so many
  * bytes. Only one is in memory at a time. Returns false at the first that is missing or damaged.
+ *
+ * @param ready returns work that ends before a part is used
  */
-export function* readParts(checkpoint: Checkpoint, linearBytes: number, use: (part: PagesPart) => void): Plan<boolean> {
+export function* readParts(
+  checkpoint: Checkpoint,
+  linearBytes: number,
+  use: (part: PagesPart) => void,
+  ready: (part: PagesPart) => Promise<unknown> | null = () => null,
+): Plan<boolean> {
   let last = -1;
   for (let part = 0; part < partsOf(checkpoint); part++) {
     const row = yield* get(sql`SELECT * FROM pages WHERE ${pageOf(checkpoint.n, part)}`);
     const read = row && wholePart(row, checkpoint, part);
     if (!read || problemOf(read, last, linearBytes) !== null) return false;
+    const work = ready(read);
+    if (work) yield* until(work);
     use(read);
     last = read.numbers.at(-1) ?? last;
     freePart(row, read);

@@ -106,10 +106,11 @@ function put<V>(part: Part, spelling: Spelling<Value | V>, values: (Value | V)[]
  */
 export type Plan<T> = Generator<Asked, T, Answer>;
 
-/** A statement with what is wanted of its answer, or a turn for the other work of the thread. */
+/** A statement with what is wanted of its answer, a turn for the other work of the thread, or the end of work elsewhere. */
 export type Asked =
   | { readonly wants: "one" | "all" | "changes"; readonly statement: Statement }
-  | { readonly wants: "turn" };
+  | { readonly wants: "turn" }
+  | { readonly wants: "end"; readonly of: Promise<unknown> };
 
 /** Rows and the number of rows that changed; or what the database threw, and at which text. */
 export type Answer =
@@ -125,6 +126,11 @@ export const NO_ROWS: Answer = { rows: [], changes: 0 };
  */
 export function* pause(): Plan<void> {
   yield { wants: "turn" };
+}
+
+/** Stands where work that others do must have ended. */
+export function* until(work: Promise<unknown>): Plan<void> {
+  yield { wants: "end", of: work };
 }
 
 export function* get(statement: Statement): Plan<Row | undefined> {

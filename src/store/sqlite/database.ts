@@ -67,6 +67,7 @@ export function connect(connection: DatabaseSync, log: Log | null): Database {
       let step = plan.next();
       while (!step.done) {
         const asked = step.value;
+        if (asked.wants === "end") await asked.of;
         let answer = statements.answer(asked);
         if ("cause" in answer && isBusy(answer.cause)) answer = await answeredPatiently(() => statements.answer(asked));
         if (turn.isLong()) await turn.endIfLong();
@@ -209,7 +210,7 @@ function openStatements(connection: DatabaseSync): Statements {
   return {
     run: (sql) => void statement(sql).run(),
     answer(asked) {
-      if (asked.wants === "turn") return NO_ROWS;
+      if (asked.wants === "turn" || asked.wants === "end") return NO_ROWS;
       const { text, values } = rendered(asked.statement, SQLITE);
       try {
         if (asked.wants === "changes") {
