@@ -6,7 +6,7 @@ import { bareRequest } from "./bare-model.ts";
 import { size } from "./size.ts";
 
 // Measures asks in a process of its own, so that nothing else is in its memory; prints it as JSON. Arguments: the built
-// library, the folder of its store.
+// library, the folder of its store, how many children are at once.
 
 /** Times in ms, sizes in bytes. */
 export interface Asks {
@@ -26,7 +26,7 @@ export interface Asks {
   readonly stored: number;
   /** What a child adds to resident memory while it lives. */
   readonly resident: number;
-  /** 16 children at once, with the places and guests of a session. */
+  /** Some children at once, with the places and guests of a session. */
   readonly tree: number;
 }
 
@@ -34,7 +34,7 @@ const TURNS = size(60, 1);
 const CHILDREN = size(12, 1);
 const HELD = size(4, 1);
 const HOLD_MS = size(3000, 10);
-const [library = "", store = ""] = process.argv.slice(2);
+const [library = "", store = "", together = ""] = process.argv.slice(2);
 const built: {
   openSession(options?: SessionOptions): Promise<Session>;
   openStore(folder: string): Promise<SessionStore>;
@@ -68,7 +68,7 @@ async function measured(baseUrl: string): Promise<Asks> {
   for (let n = 0; n < CHILDREN; n++) children.push(await timed(() => run(session, `await ${call("child")}`)));
   const stored = ((await bytes()) - before) / CHILDREN;
   const resident = await residentOf(session);
-  const outer = 'llm_query_batch(Array.from({ length: 16 }, () => ({ prompt: "child", context: list_docs() })))';
+  const outer = `llm_query_batch(Array.from({ length: ${together} }, () => ({ prompt: "child", context: list_docs() })))`;
   const tree = await timed(() => run(session, `(await ${outer}).results.length`));
   await session.close();
   return { ...asked, bare, children, stored, resident, tree };

@@ -5,13 +5,16 @@ import { promisify } from "node:util";
 import type { Asks } from "./ask-process.ts";
 import { buildCommand } from "./built.ts";
 import type { Case, Report } from "./report.ts";
+import { size } from "./size.ts";
 
+/** Children that are asked at once. */
+const TOGETHER = size(16, 2);
 const PROCESS = fileURLToPath(new URL("./ask-process.ts", import.meta.url));
 
 /** What an ask takes beside its model: its turns, its cells, and children that answer calls with context. */
 export async function benchAsk(): Promise<Report> {
   const { library, home } = await buildCommand("src/store/open");
-  const args = ["--expose-gc", PROCESS, library, join(home, "store")];
+  const args = ["--expose-gc", PROCESS, library, join(home, "store"), `${TOGETHER}`];
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: { ...process.env, OPENAI_API_KEY: "none" },
   });
@@ -27,7 +30,7 @@ export async function benchAsk(): Promise<Report> {
       own("from the reply until it is kept", asks.replying),
       own("a small cell, run and kept", asks.cells),
       own("a child, one after the other", asks.children),
-      own("16 children at once", [asks.tree]),
+      own(`${TOGETHER} children at once`, [asks.tree]),
     ],
     notes: [
       `a turn with its cell takes ${(asks.journal / 1024).toFixed(1)} KB of journal, before it is packed`,

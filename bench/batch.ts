@@ -39,7 +39,7 @@ export async function benchBatch(): Promise<Report> {
   const empty = size(null, one) ?? (await timed(() => batch.run("1", EMPTY_JOBS, AT_ONCE).ended));
   const emptyJobs = (EMPTY_JOBS - 1) / ((empty - one) / 1000);
   const again = await recovery(batch, server);
-  const open = await memoryOf(batch, server);
+  const open = size(null, again.resident) ?? (await memoryOf(batch, server));
   hold.resolve();
   await batch.end();
   return {
@@ -48,7 +48,7 @@ export async function benchBatch(): Promise<Report> {
     notes: [
       `${perJob.toFixed(0)} ms of each job are Belay's: the process, its sessions and what they keep`,
       `${emptyJobs.toFixed(1)} empty jobs a second; a run of one takes ${one.toFixed(0)} ms`,
-      `a job whose process was killed sends its next request ${again.toFixed(0)} ms after the same line was typed again`,
+      `a job whose process was killed sends its next request ${again.ms.toFixed(0)} ms after the same line was typed again`,
       `an open job that waits for its model takes ${open.toFixed(0)} MB`,
     ],
     aims: [
@@ -144,27 +144,28 @@ async function loopOf(url: string): Promise<void> {
   if (code !== 0) throw new Error(`the loop ended with ${code}`);
 }
 
-/** From the same line, typed again after a kill, until the request of the job that was cut. */
-async function recovery(batch: Batches, server: ModelServer): Promise<number> {
+/** From the same line, typed again after a kill, until the request of the job that was cut, ms; and the memory of that process, MB. */
+async function recovery(batch: Batches, server: ModelServer): Promise<{ ms: number; resident: number }> {
   const run = batch.run(script(1, "hold recovery"), 1, 1);
   const before = await requests(server, "hold recovery", 1);
   await run.kill();
   const from = performance.now();
   const next = run.again();
   await requests(server, "hold recovery", before + 1);
-  const took = performance.now() - from;
+  const ms = performance.now() - from;
+  const resident = residentOf(next.pid);
   await next.kill();
-  return took;
+  return { ms, resident };
 }
 
 /** After so long a job that waits has given its thread to others, ms. */
-const LENT_MS = size(3000, 1);
+const LENT_MS = 3000;
 
 /** Resident memory of a process whose jobs all wait, against one with fewer of them; MB for each. */
 async function memoryOf(batch: Batches, server: ModelServer): Promise<number> {
   const [few, many] = [2, 40];
   const sizes: number[] = [];
-  for (const atOnce of size([few, many], [few])) {
+  for (const atOnce of [few, many]) {
     const word = `hold ${atOnce} of`;
     const run = batch.run(script(1, word), atOnce, atOnce);
     await requests(server, word, atOnce);

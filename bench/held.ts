@@ -12,7 +12,7 @@ const MB = 2 ** 20;
 const GUEST_MB = size(32, 1);
 const CONTEXT_MB = size(99, 1);
 const STEPS = size(40, 2);
-const SESSIONS = size(16, 2);
+const SESSIONS = size(16, 1);
 /** A screen stutters if it is not drawn for longer. */
 const MOST_HELD_MS = 20;
 

@@ -7,6 +7,7 @@ import { buildCommand } from "./built.ts";
 import type { Corpus } from "./corpus.ts";
 import { type Contestant, median, takeTurns, timed } from "./measure.ts";
 import type { Aim, Report } from "./report.ts";
+import { size } from "./size.ts";
 
 /** The most that a client may have to put into every conversation, tokens. */
 const MOST_TOKENS_OF_CORE = 1_750;
@@ -20,7 +21,8 @@ export async function benchMcp({ folder }: Corpus): Promise<Report> {
   await Promise.all([called(server, "rlm_load", { path: folder }), session.load(folder)]);
   const start = await takeTurns(
     [
-      listing("belay mcp", [main, "mcp", "--store", join(home, "list")]),
+      // In the smallest form the server of the calls has been started in this way.
+      ...size([listing("belay mcp", [main, "mcp", "--store", join(home, "list")])], []),
       listing("a bare server of the SDK", [join(built.folder, "bench/mcp-bare.js")]),
     ],
     { rounds: 15, warmups: 2 },

@@ -7,8 +7,8 @@ import { CodemodeSandbox } from "@earendil-works/pi-codemode";
 import type { Session, SessionOptions } from "../src/index.ts";
 import { size } from "./size.ts";
 
-// Measures one thing in a process of its own, so that nothing else is in its memory; prints it as JSON. Times in ms, sizes
-// in bytes. Arguments: what to measure, the built library, how many. A store is in BELAY_HOME.
+// Measures in a process of its own, so that nothing else is in its memory; prints a line of JSON for each measure. Times in ms,
+// sizes in bytes. Arguments: the built library, and measures: WHAT=COUNT. A store is in BELAY_HOME.
 
 export interface Sessions {
   /** From the first openSession to the last session open, and from the first exec to the last answer. */
@@ -48,25 +48,28 @@ const THREADS_HAVE_ENDED_MS = size(11_000, 1);
 const MEMORY_IS_BACK_MS = size(19_000, 2);
 /** Resolves once the collector has looked at everything. */
 const SETTLED_MS = size(500, 1);
-const [what = "", library = "", count = "1"] = process.argv.slice(2);
+const [library = "", ...measures] = process.argv.slice(2);
 const { openSession }: { openSession(options?: SessionOptions): Promise<Session> } = await import(library);
-const MEASURES: Readonly<Record<string, () => Promise<unknown>>> = {
-  one: () => inTurn(one),
-  "codemode one": () => inTurn(codemode),
-  many: () => many({}),
-  "many in a store": () => many({ store: process.env.BELAY_HOME ?? "" }),
+const MEASURES: Readonly<Record<string, (count: number) => Promise<unknown>>> = {
+  one: (count) => inTurn(count, one),
+  "codemode one": (count) => inTurn(count, codemode),
+  many: (count) => many(count, {}),
+  "many in a store": (count) => many(count, { store: process.env.BELAY_HOME ?? "" }),
   "codemode many": codemodeMany,
   left: leftOfMany,
   rounds,
   parts,
 };
-console.log(JSON.stringify(await MEASURES[what]?.()));
+for (const measure of measures) {
+  const [what = "", count] = measure.split("=");
+  console.log(JSON.stringify(await MEASURES[what]?.(Number(count))));
+}
 process.exit();
 
 /** The first of the process, then others. */
-async function inTurn(once: () => Promise<number>): Promise<number[]> {
+async function inTurn(count: number, once: () => Promise<number>): Promise<number[]> {
   const samples: number[] = [];
-  for (let n = 0; n < Number(count); n++) samples.push(await once());
+  for (let n = 0; n < count; n++) samples.push(await once());
   return samples;
 }
 
@@ -80,7 +83,7 @@ async function one(): Promise<number> {
 }
 
 /** What opening and a first cell consist of, ms: the first time in the process, then the median of others. */
-async function parts(): Promise<Record<string, number[]>> {
+async function parts(count: number): Promise<Record<string, number[]>> {
   const at = (path: string) => new URL(path, `file://${library}`);
   const built: typeof import("./session-parts.ts") = await import(at("../bench/session-parts.js").href);
   const { openMachines, openSandbox, shareStore } = built;
@@ -94,7 +97,7 @@ async function parts(): Promise<Record<string, number[]>> {
   }
   const { DEFAULT_EXEC_LIMITS: limits, noOutput } = await import("../runtime/index.ts");
   const machines = openMachines({ cores: 1, kept: 1 });
-  for (let n = 0; n < Number(count); n++) {
+  for (let n = 0; n < count; n++) {
     await part("an empty thread", async () => {
       const thread = new Worker("", { eval: true });
       await once(thread, "exit");
@@ -126,13 +129,13 @@ async function codemode(): Promise<number> {
   return ms;
 }
 
-async function many(options: SessionOptions): Promise<Sessions> {
+async function many(count: number, options: SessionOptions): Promise<Sessions> {
   const before = await resident();
   const delays = monitorEventLoopDelay({ resolution: 1 });
   delays.enable();
   const cpu = process.cpuUsage();
   const from = performance.now();
-  const sessions = await Promise.all(Array.from({ length: Number(count) }, () => openSession(options)));
+  const sessions = await Promise.all(Array.from({ length: count }, () => openSession(options)));
   const opened = performance.now();
   await Promise.all(sessions.map(run));
   const ran = performance.now();
@@ -157,9 +160,9 @@ async function many(options: SessionOptions): Promise<Sessions> {
   };
 }
 
-async function leftOfMany(): Promise<Left> {
+async function leftOfMany(count: number): Promise<Left> {
   const before = await resident();
-  await openAndClose();
+  await openAndClose(count);
   const closed = await resident();
   await delay(THREADS_HAVE_ENDED_MS);
   const threadsEnded = await resident();
@@ -176,24 +179,24 @@ async function leftOfMany(): Promise<Left> {
 }
 
 /** Round after round, so soon that the threads live on. */
-async function rounds(): Promise<Round[]> {
+async function rounds(count: number): Promise<Round[]> {
   const measured: Round[] = [];
   for (let n = 0; n < ROUNDS; n++) {
-    await openAndClose();
+    await openAndClose(count);
     const rss = await resident();
     measured.push({ heap: process.memoryUsage().heapUsed, resident: rss });
   }
   return measured;
 }
 
-async function openAndClose(): Promise<void> {
-  const sessions = await Promise.all(Array.from({ length: Number(count) }, () => openSession()));
+async function openAndClose(count: number): Promise<void> {
+  const sessions = await Promise.all(Array.from({ length: count }, () => openSession()));
   await Promise.all(sessions.map(run));
   await Promise.all(sessions.map((session) => session.close()));
 }
 
-async function codemodeMany(): Promise<Pick<Sessions, "cells" | "cpu">> {
-  const sandboxes = Array.from({ length: Number(count) }, () => new CodemodeSandbox());
+async function codemodeMany(count: number): Promise<Pick<Sessions, "cells" | "cpu">> {
+  const sandboxes = Array.from({ length: count }, () => new CodemodeSandbox());
   const cpu = process.cpuUsage();
   const from = performance.now();
   await Promise.all(sandboxes.map(check));

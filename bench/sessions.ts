@@ -15,11 +15,13 @@ const PROCESSES = size(3, 1);
 /** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */
 export async function benchSessions(): Promise<Report> {
   const { library, home } = await buildCommand("bench/session-parts");
-  const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
+  const inStore = { BELAY_HOME: home };
+  const together = ["one=1", "codemode one=1", "parts=1", "codemode many=2", "many in a store=2"];
+  const measure = await openMeasures(library, together, inStore);
   const one = await inTurn(measure);
   const parts = await measure<Record<string, number[]>>("parts", size(10, 1));
   const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", size(100, 2));
-  const stored = await measured<Sessions>("many in a store", library, size(1000, 2), { BELAY_HOME: home });
+  const stored = await measure<Sessions>("many in a store", size(1000, 2), inStore);
   const hundred = size(null, stored) ?? (await measure<Sessions>("many", 100));
   const thousand = size(null, stored) ?? (await measure<Sessions>("many", 1000));
   return {
@@ -46,13 +48,14 @@ export async function benchSessions(): Promise<Report> {
 /** What stays in a process's memory when its sessions are closed: by their number, and by the settings of the C library's allocator. */
 export async function benchMemory(): Promise<Report> {
   const { library } = await buildCommand();
+  const measure = await openMeasures(library, ["left=1", "rounds=1"]);
   const notes: string[] = [];
   for (const [count, settings] of LEAVING) {
-    const left = await measured<Left>("left", library, count, settings);
+    const left = await measure<Left>("left", count, settings);
     const steps = [left.closed, left.threadsEnded, left.pagesBack, left.collected].map((bytes) => mb(bytes));
     notes.push(`${count} sessions, ${named(settings)}: ${steps.join(", ")}`);
   }
-  const rounds = await measured<Round[]>("rounds", library, size(300, 1));
+  const rounds = await measure<Round[]>("rounds", size(300, 1));
   return {
     title:
       "memory: what sessions leave when they are closed: at once, when threads have ended, 8 s after that, when V8 is short of memory",
@@ -83,7 +86,7 @@ function named(settings: Readonly<Record<string, string>>): string {
   return texts.join(" ") || "as it is";
 }
 
-async function inTurn(measure: <T>(what: string, count: number) => Promise<T>): Promise<Case[]> {
+async function inTurn(measure: Measure): Promise<Case[]> {
   const belay: number[][] = [];
   const peer: number[][] = [];
   for (let n = 0; n < PROCESSES; n++) {
@@ -140,13 +143,24 @@ function mb(bytes: number, digits = 0): string {
   return `${(bytes / MB).toFixed(digits)} MB`;
 }
 
-async function measured<T>(
-  what: string,
-  library: string,
-  count: number,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<T> {
-  const args = ["--expose-gc", PROCESS, what, library, String(count)];
+/** Settings of a process beside those of this one. */
+type Settings = Readonly<Record<string, string>>;
+
+type Measure = <T>(what: string, count: number, settings?: Settings) => Promise<T>;
+
+/** Gives each measure a process of its own. In the smallest form one process, with these settings, does `together` at once. */
+async function openMeasures(library: string, together: readonly string[], settings: Settings = {}): Promise<Measure> {
+  const done = size(null, together) && (await measured(library, together, settings));
+  return async (what, count, own = {}) => {
+    const line = done?.[together.findIndex((one) => one.startsWith(`${what}=`))];
+    const [alone] = line === undefined ? await measured(library, [`${what}=${count}`], own) : [line];
+    return JSON.parse(alone ?? "");
+  };
+}
+
+/** What a process printed for each of its measures. */
+async function measured(library: string, measures: readonly string[], settings: Settings): Promise<readonly string[]> {
+  const args = ["--expose-gc", PROCESS, library, ...measures];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...settings } });
-  return JSON.parse(stdout);
+  return stdout.trim().split("\n");
 }

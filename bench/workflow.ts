@@ -43,13 +43,13 @@ export async function benchWorkflow(): Promise<Report> {
   );
   const empty = await takeTurns(
     [
-      { name: "belay workflow", once: () => timed(() => run(IN_TURN, "empty", EMPTY_AGENTS)) },
+      ...size([{ name: "belay workflow", once: () => timed(() => run(IN_TURN, "empty", EMPTY_AGENTS)) }], []),
       { name: "bare processes", once: () => timed(() => bare(EMPTY, EMPTY_AGENTS, 1)) },
     ],
     ROUNDS,
   );
   const none = await takeTurns(
-    [{ name: "belay workflow", once: () => timed(() => run(NO_AGENT, "empty", 42)) }],
+    size([{ name: "belay workflow", once: () => timed(() => run(NO_AGENT, "empty", 42)) }], []),
     ROUNDS,
   );
   const [belay = 0, alone = 0] = many.map(({ samples }) => median(samples));
