@@ -24,7 +24,13 @@ await script(USAGE, read, async ({ most, isLong, ...plan }) => {
   const folder = mkdtempSync(join(tmpdir(), "belay-soak-"));
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const growths = await soak({ ...plan, goneMs: GONE_MS, folder, say: (line) => console.log(line) });
+  const growths = await soak({
+    ...plan,
+    kinds: plan.kinds.map((kind) => [kind]),
+    goneMs: GONE_MS,
+    folder,
+    say: (line) => console.log(line),
+  });
   const grown = growths.filter(({ bytes, objects, uneven, left }) => {
     const isUneven = isLong && Math.max(uneven.heap, uneven.rss) > MOST_UNEVEN;
     return bytes > most.bytes || objects > most.objects || isUneven || Object.values(left).some((count) => count > 0);

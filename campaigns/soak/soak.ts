@@ -2,11 +2,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Heap } from "./heap.ts";
-import { KINDS, startModel } from "./kinds.ts";
+import { KINDS, type Place, type Soaked, startModel } from "./kinds.ts";
 import { type Held, handles, held, unevenness } from "./left.ts";
 
 export interface SoakPlan {
-  readonly kinds: readonly string[];
+  /** Kinds of work. Those of one group are done as often as its first, in the same rounds, with one look at what all have left. */
+  readonly kinds: readonly (readonly string[])[];
   readonly rounds: number;
   /** The number of times that a round does the work of a kind. */
   times(kind: string): number;
@@ -35,41 +36,51 @@ export async function soak(plan: SoakPlan): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
   await using model = await startModel();
   // What starts with the first use of the process and stays, such as Node's threads for files, is not counted.
-  const first = { ...plan, rounds: 1, times: () => 1, folder: join(plan.folder, "first"), say() {} };
-  await soakKind("memory", model.url, first);
-  for (const kind of plan.kinds) growths.push(await soakKind(kind, model.url, plan));
+  {
+    await using first = await soakedOf("memory", { folder: join(plan.folder, "first"), url: model.url });
+    await first.round(1);
+  }
+  for (const group of plan.kinds) growths.push(await soakGroup(group, model.url, plan));
   return growths;
 }
 
-async function soakKind(kind: string, url: string, plan: SoakPlan): Promise<Growth> {
-  const { rounds, times, goneMs, folder, say } = plan;
-  const own = join(folder, kind);
-  mkdirSync(own, { recursive: true });
-  const open = KINDS[kind];
-  if (!open) throw new Error(`there is no kind ${kind}; there are ${Object.keys(KINDS).join(", ")}`);
+async function soakGroup(group: readonly string[], url: string, plan: SoakPlan): Promise<Growth> {
+  const { rounds, goneMs, folder, say } = plan;
+  const kind = group.join(" + ");
+  const times = plan.times(group[0] ?? "");
   const before = handles();
   const seen: Held[] = [];
   {
-    await using soaked = await open({ folder: own, url });
+    await using works = new AsyncDisposableStack();
+    const parts: Soaked[] = [];
+    for (const part of group) parts.push(works.use(await soakedOf(part, { folder: join(folder, part), url })));
     for (let round = 0; round < rounds; round++) {
-      await soaked.round(times(kind));
+      for (const soaked of parts) await soaked.round(times);
       const one = await held();
       seen.push(one);
       const heap = `heap ${(one.bytes / 1e6).toFixed(2)} MB in ${one.objects} objects, rss ${(one.rss / 1e6).toFixed(0)} MB`;
       const open = `${one.threads} threads, ${one.files} files, ${one.resources} resources, ${one.listeners} listeners`;
-      say(`${kind} ${(round + 1) * times(kind)}: ${heap}, ${open}`);
-      if (round > 0 && plan.isLittle?.(growthOf(seen, times(kind)))) break;
+      say(`${kind} ${(round + 1) * times}: ${heap}, ${open}`);
+      if (round > 0 && plan.isLittle?.(growthOf(seen, times))) break;
     }
   }
   const left = await leftSince(before, goneMs);
   const uneven = { heap: unevenness(seen.map(({ bytes }) => bytes)), rss: unevenness(seen.map(({ rss }) => rss)) };
-  const growth = { kind, ...growthOf(seen, times(kind)), uneven, left };
+  const growth = { kind, ...growthOf(seen, times), uneven, left };
   say(`${kind}: each leaves ${Math.round(growth.bytes)} bytes, ${growth.objects.toFixed(1)} objects`);
   say(`${kind}: last half heap ±${uneven.heap.toFixed(1)} %, rss ±${uneven.rss.toFixed(1)} %`);
   say(
     `${kind}: left ${left.threads} threads, ${left.files} files, ${left.resources} resources, ${left.listeners} listeners`,
   );
   return growth;
+}
+
+/** Work of a kind, in a folder that is made. */
+async function soakedOf(kind: string, place: Place): Promise<Soaked> {
+  const open = KINDS[kind];
+  if (!open) throw new Error(`there is no kind ${kind}; there are ${Object.keys(KINDS).join(", ")}`);
+  mkdirSync(place.folder, { recursive: true });
+  return await open(place);
 }
 
 /** Handles that are there beyond those of before, once as many have gone as will. */
