@@ -4,7 +4,7 @@ import { judge } from "../campaigns/replies/judge.ts";
 import { play } from "../campaigns/replies/play.ts";
 
 /** One in so many cases is played here, all of them by `npm run campaign -- replies`. */
-const ONE_IN = 6;
+const ONE_IN = 8;
 
 /** True if it takes long, or times count: runs of `belay batch` have tests of their own. */
 const isForHand = ({ door, expect: { within } }: Case) => door === "batch" || within !== undefined;

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, realpathSync } from "node:fs";
+import { mkdtempSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ExecEnvelope, ExecOptions, LoadingOptions, LoadSource, Session } from "../../src/index.ts";
@@ -109,8 +109,9 @@ export function openStage(bounds: Bounds): Stage {
     async [Symbol.asyncDispose]() {
       for (const session of sessions) await session.close().catch(() => {});
       for (const server of servers) await server.close();
-      // Folders may nest too deep for Node's own removal.
-      execFileSync("rm", ["-rf", folder]);
+      // Most attacks leave no file. Folders may nest too deep for Node's own removal.
+      if (readdirSync(folder).length === 0) rmdirSync(folder);
+      else execFileSync("rm", ["-rf", folder]);
     },
   };
 }

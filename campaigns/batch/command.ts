@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { COMPILED, CRASHING_COMMAND } from "../../tests/support/command.ts";
+import { commandHere } from "../../tests/support/command-here.ts";
 import { KILL_VARIABLE } from "../../tests/support/jobs/kill-step.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
 import type { BatchPlan } from "./campaign.ts";
@@ -38,26 +39,38 @@ export interface Started {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export function startCommand(
-  line: readonly string[],
-  { place, url, step, by = "one", isPoisoned = false, env = {} }: Started,
-): ChildProcess {
+export function startCommand(line: readonly string[], started: Started): ChildProcess {
   return spawn(process.execPath, [...CRASHING_COMMAND, ...line], {
-    cwd: place,
+    cwd: started.place,
     stdio: ["ignore", "ignore", "inherit"],
-    env: {
-      ...process.env,
-      NODE_COMPILE_CACHE: COMPILED,
-      BELAY_HOME: join(place, "home"),
-      BELAY_BASE_URL: url,
-      BELAY_MODEL: "local/m",
-      BELAY_API_KEY_ENV: KEY,
-      [KEY]: by,
-      [KILL_VARIABLE]: step ?? "finish:0",
-      ...(isPoisoned ? POISONED : {}),
-      ...env,
-    },
+    env: { ...process.env, BELAY_HOME: join(started.place, "home"), ...variablesOf(started) },
   });
+}
+
+/** Runs a line that nobody kills in this process. Returns its exit code and what it printed. */
+export const runHere = (line: readonly string[], started: Omit<Started, "step">) =>
+  commandHere(line, {
+    ...{ cwd: started.place, home: join(started.place, "home") },
+    env: variablesOf({ ...started, step: null }),
+  });
+
+function variablesOf({
+  url,
+  step,
+  by = "one",
+  isPoisoned = false,
+  env = {},
+}: Started): Readonly<Record<string, string>> {
+  return {
+    NODE_COMPILE_CACHE: COMPILED,
+    BELAY_BASE_URL: url,
+    BELAY_MODEL: "local/m",
+    BELAY_API_KEY_ENV: KEY,
+    [KEY]: by,
+    [KILL_VARIABLE]: step ?? "finish:0",
+    ...(isPoisoned ? POISONED : {}),
+    ...env,
+  };
 }
 
 const KEY = "CAMPAIGN_KEY";
@@ -81,7 +94,7 @@ export async function undisturbedRun({ folder, concurrency }: BatchPlan, ids: re
   const place = join(folder, "undisturbed");
   writeInputs(place, ids);
   const line = [...LINE, "-o", OUT, "--concurrency", String(concurrency)];
-  const code = await endOf(startCommand(line, { place, url: server.url, step: null }));
-  if (code !== 0) throw new Error(`the undisturbed run ended with ${code}`);
+  const { code, stderr } = await runHere(line, { place, url: server.url });
+  if (code !== 0) throw new Error(`the undisturbed run ended with ${code}: ${stderr}`);
   return readFileSync(join(place, OUT), "utf8");
 }

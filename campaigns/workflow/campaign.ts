@@ -8,6 +8,7 @@ import { seededRandom } from "../../src/platform/seeded-random.ts";
 import { type LifeEnd, startLife, type WorkflowLife } from "../../tests/support/agents/life.ts";
 import { readAgentsLog, startedTwice } from "../../tests/support/agents/log.ts";
 import { processesIn } from "../../tests/support/agents/processes.ts";
+import { commandHere } from "../../tests/support/command-here.ts";
 import { type Casualties, disturb, type Target } from "./kills.ts";
 import { agentsOf, planOf, type RoundFiles, type RoundPlan, writeRound, wrongAnswers } from "./script.ts";
 
@@ -160,7 +161,7 @@ async function typedAgain(round: Round, tally: Tally, findings: Findings): Promi
     resends = waits.length > 0;
     if (isInUse(end)) {
       // On a server a process that was killed has the run until its lease ends.
-      await setTimeout(LEASE_MS / 4);
+      await setTimeout(LEASE_MS);
       life -= 1;
     }
     const isOver = end.code === 0 || (end.code === 1 && !isInUse(end));
@@ -208,7 +209,7 @@ async function judgeLeft({ files, flags }: Round, { mismatch }: Findings): Promi
   const left = outboxesIn(home);
   if (left.length > 0) mismatch(`outboxes are left: ${left.join(" ")}`);
   for (const args of [["doctor"], ["rm", "campaign"]]) {
-    const end = await startLife([...args, ...flags], { folder: place, home, env: SHORT_LEASE }).end;
+    const end = await commandHere([...args, ...flags], { cwd: place, home, env: SHORT_LEASE });
     if (end.code !== 0) mismatch(`${args[0]} ended with ${end.code}: ${end.stdout}${end.stderr}`);
   }
 }

@@ -34,9 +34,7 @@ const cell =
 const STEPS: readonly Step[] = [
   (session) => session.load("a.txt"),
   cell("globalThis.count = 1; memory.put('k', P.length);"),
-  cell(
-    `let sum = 1; for (const n of [1, 2]) sum += (await llm_query("x".repeat(n), { tools: [] })).length; count = sum;`,
-  ),
+  cell(`count = 1 + (await llm_query("x", { tools: [] })).length;`),
   (session) => session.helpers.add("h", "const helped = () => count * 2;"),
   (session) => session.loadAppend("b.txt"),
   cell(`const { results } = await llm_query_batch(["aa", "bbb"], { tools: [] }); count += results.map(Number).length;`),

@@ -1,12 +1,13 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { ModelRequest } from "../../src/models/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { openStore } from "../../src/store/index.ts";
 import { KEY_VARIABLE, type Life, live } from "../support/crash/life.ts";
 import { findingsInStore } from "../support/crash/store-check.ts";
+import { FEW_FILES, lowerBorder } from "../support/low-border.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { openScripted, using } from "../support/scripted-session.ts";
 import { folderWith } from "../support/tree.ts";
@@ -14,13 +15,15 @@ import { folderWith } from "../support/tree.ts";
 // Cells that hold a P in files: in real processes that are killed, and in the children of calls.
 
 const PREPARED = mkdtempSync(join(tmpdir(), "belay-large-cells-"));
-const FILES = 10_002;
+const FILES = FEW_FILES + 2;
+
+afterAll(lowerBorder());
 
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), "belay-many-files-"));
   for (let n = 0; n < FILES; n++) writeFileSync(join(folder, `${n}.txt`), `file ${n} 😀\n`);
   await using store = await openStore(join(PREPARED, "home"));
-  await using session = await openSessionWith({ session: "base", maxFiles: 20_000, roots: [folder] }, { store });
+  await using session = await openSessionWith({ session: "base", roots: [folder] }, { store });
   const { stats } = await session.load(folder);
   if (stats.large !== true) throw new Error("the context is not large");
   rmSync(folder, { recursive: true });
@@ -41,8 +44,8 @@ function resultOf({ stdout }: Life): unknown {
 
 const HOLDING = `const kept = { P, part: P.slice(100, 200) };
 let seen = "";
-for (let i = 0; i < 2; i++) seen += P[70_000 + i] + await llm_query("which " + i, { tools: [] });
-[typeof kept.P, kept.P === P, kept.part === P.slice(100, 200), seen, P.indexOf("file 9999") > 0, count("file \\\\d+ 😀")]`;
+for (let i = 0; i < 2; i++) seen += P[7_000 + i] + await llm_query("which " + i, { tools: [] });
+[typeof kept.P, kept.P === P, kept.part === P.slice(100, 200), seen, P.indexOf("file 999 ") > 0, count("file \\\\d+ 😀")]`;
 
 test.each([4, 6])("a cell that holds P is killed after write %i, and goes on where it was", async (operation) => {
   await using server = await startModelServer(({ prompt }) => ({ text: `<${prompt}>` }));
@@ -60,7 +63,7 @@ test.each([4, 6])("a cell that holds P is killed after write %i, and goes on whe
 });
 
 const LOOK = `answer(JSON.stringify([typeof P, stats().docs, count("file"), P.slice(-9), stats().large ?? false]))`;
-const ASKING = `const documents = [0, 9_000].flatMap((from) => [0, 1].map((n) => list_docs("", { from: from + n, limit: 1 })[0]));
+const ASKING = `const documents = [0, 900].flatMap((from) => [0, 1].map((n) => list_docs("", { from: from + n, limit: 1 })[0]));
 const asked = await Promise.all([
   rlm_query("Whole?", { max_sub_calls: 0 }),
   llm_query("All but one?", { context: [documents[1].start, P.length], max_sub_calls: 0 }),
@@ -81,7 +84,7 @@ test("calls with a context get all of a large P or parts of it, which may be lar
     questions.push(first.text);
     return using("rlm_exec", { code: LOOK });
   };
-  const options = { session: "base", maxFiles: 20_000 };
+  const options = { session: "base" };
   const { session } = await openScripted(script, options, { input: 1, output: 2 }, { store });
   const { result_json } = await session.exec(ASKING);
   const end = expect.stringMatching(/\d 😀\n$/);

@@ -143,7 +143,6 @@ test("a signal or a closed pipe during a call: the exec is unfinished, never can
 type Started = Awaited<ReturnType<typeof started>>;
 
 const ENDS: Readonly<Record<string, (server: Started) => void | Promise<void>>> = {
-  SIGTERM: ({ child }) => void child.kill("SIGTERM"),
   "SIGINT, then SIGTERM": interrupted,
   "a closed stdin": ({ child }) => void child.stdin?.end(),
   "a closed stdout": unread,

@@ -3,11 +3,9 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { run } from "../../../scripts/process.ts";
 import type { BatchApi } from "../../../src/provider-batches/providers/index.ts";
 import { type BatchServer, startBatchServer } from "../../../tests/support/batch-server/index.ts";
-import { COMMAND } from "../../../tests/support/command.ts";
-import { endOf, OUT, startCommand } from "../command.ts";
+import { endOf, OUT, runHere, startCommand } from "../command.ts";
 import type { Death } from "./deaths.ts";
 import { answeredTo, SCRIPT } from "./script.ts";
 
@@ -43,17 +41,16 @@ export const lineOf = (name: string, concurrency: number): readonly string[] => 
 ];
 
 /** Starts the command. It may end itself after a write. */
-export function startIn(
-  { place, server }: Place,
-  line: readonly string[],
-  by: string,
-  death: Death | null,
-): ChildProcess {
+export function startIn(at: Place, line: readonly string[], by: string, death: Death | null): ChildProcess {
+  return startCommand(line, { ...startedIn(at, by), step: death && "write" in death ? death.write : null });
+}
+
+function startedIn({ place, server }: Place, by: string) {
   const env = {
     ...{ BELAY_BASE_URL: "", BELAY_API_KEY_ENV: "", BELAY_MODEL: "mine/m", PI_CODING_AGENT_DIR: join(place, "agent") },
     ...{ [KEY]: KEY_TEXT, [BY]: by, BELAY_SHIPPING_PACE: String(PACE), BELAY_LEASE_MS: String(LEASE_MS) },
   };
-  return startCommand(line, { place, url: server.url, step: death && "write" in death ? death.write : null, env });
+  return { place, url: server.url, env };
 }
 
 /** A process that lives longer hangs, ms. */
@@ -78,12 +75,9 @@ export function accountOf({ server, api }: Place): string {
 }
 
 /** Problems that `belay doctor` finds in a store. */
-export async function doctorOf({ place }: Place, storeUrl?: string): Promise<readonly string[]> {
+export async function doctorOf(at: Place, storeUrl?: string): Promise<readonly string[]> {
   const store = storeUrl === undefined ? [] : ["--store", storeUrl];
-  const { code, stdout } = await run(process.execPath, [...COMMAND, "doctor", "--json", ...store], {
-    cwd: place,
-    env: { ...process.env, BELAY_HOME: join(place, "home"), PI_CODING_AGENT_DIR: join(place, "agent") },
-  });
+  const { code, stdout } = await runHere(["doctor", "--json", ...store], startedIn(at, "doctor"));
   return code === 0 && !/"state":"(?!ok)/.test(stdout) ? [] : [`belay doctor ended with ${code}: ${stdout}`];
 }
 
@@ -103,7 +97,8 @@ export async function undisturbedRun(
   await using server = await startBatchServer({ answer: answeredTo, fate: () => ({ wait: 300 }) });
   const at = { place, server, api };
   writePlace(at, ids);
-  const code = await endWithin(startIn(at, [...lineOf("campaign", concurrency), "-o", OUT], "one", null));
-  if (code !== 0) throw new Error(`the undisturbed run ended with ${code}`);
+  const line = [...lineOf("campaign", concurrency), "-o", OUT];
+  const { code, stderr } = await runHere(line, startedIn(at, "one"));
+  if (code !== 0) throw new Error(`the undisturbed run ended with ${code}: ${stderr}`);
   return { results: readFileSync(join(place, OUT), "utf8"), batches: server.batches.length };
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Json } from "../../../runtime/index.ts";
 import type { AgentCommands } from "../../../src/platform/agent-commands.ts";
 import { parseJson } from "../../../src/platform/json.ts";
+import { commandHere, type Ran } from "../command-here.ts";
 import { folderWith, grow, type Tree } from "../tree.ts";
 import { type LifeEnd, startLife, type WorkflowLife } from "./life.ts";
 import { type NotedRun, readAgentsLog } from "./log.ts";
@@ -21,8 +22,8 @@ export interface AgentScene {
   starts(): Readonly<Record<string, number>>;
   /** Starts `belay ARGS` in the folder. */
   begin(args: readonly string[]): WorkflowLife;
-  /** Runs `belay ARGS` to its end. */
-  belay(args: readonly string[]): Promise<LifeEnd>;
+  /** Runs `belay ARGS` to its end, in this process. */
+  belay(args: readonly string[]): Promise<Ran>;
 }
 
 /** Parts of a scene beside its script. */
@@ -59,19 +60,18 @@ export function agentScene(script: string, { agents = {}, tree = {}, env = {} }:
   const all = { fake, safe: { ...fake, retry: "safe" }, plain: { command, timeout_s: 60, at_once: 16 }, ...agents };
   grow(folder, { "home/config.json": JSON.stringify({ agents: all }) });
   const runs = () => readAgentsLog(log);
-  const begin = (args: readonly string[]) => startLife(args, { folder, home, env });
   return {
     folder,
     home,
     log,
     runs,
-    begin,
+    begin: (args) => startLife(args, { folder, home, env }),
     open: (gate) => writeFileSync(join(folder, gate), ""),
     starts() {
       const names = Map.groupBy(runs(), ({ name }) => name);
       return Object.fromEntries([...names].map(([name, all]) => [name, all.length]));
     },
-    belay: (args) => begin(args).end,
+    belay: (args) => commandHere(args, { cwd: folder, home, env }),
   };
 }
 
@@ -79,7 +79,7 @@ export function agentScene(script: string, { agents = {}, tree = {}, env = {} }:
 export const LINE: readonly string[] = ["workflow", "work.js", "--agent", "fake", "--json"];
 
 /** The envelope that a line with `--json` has printed. */
-export function envelopeOf({ stdout, stderr }: LifeEnd): { readonly [name: string]: Json } {
+export function envelopeOf({ stdout, stderr }: Pick<LifeEnd, "stdout" | "stderr">): { readonly [name: string]: Json } {
   const told = parseJson(stdout.trim().split("\n").at(-1) ?? "");
   if (typeof told !== "object" || told === null || Array.isArray(told))
     throw new Error(`no envelope: ${stdout}${stderr}`);
