@@ -6,6 +6,7 @@ import { expect, test, vi } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { openSession } from "../../src/index.ts";
 import { belayHere } from "../src/cli/in-process.ts";
+import { folderWith } from "../support/tree.ts";
 
 const CELLS = globSync("*.js", { cwd: join(ROOT, "examples") }).toSorted();
 
@@ -39,14 +40,15 @@ test("the demo finds documents, definitions, answers and routes in this reposito
   expect(found.documents).toBeGreaterThan(100);
   expect(found.definitions).toBeGreaterThan(100);
   expect(found.answers.length).toBeGreaterThan(0);
-  expect(found.routes).toContain("docs/builtins.md");
+  expect(found.routes).toContain("docs/configuration.md");
 });
 
 test("passes go on where memory says, and end", async () => {
-  await using session = await openSession({ cwd: ROOT });
-  for (const index of Array(150).keys()) {
-    await session[index === 0 ? "load" : "loadAppend"]({ name: `${index}.txt`, text: "readFile toString" });
-  }
+  const files = folderWith(
+    Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`${n}.txt`, "readFile toString"])),
+  );
+  await using session = await openSession({ roots: [files] });
+  await session.load(files);
   const cell = readFileSync(join(ROOT, "examples/02-multi-pass.js"), "utf8");
   const first = await session.exec(cell);
   const second = await session.exec(cell);

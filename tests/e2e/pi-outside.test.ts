@@ -43,7 +43,6 @@ played(OLDEST_PI, "a prompt larger than the window is refused once, and nothing 
 const BY_HAND = [
   [0.65, "pi"],
   [0.95, "belay"],
-  [1.0, "belay"],
   [1.05, "belay"],
 ] as const;
 

@@ -2,6 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
+import { QUICK } from "../command.ts";
 import type { PiHome } from "./home.ts";
 import type { PiLine } from "./process.ts";
 
@@ -33,7 +34,8 @@ export interface PiTerminalOptions {
 
 /** Longer than any step takes on a busy machine. */
 const NEVER_MS = 45_000;
-const LOOK_MS = 50;
+/** A look is a process. */
+const LOOK_MS = 150;
 
 export function piTerminal(line: PiLine, { home, extension, columns = 110, rows = 50 }: PiTerminalOptions): PiTerminal {
   // A server of its own: its socket is in the home, and it reads no configuration.
@@ -57,7 +59,7 @@ export function piTerminal(line: PiLine, { home, extension, columns = 110, rows 
   return {
     async start(...args) {
       const loaded = extension === undefined ? [] : ["--no-extensions", "-e", extension];
-      const pi = [process.execPath, line.command, ...BARE, ...loaded, ...args];
+      const pi = [process.execPath, ...QUICK, line.command, ...BARE, ...loaded, ...args];
       const size = ["-x", String(columns), "-y", String(rows), "-c", home.project];
       await tmux("new-session", "-d", ...size, "--", ...pi);
       // The footer: the editor takes input from then on.
@@ -70,7 +72,7 @@ export function piTerminal(line: PiLine, { home, extension, columns = 110, rows 
       // While it starts Pi refuses a line and keeps it in the editor; what is sent stands one column further right.
       for (let sent = false; !sent; sent = !typed(await screen())) {
         await tmux("send-keys", "Enter");
-        await setTimeout(LOOK_MS * 4);
+        await setTimeout(LOOK_MS);
       }
     },
     press: async (key) => void (await tmux("send-keys", key)),
