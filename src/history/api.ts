@@ -11,7 +11,7 @@ import type { Attempt, DeliveryRecord, ExecKind, ToolCall } from "../session/jou
 export interface SessionDescription extends Omit<SessionSummary, "execs"> {
   /** Its current checkpoint; null before the first. */
   readonly head: string | null;
-  /** The settings of its beginning (model, limits …), never a key; null if nothing is recorded. */
+  /** Settings with which it was created (model, limits …), never a key; null if nothing is recorded. */
   readonly settings: Json;
   /** In journal order. */
   readonly execs: readonly ExecDescription[];
@@ -84,12 +84,9 @@ export interface ExecDescription {
   readonly status: "ok" | "failed" | "unfinished";
   readonly error_code: string | null;
   readonly began_at: number;
-  /** null: it is not over. */
+  /** null while it is unfinished. */
   readonly ended_at: number | null;
-  /**
-   * Wall time, without that in which no process ran it, ms; of an ask that of its turns
-   * and cells. null: it is not over.
-   */
+  /** Wall time in which a process ran it, ms; for an ask that of its turns and cells. null while it is unfinished. */
   readonly time_ms: number | null;
   /** The number of times that it was continued in a new process, and each time. */
   readonly resumed: number;
@@ -108,9 +105,9 @@ export interface ExecDescription {
   readonly error: string | null;
   /** Cells that are to be run after it, by name. */
   readonly rest: readonly string[];
-  /** The exec whose cell it runs again, and the numbers of that one's calls to which a person gave answers; null: it runs none again. */
+  /** The exec whose cell it runs again, with answers that a person gave to some calls; null if it runs none again. */
   readonly again: AgainDescription | null;
-  /** The checkpoint of the state after it; null if it left none, or if that is dropped. */
+  /** Checkpoint of the state after it; null if there is none, or if it was dropped. */
   readonly checkpoint_id: string | null;
   /** The parts of the context that it looked at; null if that is not recorded. */
   readonly coverage: ToldCoverage | null;
@@ -129,17 +126,14 @@ export interface AgainDescription {
   readonly by_hand: readonly number[];
 }
 
-/** A process that took an exec over. */
+/** A process that continued an exec. */
 export interface ResumeDescription {
   readonly at: number;
-  /** Since the last record before it: no process ran the exec, or one that recorded nothing, ms. */
+  /** Time since the record before it, ms. No process recorded anything in between. */
   readonly gap_ms: number;
-  /** The checkpoint that it continued from; null: the exec's start. */
+  /** Checkpoint that it continued from; null for the exec's start. */
   readonly checkpoint_id: string | null;
-  /**
-   * Recorded answers that were given again, calls that were sent again, and calls that were let
-   * fail.
-   */
+  /** Counts: recorded answers that were used, calls that were sent again, and calls that failed instead. */
   readonly replayed: number;
   readonly resent: number;
   readonly failed: number;
@@ -163,7 +157,7 @@ export interface CallDescription {
   readonly args: readonly Json[];
   /** Parameters from the session, for those that its arguments do not name; null: none. */
   readonly sampling: Sampling | null;
-  /** Those of a function of the program; null for other calls. */
+  /** Effects of a function of the program; null for other calls. */
   readonly effects: ToolCall["effects"] | null;
   /**
    * `provider/id`: the model that was asked, or whose answer was known, or that was
@@ -179,13 +173,13 @@ export interface CallDescription {
   readonly misfit: string | null;
   /** Names of parameters that its model does not take: it was asked without them. */
   readonly ignored: readonly string[];
-  /** Kinds of what was put right in its replies, such as `punctuation`. */
+  /** Kinds of repairs to its replies, such as `punctuation`. */
   readonly mended: readonly string[];
-  /** When the call was recorded. */
+  /** Time at which the call was recorded. */
   readonly asked_at: number;
-  /** When its first request left; null: none did. */
+  /** Time at which its first request was sent; null if none was. */
   readonly sent_at: number | null;
-  /** When its answer was recorded; null while the call is pending. */
+  /** Time at which its answer was recorded; null while the call is pending. */
   readonly ended_at: number | null;
   /**
    * From `asked_at`, or from the resume that sent it again, to its answer: ms.
@@ -198,18 +192,15 @@ export interface CallDescription {
   readonly usage: Usage;
   /** The answer came from the cache. */
   readonly cached: boolean;
-  /**
-   * Present if it is the answer of an earlier run: the run's name, and what the answer took
-   * there.
-   */
+  /** The earlier run whose answer it reuses, and what the answer cost there. Absent: none. */
   readonly reused?: { readonly from: string; readonly tokens: number; readonly cost_usd: number };
   /** Folders of worktrees in which its agent has changed something. They stay until the session is dropped. */
   readonly worktrees: readonly string[];
-  /** A person gave the answer, with a fork. */
+  /** True if a person gave the answer, in a fork. */
   readonly by_hand: boolean;
   /** The agent of the user's that was asked; null: a model was. */
   readonly agent: string | null;
-  /** That agent was started on this computer, and the call is pending. */
+  /** True if that agent was started on this computer and the call is pending. */
   readonly started: boolean;
   /** Nothing was sent. */
   readonly refused: boolean;

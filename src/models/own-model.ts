@@ -52,7 +52,7 @@ export interface Completion {
    * cannot be read.
    */
   readonly toolUses?: readonly GivenUse[] | undefined;
-  /** It was cut at `maxTokens`. */
+  /** True if it was cut at `maxTokens`. */
   readonly isCut?: boolean | undefined;
   /**
    * Tokens, and USD if they are known; else they are by the session's `price`. Without it an

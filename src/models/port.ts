@@ -39,10 +39,7 @@ export interface ToolUse {
   readonly name: string;
   /** The model's arguments, unchecked. */
   readonly arguments: { readonly [key: string]: Json };
-  /**
-   * Why its arguments could not be read, as a clause. They are empty, and the call is not run.
-   * Absent: they are whole.
-   */
+  /** Reason, as a clause, why its arguments could not be read. They are then empty, and the call is not run. */
   readonly problem?: string | undefined;
 }
 

@@ -128,7 +128,7 @@ function explained(error: unknown, url: URL, proxy: URL | null): unknown {
   if (reasons.includes("(407)")) return new OutboundError(`${by} wants a user and a password, or other ones`, LOGIN);
   const [unsent] = UNCONNECTED.exec(reasons) ?? NO_TUNNEL.exec(reasons) ?? [];
   const problem = `${by} made no connection to ${url.host} (${unsent ?? errorCode(cause)})`;
-  const check = `Check ${variableOf(url)}; a server that needs no proxy belongs into NO_PROXY.`;
+  const check = `Check ${variableOf(url)}; a server that needs no proxy belongs in NO_PROXY.`;
   return new OutboundError(problem, check, true, unsent !== undefined);
 }
 

@@ -63,7 +63,7 @@ export interface PhaseProgress {
   readonly failed: number;
 }
 
-/** A call of a workflow that has been answered, for people who wait. */
+/** An answered call of a workflow, for displays of progress. */
 export interface CallNotice {
   readonly call_id: string;
   readonly label: string | null;
@@ -72,7 +72,7 @@ export interface CallNotice {
   readonly model: string;
   /** null: it has an answer. */
   readonly error_code: string | null;
-  /** Its answer is that of another call, and cost nothing. */
+  /** True if its answer is that of another call, and cost nothing. */
   readonly cached: boolean;
   readonly tokens: number;
   readonly cost_usd: number;
@@ -92,7 +92,7 @@ export interface CheckpointNotice {
   readonly ms: number;
 }
 
-/** Progress of an ask, for people who wait. */
+/** Progress of an ask, for displays. */
 export interface TurnProgress {
   /** 0 for the ask of a caller; a child is one deeper than the session whose call it answers. */
   readonly depth: number;

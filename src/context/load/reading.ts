@@ -21,14 +21,14 @@ export interface Known {
   open(key: string): Promise<Context | null>;
 }
 
-/** Progress of a load, told about every megabyte or 16 files. */
+/** Progress of a load, reported about every megabyte or 16 files. */
 export interface LoadProgress {
   /** Files and bytes that were read so far. */
   readonly files: number;
   readonly bytes: number;
   /** The place in a document that is converted. */
   readonly converting?: string;
-  /** The folder into which the text of a large context goes. It is told once, before that is written. */
+  /** Folder of the text of a large context, reported once, before it is written. */
   readonly texts?: string;
   /** True if more files than those that were read may follow. */
   readonly isPart?: boolean;

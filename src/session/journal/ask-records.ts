@@ -5,7 +5,7 @@ import type { Complete, Start, ToolResult } from "./records.ts";
 /** The question of an ask, and its answer. */
 export interface AskDescription {
   readonly question: string;
-  /** Its models, limits and protocol, which never change within it. */
+  /** Its models, limits and protocol, which never change. */
   readonly settings: Json;
   /** null unless it was answered. */
   readonly answer: Json;
@@ -21,7 +21,7 @@ export interface AskDescription {
 export interface TurnDescription {
   /** From 1. A failed turn has the number of the turn that replaced it. */
   readonly number: number;
-  /** The model had to answer in text, because no more code runs. */
+  /** True if the model had to answer in text, because no more code runs. */
   readonly closing: boolean;
   readonly protocol: "tools" | "fence" | null;
   /** The messages that it added to the conversation: the question, or the observations of the cells before. */

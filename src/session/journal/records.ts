@@ -312,10 +312,10 @@ export interface SessionFacts {
   readonly sub_calls: number;
   readonly tokens: number;
   readonly cost_usd: number;
-  /** Answers of earlier runs that its calls took over, and what these took there. Absent: none. */
+  /** Answers of earlier runs that its calls reused, and what these cost there. Absent: none. */
   readonly reused?: { readonly answers: number; readonly tokens: number; readonly cost_usd: number };
   readonly context: { readonly hash: string; readonly sources: readonly string[]; readonly chars: number } | null;
-  /** The failure that calls of the unfinished exec wait for. Absent: they wait for nobody, or a process runs it. */
+  /** The failure that calls of the unfinished exec wait out. Absent if they wait for nothing, or a process runs it. */
   readonly waits_for?: WaitsFor;
   /** The newest exec: `input` is the first line of what was asked. */
   readonly last: { readonly exec_id: string; readonly kind: ExecKind; readonly input: string } | null;

@@ -32,7 +32,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly changed_at: number;
   /** In the store, with its contexts and children; shared contexts count in full. */
   readonly bytes: number;
-  /** The bytes among them that are files of large contexts, with the search index of the newest; absent: none. */
+  /** Bytes of files of large contexts, and of the search index of the newest. Absent: none. */
   readonly text_bytes?: number;
   /** The process that has it open, or null. */
   readonly holder: { readonly pid: number; readonly host: string } | null;

@@ -40,7 +40,7 @@ test("a proxy that wants another password, breaks tunnels or is not there is nam
   withEnv({ HTTPS_PROXY: breaking.url });
   expect(await failureOf(target)).toMatchObject({
     message: `the proxy ${breaking.address} made no connection to models.example.test (UND_ERR_PRX_CONN)`,
-    suggestion: "Check HTTPS_PROXY; a server that needs no proxy belongs into NO_PROXY.",
+    suggestion: "Check HTTPS_PROXY; a server that needs no proxy belongs in NO_PROXY.",
     retriable: true,
   });
   expect(breaking.seen).toEqual(["CONNECT models.example.test:443"]);
