@@ -157,6 +157,8 @@ async function openJobSession(
       ...(lent ? { workflows: lent.workflows } : {}),
       root: { session: job.session, run: job.run, comesBack: true },
       answersOf: key,
+      // The run drops the images of jobs that are done.
+      leavesNoState: !spec.keep_sessions,
       // Other jobs of the run have had answers.
       ...(run.spent.tokens > 0 && spec.model !== null ? { answered: [spec.model] } : {}),
       ...(context ? contextParts(context) : {}),

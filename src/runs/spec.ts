@@ -142,10 +142,15 @@ export function checkModel({ script, model }: Pick<RunSpec, "script" | "model">,
   });
 }
 
+/** The script that was looked at last: a worker looks at that of its run before each job. */
+let known: { readonly source: string; readonly asks: boolean } | undefined;
+
 /** True if a script asks the model of its run: it makes calls, and names no model in its code. */
 export function asksModel({ source }: RunSpec["script"]): boolean {
+  if (known?.source === source) return known.asks;
   const names = namesIn(source);
-  return !names.has("model") && ASKING.some((name) => names.has(name));
+  known = { source, asks: !names.has("model") && ASKING.some((name) => names.has(name)) };
+  return known.asks;
 }
 
 /**

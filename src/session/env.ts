@@ -94,6 +94,11 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly answersOf?: JobKey;
   /** Models, `provider/id`, of which records outside of the session have answers: their servers are waited for if they are away. */
   readonly answered?: readonly string[];
+  /**
+   * True if nothing continues from the state of a cell that has succeeded: its end is then kept without an image. Default:
+   * false.
+   */
+  readonly leavesNoState?: boolean;
   /** Finds answers on record for the calls of a dry run. Absent: each gets a placeholder. */
   readonly recorded?: RecordedAnswers;
   /** The session, if the caller has its lease already: then the caller gives it back. */

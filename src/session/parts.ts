@@ -68,6 +68,8 @@ export interface SessionParts extends CallingSession {
   moved(next: SessionState): void;
   /** True if no checkpoint is kept. */
   readonly isDry?: true;
+  /** See {@link Host.leavesNoState}. */
+  readonly leavesNoState: boolean;
   readonly answers: Answers;
   /** See {@link Host.recorded}. */
   readonly recorded: RecordedAnswers | undefined;

@@ -197,7 +197,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   const cwd = options.cwd ?? process.cwd();
   const granted = openGranted(options.roots ?? [cwd], cwd);
   const patience = above?.patience ?? openPatience(env, options.waitForServerMs ?? LIMITS.serverWaitMs);
-  const records = await readJournal(env.store, row.id);
+  const records = await journalOf(env.store, row);
   for (const model of [...(host.answered ?? []), ...answeredIn(records)]) patience.answered.add(model);
   let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
@@ -252,6 +252,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
     called: { key: null },
     functions: factsOfFunctions(options.functions),
     job: host.job === undefined ? null : cellJson(host.job),
+    leavesNoState: host.leavesNoState ?? false,
     answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),
     answersBy: (settings) => answersOf(settings, withFallback(env.models, settings.sub_model)),
     recorded: host.recorded,
@@ -261,6 +262,11 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
     guest: openGuest(guestOptions),
     gcEnds: opening.isInMemory ? openEndGc() : () => [],
   };
+}
+
+/** A session that a try of a job has made with its lease has no records yet. */
+async function journalOf(store: Store, { id, begun }: Lease): Promise<readonly JournalRecord[]> {
+  return begun === undefined ? readJournal(store, id) : [];
 }
 
 /** The state in which the last process left the session, by its journal. */

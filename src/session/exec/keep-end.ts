@@ -36,7 +36,7 @@ export async function keepEnd(
 
 /**
  * ▣ Keeps the end of a cell with the state that stays. This is the state of its machine, else of the newest checkpoint that can
- * be opened, else that before the exec.
+ * be opened, else that before the exec. That stays too if nothing continues from a cell that has succeeded.
  */
 export async function keepCellEnd(
   work: Work,
@@ -44,10 +44,12 @@ export async function keepCellEnd(
   over: Over,
   fields: Partial<Complete>,
 ): Promise<Complete> {
-  const { recorder } = work;
+  const { setup, recorder } = work;
   const keep = (standing: Machine) => keepEnd(work, standing, recorder.state().context, fields).catch(unlessUnfit);
-  const kept = machine && ((over.lost === null ? await keep(machine) : null) ?? (await restored(work, over, keep)));
-  if (kept) return kept;
+  if (!(setup.leavesNoState && fields.success)) {
+    const kept = machine && ((over.lost === null ? await keep(machine) : null) ?? (await restored(work, over, keep)));
+    if (kept) return kept;
+  }
   const complete = completeOf(work, fields);
   await recorder.commit([complete], { drop: finishedSteps(work) });
   return complete;

@@ -82,6 +82,7 @@ const PARTS: Decided<Host> = {
   job: false,
   answersOf: false,
   questions: false,
+  leavesNoState: false,
   leased: false,
 };
 

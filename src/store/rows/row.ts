@@ -85,7 +85,9 @@ export function columnsOf<Readers extends Readonly<Record<string, Reader>>>(
   readers: Readers,
 ): { [Name in keyof Readers]: ReturnType<Readers[Name]> };
 export function columnsOf(row: Row, readers: Readonly<Record<string, Reader>>): object {
-  return Object.fromEntries(Object.entries(readers).map(([column, read]) => [column, read(row, column)]));
+  const columns: Record<string, Field> = {};
+  for (const [column, read] of Object.entries(readers)) columns[column] = read(row, column);
+  return columns;
 }
 
 function misfit(column: string, found: unknown): Error {

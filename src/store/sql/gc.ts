@@ -107,7 +107,7 @@ export function* dropImages(id: string, own: Pick<Dialect, "dropUnneeded">): Pla
   for (const one of yield* familyOf(id)) {
     const row = yield* get(sql`SELECT * FROM sessions WHERE id = ${one}`);
     const session = row ? wholeSession(row) : null;
-    if (!session) continue;
+    if (!session || (session.head === null && session.checkpoints === 0)) continue;
     // The newest first: one is the base of those behind it.
     const reached = yield* all(sql`SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
       WHERE r.session = ${one} ORDER BY c.n DESC`);

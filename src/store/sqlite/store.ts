@@ -64,7 +64,7 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
   const changes = <T>(plan: (own: Dialect) => Plan<T>) => database.write(() => looks(plan));
   const isBusy = (session: string) => leases.busy(session);
   const methods: Methods = {
-    ...planned({ looks: reads, reads, changes }),
+    ...planned({ looks, reads, changes }),
     ...sessionMethods({ database, leases, texts }, own, holder),
     async putBaseline(id, meta, pages) {
       if (await database.perform(hasCheckpoint(id))) return;
@@ -186,11 +186,10 @@ function sessionMethods({ database, leases, texts }: Swept, own: () => Dialect, 
         taken = leases.take(session.id);
         if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
         const { begins } = session;
-        if (!begins) return {};
-        return { begun: await database.perform(begin(begins, { ...begins, fence: 0 }, own())) };
+        const begun = begins && (await database.perform(begin(begins, { ...begins, fence: 0 }, own())));
+        return { ...(await leased(session.id)), ...(begun === undefined ? {} : { begun }) };
       };
-      const begun = await database.write(work, () => taken && leases.forget(session.id));
-      return database.read(async () => ({ ...(await leased(session.id)), ...begun }));
+      return database.write(work, () => taken && leases.forget(session.id));
     },
     async lease(id) {
       await takeLease(database, leases, id);

@@ -317,6 +317,25 @@ test("an end by a lost machine is counted once, by whichever try finds it, and t
   expect([await results(run), server.requests.length]).toEqual([["yes"], 1]);
 });
 
+test("the end of a job that succeeds has no image, unless sessions are kept; one that fails keeps its state", async () => {
+  async function imagesOf(source: string, keep_sessions: boolean) {
+    const images: (string | null)[] = [];
+    const around = (kept: Store): Store => ({
+      ...kept,
+      commit(session, step) {
+        images.push(step.checkpoint?.kind ?? null);
+        return kept.commit(session, step);
+      },
+    });
+    const { submit, works } = await runScene(source, { around, spec: { keep_sessions } });
+    await works({ run: (await submit([1])).run });
+    return images;
+  }
+  expect(await imagesOf("job", false)).toEqual([null, null]);
+  expect(await imagesOf("job", true)).toEqual([null, "end"]);
+  expect(await imagesOf("throw new Error(job)", false)).toEqual([null, "end"]);
+});
+
 test("a run asks only the models that the worker allows, in its specification and in its cells", async () => {
   const { submit, works, jobs, store, server } = await runScene(ASK);
   const { run } = await submit(names(1));
@@ -433,7 +452,7 @@ test("a try of a fresh job goes to the store six times beside what its session d
   const { run } = await submit([1]);
   const looks = ["jobs.counts", "jobs.run", "jobs.list", "jobs.due", "jobs.lapse", "jobs.open", "jobs.add"];
   await works({ run });
-  const own = new Set(["journal", "commit", "hasBaseline", "putBaseline"]);
+  const own = new Set(["commit", "hasBaseline", "putBaseline"]);
   const tries = asked.filter((name) => !looks.includes(name) && !name.startsWith("batches.") && !own.has(name));
   expect(tries).toEqual(["jobs.read", "create", "jobs.input", "find", "jobs.finish", "release"]);
 });
