@@ -11,7 +11,7 @@ test.each(Object.entries(PLAYED))(
   "%s: whatever comes in, an answer is right or an error has a name",
   async (name, open) => {
     const lines: string[] = [];
-    const most = CASES[name] ?? 20;
+    const most = CASES[name] ?? 12;
     const plan = { folder: folderWith(), seed: 5, from: 1, more: (cases: number) => cases < most };
     const found = await fuzz({ ...plan, surfaces: { [name]: open }, say: (line) => lines.push(line) });
     expect(found, lines.join("\n")).toBe(0);

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { belay, finished, startBelay } from "../src/cli/belay.ts";
+import { finished, startBelay } from "../src/cli/belay.ts";
 import { deliveryLines } from "../src/cli/delivery/scene.ts";
+import { belayHere } from "../src/cli/in-process.ts";
 
 // Kills of a run at every step: batch-campaign.test.ts. Ends of a wait: tests/src/cli/delivery.
 
@@ -40,8 +41,8 @@ test("Ctrl-C while only a provider can go on leaves the calls there, and so does
   });
 
   answers.resolve();
-  expect(await belay(line.split(" "), options)).toMatchObject({ code: 0 });
-  expect(await belay(["resume", "s"], options)).toMatchObject({ code: 0, stdout: "X\n" });
+  expect(await belayHere(line.split(" "), options)).toMatchObject({ code: 0 });
+  expect(await belayHere(["resume", "s"], options)).toMatchObject({ code: 0, stdout: "X\n" });
   expect(server.batches).toHaveLength(2);
   expect([...server.paid().values()]).toEqual([1, 1, 1, 1]);
 });

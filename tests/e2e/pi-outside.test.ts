@@ -12,11 +12,12 @@ const HARDSHIPS: { readonly [version: string]: readonly Hardship[] } = {
   "0.87.1": ["the talk", "a compaction", "a fork", "a kill at an epoch"],
 };
 
-played(OLDEST_PI, "in 40 turns none is refused, nothing is compacted, and every fact is found", async (line) => {
+played(OLDEST_PI, "in 24 turns none is refused, nothing is compacted, and every fact is found", async (line) => {
   const hardships = HARDSHIPS[line.version] ?? ["the talk"];
-  const report = await longTalk({ line, strategy: "belay", turns: 40, window: WINDOW, seed: 1, hardships });
-  expect(report).toMatchObject({ requests: 80, refused: 0, compactions: 0 });
-  expect(report.found).toEqual(Object.fromEntries(hardships.map((name) => [name, { search: 40, cell: 40 }])));
+  const report = await longTalk({ line, strategy: "belay", turns: 24, window: WINDOW, seed: 1, hardships });
+  expect(report).toMatchObject({ requests: 48, refused: 0, compactions: 0 });
+  expect(report.found).toEqual(Object.fromEntries(hardships.map((name) => [name, { search: 24, cell: 24 }])));
+  expect(report.entries).toBeGreaterThan(0);
   expect(report.breaks).toBe(report.entries);
   expect(report.breaks).toBeLessThanOrEqual(10);
   expect(report.uncachedKB).toBeLessThan(350);
