@@ -20,7 +20,7 @@ export function configFor(client: Client, started: Started): string {
   return `${JSON.stringify(jsonConfig(client, started), null, 2)}\n`;
 }
 
-/** The file that an entry belongs into, and what is left to do. */
+/** The file that takes an entry, and what is left to do there. */
 export const WHERE = {
   claude: ".mcp.json of the project (for all projects: `claude mcp add-json --scope user belay 'ENTRY'`)",
   codex: "~/.codex/config.toml",
