@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { cell } from "../../support/ask/scene.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const SCHEMAS = { "wrong.json": '{"type":"nope"}', "object.json": '{"type":"object","required":["a"]}' };
@@ -64,7 +63,7 @@ test("with a schema the answer is printed as JSON", async () => {
 test("-c may be repeated, and - is stdin", async () => {
   const { server, cwd, home, model } = await scene();
   const args = ["ask", "Which?", "-c", "a.txt", "-c", "b.txt", "-c", "-", ...model, "-q"];
-  expect(await belay(args, { cwd, home, input: "gamma\n" })).toMatchObject({ code: 0 });
+  expect(await belayHere(args, { cwd, home, input: "gamma\n" })).toMatchObject({ code: 0 });
   expect(server.requests[1]?.prompt).toContain("a.txt,b.txt,stdin");
 });
 

@@ -6,7 +6,6 @@ import { permissionLine } from "../../../src/cli/running/find.ts";
 import { commandHere } from "../../support/command-here.ts";
 import { lowerBorder } from "../../support/low-border.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const MB = 2 ** 20;
@@ -42,7 +41,7 @@ test("find prints each line that matches once and whole, by its place in this fo
 
 test("find prints all lines of stdin, however many there are", async () => {
   const input = Array.from({ length: 10_500 }, (_, n) => `line ${n}\n`).join("");
-  const { code, stdout } = await belay(["find", "line", "-"], { input });
+  const { code, stdout } = await belayHere(["find", "line", "-"], { input });
   expect(code).toBe(0);
   expect(stdout.split("\n")).toHaveLength(10_501);
   expect(stdout).toMatch(/\nstdin:10500:1: line 10499\n$/);

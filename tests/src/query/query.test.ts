@@ -144,7 +144,7 @@ test("an empty context is no_match, and nothing is sent", async () => {
   expect(sent).toEqual([]);
 });
 
-const TEN = lines(60_000, (at) => (at % 6000 === 0 ? `${at} ERROR socket failed` : `${at} INFO calm`));
+const TEN = lines(12_000, (at) => (at % 1200 === 0 ? `${at} ERROR socket failed` : `${at} INFO calm`));
 
 test("sections are clamped to the sub-calls that are left without the merging one", async () => {
   const { session, sent } = await openOver({ text: TEN, sub_calls: 5 });

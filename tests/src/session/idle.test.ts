@@ -13,6 +13,9 @@ import { seededRandom } from "../../support/seeded-random.ts";
 
 const TEXT = "alpha beta\ngamma";
 
+/** One thread, which the machines of these tests have in turn. */
+const machines = openMachines({ cores: 1, kept: 1 });
+
 /** Answers every call when `answer` does. */
 function answersOf(answer: () => Promise<string>): Answers {
   return {
@@ -46,7 +49,7 @@ async function openWatched(options: HostedOptions, parts: Host = {}) {
 }
 
 /** Waits until what the session's machine was given up for is over: another machine had its thread. */
-async function takeTheThread(machines: NonNullable<Host["machines"]>): Promise<void> {
+async function takeTheThread(): Promise<void> {
   await using other = await openSessionWith({}, { machines });
   await other.exec("1");
 }
@@ -84,18 +87,16 @@ test("a session that nothing is run in opens no machine", async () => {
 });
 
 test("a machine whose thread another session needs is given up, and goes on where it was", async () => {
-  const machines = openMachines({ cores: 1, kept: 1 });
   const { session, opened } = await openWatched({ idleMs: Number.POSITIVE_INFINITY }, { machines });
   await session.exec("var n = 1");
   await session.exec("n++");
   expect(opened).toEqual(["fresh"]);
-  await takeTheThread(machines);
+  await takeTheThread();
   expect(await session.exec("n")).toMatchObject({ result_json: 2 });
   expect(opened).toHaveLength(2);
 });
 
 test("machines that have one thread in turn know nothing of each other", async () => {
-  const machines = openMachines({ cores: 1, kept: 1 });
   const { session: first } = await openWatched({}, { machines });
   await first.load({ text: "the secret", name: "s.txt" });
   await first.exec("globalThis.mine = 1; Array.prototype.spoilt = 1; memory.put('k', 1); find('secret')");
@@ -107,16 +108,14 @@ test("machines that have one thread in turn know nothing of each other", async (
 });
 
 test("a thread in which a machine had to be ended serves no other", async () => {
-  const machines = openMachines({ cores: 1, kept: 1 });
   const { session } = await openWatched({}, { machines });
   const stuck = "const s = 'a'.repeat(2 ** 25); for (;;) s.indexOf('b')";
   expect(await session.exec(stuck, { limits: { max_execution_ms: 1 } })).toMatchObject({ error_code: "js_timeout" });
-  await takeTheThread(machines);
+  await takeTheThread();
   expect(await session.exec("1+1")).toMatchObject({ result_json: 2 });
 });
 
 test("the thread of a cell that was suspended while it waited serves the next machine", async () => {
-  const machines = openMachines({ cores: 1, kept: 1 });
   const threads = new Set<object>();
   async function take(entry: URL) {
     const taken = await machines.take(entry);
@@ -137,7 +136,6 @@ test("the thread of a cell that was suspended while it waited serves the next ma
 });
 
 test("while a cell waits for another session's, that one is opened, with one core and one thread", async () => {
-  const machines = openMachines({ cores: 1, kept: 1 });
   const child = async (depth: number): Promise<string> => {
     const answers = answersOf(() => child(depth + 1));
     await using session = await openSessionWith({}, { machines, answers });
@@ -148,13 +146,12 @@ test("while a cell waits for another session's, that one is opened, with one cor
 });
 
 test("a session is closed while its machine rests, while it is given up and while it opens again", async () => {
-  const machines = openMachines({ cores: 1, kept: 1 });
   const resting = await openWatched({ idleMs: Number.POSITIVE_INFINITY }, { machines });
   await resting.session.exec("1");
   await resting.session.close();
   const leaving = await openWatched({ idleMs: 0 }, { machines });
   await leaving.session.exec("1");
-  const other = takeTheThread(machines);
+  const other = takeTheThread();
   await Promise.all([leaving.session.close(), other]);
   const opening = await openWatched({ idleMs: 0 }, { machines });
   await opening.session.exec("var n = 1");
@@ -165,7 +162,6 @@ test("a session is closed while its machine rests, while it is given up and whil
 });
 
 test("cells that come while the machine is given up find all as it was", async () => {
-  const machines = openMachines({ cores: 1, kept: 1 });
   const sessions: Session[] = [];
   for (let i = 0; i < 4; i++) sessions.push((await openWatched({ idleMs: 0 }, { machines })).session);
   const rounds = 8;

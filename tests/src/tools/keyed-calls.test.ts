@@ -137,19 +137,33 @@ test("a kill after each commit of a call leaves one exec for its key", async () 
   const cwd = folderWith({ "a.txt": "alpha" });
   const env = { ...process.env, K: "key" };
   const typed = (calls: readonly unknown[]) => [...TOOL_HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
-  await run(process.execPath, typed([["rlm_load", { path: "a.txt" }]]), { cwd, env });
+  const kept = {
+    store: join(cwd, "store"),
+    session: "agent",
+    model: "local/m",
+    baseUrl: server.url,
+    apiKeyEnv: "K",
+    cwd,
+  };
+  process.env.K = "key";
+  onTestFinished(() => void delete process.env.K);
+  const call = async (name: string, args: unknown, key?: string) => {
+    await using tools = await openTools(kept, { cwd });
+    return callerOf(tools)(name, args, key);
+  };
+  await call("rlm_load", { path: "a.txt" });
   let kills = 0;
   for (let operation = 1; ; operation++) {
     const code = `var n = (globalThis.n ?? 0) + 1; [n, await llm_query("${operation}", { tools: [] })]`;
-    const exec = ["rlm_exec", { code }, { idempotencyKey: `run/${operation}` }];
+    const idempotencyKey = `run/${operation}`;
     const crash = { [CRASH_VARIABLE]: JSON.stringify({ operation, side: "after" }) };
-    const host = spawn(process.execPath, typed([exec]), {
+    const host = spawn(process.execPath, typed([["rlm_exec", { code }, { idempotencyKey }]]), {
       ...{ cwd, env: { ...env, ...crash }, stdio: ["ignore", "ignore", "ignore", "pipe"] },
     });
     host.stdio[CRASH_CHANNEL]?.on("data", () => {});
     const [, signal] = await once(host, "exit");
-    const later = await run(process.execPath, typed([exec]), { cwd, env });
-    expect(JSON.parse(later.stdout), later.output).toMatchObject({ result_json: [operation, String(operation)] });
+    const later = await call("rlm_exec", { code }, idempotencyKey);
+    expect(later).toMatchObject({ result_json: [operation, String(operation)] });
     if (signal === null) break;
     kills += 1;
   }
