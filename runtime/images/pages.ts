@@ -246,19 +246,26 @@ function pageOf(block: Block, at: number): Int32Array {
   return block === ZERO ? ZERO_PAGE : block.words.slice(at / 4, at / 4 + PAGE_WORDS);
 }
 
+/** Memory for one copy at a time: a new one for each capture would soon be garbage. */
+let copied: Block | undefined;
+
 /**
- * Returns the block at `start` with zeros where masks lie. If no mask lies there it is the memory
- * itself, at this offset.
+ * Returns the block at `start` with zeros where masks lie; it is valid until the next call. If no
+ * mask lies there it is the memory itself, at this offset.
  */
 function masked(live: Block, start: number, masks: readonly Mask[]): [Block, number] {
-  let copy: Buffer | undefined;
+  let copy: Block | undefined;
   for (const { address, bytes } of masks) {
     const from = Math.max(address - start, 0);
     const to = Math.min(address + bytes - start, BLOCK_BYTES);
     if (from >= to) continue;
     if (from === 0 && to === BLOCK_BYTES) return [ZERO, 0];
-    copy ??= Buffer.from(live.bytes.subarray(start, start + BLOCK_BYTES));
-    copy.fill(0, from, to);
+    if (!copy) {
+      copied ??= blockOf(Buffer.alloc(BLOCK_BYTES));
+      copy = copied;
+      live.bytes.copy(copy.bytes, 0, start, start + BLOCK_BYTES);
+    }
+    copy.bytes.fill(0, from, to);
   }
-  return copy ? [blockOf(copy), 0] : [live, start];
+  return copy ? [copy, 0] : [live, start];
 }

@@ -274,11 +274,13 @@ export function firstLineOf({ kind, input, cell, workflow }: Start): string {
   const asked = kind === "cell" ? (cell ?? input) : input;
   // The script of a workflow begins in the line of its description.
   if (workflow !== undefined && typeof asked === "string") return /^\/\* (.*?) \*\//.exec(asked)?.[1] ?? "workflow";
+  if (typeof asked === "string") return firstLine(asked);
   const { path, name, prompt, question, turn } = v.parse(Named, asked);
   if (kind === "turn") return `turn ${turn}`;
-  const text = typeof asked === "string" ? asked : (path ?? name ?? prompt ?? question ?? JSON.stringify(asked));
-  return text.trimStart().split(/\r?\n/, 1)[0] ?? "";
+  return firstLine(path ?? name ?? prompt ?? question ?? JSON.stringify(asked));
 }
+
+const firstLine = (text: string) => text.trimStart().split(/\r?\n/, 1)[0] ?? "";
 
 /** The name in the input of kinds whose input is an object. */
 const name = v.fallback(v.optional(v.string()), undefined);

@@ -47,6 +47,7 @@ interface OpenWait extends Omit<Wait, "waited_ms"> {
 
 /** Time between two reports, ms. */
 const TELL_MS = 1000;
+const NEVER = new AbortController().signal;
 /** A first token that is waited for less long is not told of, ms. */
 const USUAL_MS = 10_000;
 
@@ -60,8 +61,7 @@ export function foremost(waits: readonly Wait[]): Wait | null {
 /** Opens the waits of a tree of sessions. `tell` hears each second of the one that matters most, and of null when there is none. */
 export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | null) => void) {
   const open = new Set<OpenWait>();
-  /** Ends the pause between two reports when there is nothing to tell. null: nothing is told. */
-  let telling: AbortController | null = null;
+  let isTelling = false;
   let told: Wait | null = null;
 
   function report(): void {
@@ -70,32 +70,22 @@ export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | n
     told = wait;
   }
 
-  async function tellOn(stop: AbortSignal): Promise<void> {
-    while (!stop.aborted && (open.size > 0 || told)) {
+  /** The end of a wait is told with the next report: it may continue after one more request. */
+  async function tellOn(): Promise<void> {
+    isTelling = true;
+    while (open.size > 0 || told) {
       report();
-      await sleep(backgroundClock, TELL_MS, stop);
+      await sleep(backgroundClock, TELL_MS, NEVER);
     }
-    if (!stop.aborted) telling = null;
-  }
-
-  function close(wait: OpenWait): void {
-    open.delete(wait);
-    // A wait that was told may continue after one more request: its end is told with the next
-    // report.
-    if (open.size > 0 || told) return;
-    telling?.abort();
-    telling = null;
+    isTelling = false;
   }
 
   return (wait: OpenWait): Disposable => {
     open.add(wait);
     // People are told at once that a server is away.
-    if (telling && wait.for === "server" && told?.for !== "server") report();
-    if (!telling) {
-      telling = new AbortController();
-      void tellOn(telling.signal);
-    }
-    return { [Symbol.dispose]: () => close(wait) };
+    if (isTelling && wait.for === "server" && told?.for !== "server") report();
+    if (!isTelling) void tellOn();
+    return { [Symbol.dispose]: () => void open.delete(wait) };
   };
 }
 

@@ -99,7 +99,7 @@ export function partsOf({ parts }: SealedParts): number {
 const SEAL_BYTES = 32;
 
 function sealOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(hash("sha256", bytes), "hex");
+  return hash("sha256", bytes, "buffer");
 }
 
 function isWhole(bytes: Uint8Array, { parts }: SealedParts, index: number): boolean {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash, hash } from "node:crypto";
 import { messageOf } from "../../platform/errors.ts";
 import { corrupt } from "../failure.ts";
 import type { DamagedRow } from "../job-store.ts";
@@ -11,19 +11,20 @@ export type Row = Readonly<Record<string, Field>>;
 
 /** SHA-256 over the fields of a row: their order, types, lengths and values. */
 export function seal(fields: readonly Field[]): Buffer {
-  const hash = createHash("sha256");
-  // Texts that follow each other are hashed in one call.
+  // Texts that follow each other are hashed in one call, and most rows have nothing else.
+  let hashed: Hash | undefined;
   let texts = "";
   for (const field of fields) {
     if (ArrayBuffer.isView(field)) {
-      hash.update(`${texts}object ${field.byteLength}\n`).update(field);
+      hashed ??= createHash("sha256");
+      hashed.update(`${texts}object ${field.byteLength}\n`).update(field);
       texts = "";
     } else {
       const content = String(field);
       texts += `${field === null ? "null" : typeof field} ${Buffer.byteLength(content)}\n${content}`;
     }
   }
-  return hash.update(texts).digest();
+  return hashed ? hashed.update(texts).digest() : hash("sha256", texts, "buffer");
 }
 
 /** True if the row's `sha256` is that of these fields. */

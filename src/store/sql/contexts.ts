@@ -218,13 +218,14 @@ const HASH_UNITS = 64;
 
 /**
  * All in texts and names of JSON that may be the key of a context. The contexts of the store tell
- * which are.
+ * which are. That of a call's arguments is none, and each step has one.
  */
 export function hashesIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value === "string") {
     if (value.length >= HASH_UNITS) for (const [hash] of value.matchAll(HASH)) found.add(hash);
   } else if (typeof value === "object" && value !== null) {
     for (const [name, one] of Object.entries(value)) {
+      if (name === "args_hash") continue;
       hashesIn(name, found);
       hashesIn(one, found);
     }
