@@ -61,7 +61,7 @@ export function mendedJson(text: string, room: RepairRoom): ReadJson | undefined
   if (clean === undefined) return undefined;
   const read = clean === text ? undefined : validJson(clean);
   if (read) return { ...read, mended: [...read.mended, "characters in strings"] };
-  if (clean.length > room.units || !CLOSED.test(clean)) return undefined;
+  if (clean.length > room.units || !CLOSED.test(clean) || leavesOut(clean)) return undefined;
   room.units -= clean.length;
   const repaired = repairedBy(clean);
   const mended = repaired === undefined || !isSame(clean, repaired) ? undefined : validJson(repaired);
@@ -96,6 +96,12 @@ function isSame(text: string, repaired: string): boolean {
  * address.
  */
 const COMMENTS = /\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|(?<=^|[\s,{[])\/\/[^\n]*/g;
+
+/** True if a comment says that values were left out. */
+const leavesOut = (text: string) => (text.match(COMMENTS) ?? []).some((comment) => LEFT_OUT.test(comment));
+
+const LEFT_OUT =
+  /\.{3}|…|\b(?:and so on|etc|omitted|remaining|truncated|the rest|\d{1,9} (?:more|other)|more (?:items|rows|entries|values|results))\b/i;
 
 /**
  * A text without what the repair may add and leave out. An apostrophe within a word is a part of

@@ -60,11 +60,15 @@ const FRAMES: readonly (readonly [opening: string, closing: string])[] = [
 ];
 const ENDS = ["<|return|>", "<|end|>", "[END FINAL RESPONSE]"];
 
+/** The end of a model's turn, which its server has left in the text. */
+const TURN_END =
+  /(?:<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end_of_turn|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<｜end▁of▁sentence｜>)\s{0,9}$/;
+
 /**
  * Takes off the thinking that a server left in a text. It counts at the beginning, also several
  * times in a row; what is not closed is all of the text. A closing tag without its opening, which
- * the server's template wrote, counts if it stands alone on its line outside of fences, with text
- * behind it. Elsewhere a text speaks of such tags.
+ * the server's template wrote, counts if it stands alone on its line outside of fences, or right behind the last word of a
+ * paragraph, with text behind it. Elsewhere a text speaks of such tags. Also takes off the mark of its turn's end.
  *
  * @param shown the texts that the model was shown: a tag that stands there may be quoted
  */
@@ -76,12 +80,27 @@ export function withoutThinking(text: string, shown: readonly string[]): Spoken 
   at = unopened ?? at;
   const isThought = at > 0;
   const start = finalStart(text, at);
-  if (!isThought && start === 0 && !isFramed(text)) return { text, isThought };
+  const spoken = withoutEnd(text.slice(start), isShown);
+  const isWhole = !isThought && start === 0 && !isFramed(text);
+  const said = isWhole ? spoken : withoutFrames(spoken.trim());
   return {
-    text: withoutFrames(text.slice(start).trim()),
+    text: VISIBLE.test(said) || said.trim() === "" ? said : "",
     isThought,
     ...(unopened === null ? {} : { mended: UNOPENED }),
   };
+}
+
+/** A character that shows something. */
+const VISIBLE = /[^\s\p{Cf}]/u;
+
+/** The text without marks of its turn's end, unless the model was shown them. */
+function withoutEnd(text: string, isShown: IsShown): string {
+  let rest = text;
+  for (let mark = TURN_END.exec(rest); mark !== null; mark = TURN_END.exec(rest)) {
+    if (isShown(mark[0].trim())) break;
+    rest = rest.slice(0, mark.index);
+  }
+  return rest;
 }
 
 /**
@@ -95,7 +114,7 @@ function thinkingEnd(text: string, at: number, isShown: IsShown): number {
   if (tag) {
     const [opening, name = ""] = tag;
     const isAskedFor = ASKED_FOR.has(name.toLowerCase()) && isShown(`<${name}`);
-    return isAskedFor ? at : closingEnd(text, start + opening.length, name);
+    return isAskedFor ? at : closingEnd(text, start + opening.length, name, isShown);
   }
   const mark = MARKS.find(([opening]) => text.startsWith(opening, start));
   if (mark) return behind(text, mark[1], start) ?? text.length;
@@ -105,17 +124,25 @@ function thinkingEnd(text: string, at: number, isShown: IsShown): number {
 
 /**
  * The offset behind the closing tag of this name, else behind the first of another one; the text's
- * length if there is none.
+ * length if there is none. Tags within are closed first, if the model was not shown them.
  */
-function closingEnd(text: string, from: number, name: string): number {
+function closingEnd(text: string, from: number, name: string, isShown: IsShown): number {
+  const opening = `<${name.toLowerCase()}>`;
   let other: number | undefined;
+  let last: number | undefined;
+  let before = from;
+  let open = 1;
   CLOSING_TAG.lastIndex = from;
   for (let tag = CLOSING_TAG.exec(text); tag !== null; tag = CLOSING_TAG.exec(text)) {
     const end = tag.index + tag[0].length;
-    if (tag[1]?.toLowerCase() === name.toLowerCase()) return end;
     other ??= end;
+    if (tag[1]?.toLowerCase() !== name.toLowerCase()) continue;
+    last = end;
+    open += text.slice(before, tag.index).toLowerCase().split(opening).length - 2;
+    before = end;
+    if (open === 0 || isShown(tag[0])) return end;
   }
-  return other ?? text.length;
+  return last ?? other ?? text.length;
 }
 
 /**
@@ -150,8 +177,8 @@ function unopenedEnd(text: string, from: number, isShown: IsShown): number | nul
     const line = text.slice(at, Math.min(next, at + LONGEST_LINE)).trim();
     const isFence = line.startsWith("```") || line.startsWith("~~~");
     if (isFence) isFenced = !isFenced;
-    const isAlone = next - at < LONGEST_LINE && isClosing(line);
-    if (isAlone && !isFenced && next < last && !isShown(line)) found = next;
+    const tag = next - at < LONGEST_LINE && isClosing(line) ? line : closingOf(text, at, next);
+    if (tag !== undefined && !isFenced && next < last && !isShown(tag)) found = next;
     at = next;
   }
   if (found === null) return emptyEnd(text, first, isShown);
@@ -169,6 +196,15 @@ function emptyEnd(text: string, start: number, isShown: IsShown): number | null 
 
 /** No line of a closing tag is longer. */
 const LONGEST_LINE = 100;
+
+/** The closing tag right behind the last word of a paragraph. */
+function closingOf(text: string, start: number, next: number): string | undefined {
+  const line = text.slice(Math.max(start, next - LONGEST_LINE), next).trimEnd();
+  const found = BEHIND_WORD.exec(line)?.[0].slice(1);
+  return found !== undefined && isClosing(found) && /^[ \t]*\r?\n/.test(text.slice(next)) ? found : undefined;
+}
+
+const BEHIND_WORD = /[\p{L}\p{N}.!?。！？](?:<\/[\w:]{1,20}>|\[\/THINK\]|◁\/think▷)$/u;
 
 function isClosing(line: string): boolean {
   CLOSING_TAG.lastIndex = 0;

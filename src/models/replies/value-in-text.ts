@@ -45,8 +45,9 @@ export function readValue(given: string, schema: Json, shown: readonly string[] 
     return { ok: false, problems: problems ?? ["the answer is not JSON"] };
   }
   const found = judged.flatMap(({ place, read }): FoundValue[] =>
-    read ? [{ ...read, ...place, key: keyOf(read) }] : [],
+    read ? [{ ...read, ...place, key: keyOf(read), isDenied: isDenied(place, text) }] : [],
   );
+  if (found.every((one) => one.isDenied)) return { ok: false, problems: [DENIED] };
   const counts = lastOf(found, text, shown);
   return counts ? answerOf(counts) : { ok: false, problems: [DIFFER] };
 }
@@ -61,6 +62,22 @@ function readProgramValue(json: string, schema: Json): ReadValue {
 }
 
 const DIFFER = "two values in the answer fit, and they differ: give the one that counts, and nothing else";
+
+const DENIED = "the words beside the value deny it: give the one that counts, and nothing else";
+
+/** True if the words right before a value, or right behind it, say that it is not the one. */
+function isDenied({ start, end }: Place, text: string): boolean {
+  const lead =
+    text
+      .slice(Math.max(0, start - MOST_LEAD), start)
+      .split("\n")
+      .at(-1) ?? "";
+  return DENIED_BEFORE.test(lead) || DENIED_BEHIND.test(restOfLine(text, end));
+}
+
+const DENIED_BEFORE = /(?:\b(?:not|never)|n['’]t)(?: (?:be|say|call it|answer))?\s{0,9}["'`*]{0,3}$/i;
+const DENIED_BEHIND =
+  /^["'`*,;–—-]{0,3}\s{0,9}(?:(?:it |that |this )?(?:is|was|would be)(?:n['’]t| (?:not|never|wrong|incorrect|false))|(?:is|was|would be) (?:a |the )?(?:wrong|incorrect))\b/i;
 
 const keyOf = ({ value }: ReadJson) => canonicalJson(value) ?? JSON.stringify(value);
 
@@ -160,22 +177,27 @@ function answerOf({ value, mended, lost }: ReadJson): ReadValue {
 interface FoundValue extends ReadJson, Place {
   /** The value as JSON, the same for equal values. */
   readonly key: string;
+  /** The words beside it say that it is not the one. */
+  readonly isDenied: boolean;
 }
 
 /**
  * The value that counts among those of an answer: the last one, if each other one is a draft before
- * it, or only spoken of. null: it is unknown which counts. A value that the model was shown never
+ * it, denied, or only spoken of. null: it is unknown which counts. A value that the model was shown never
  * counts against another one, since it may be quoted.
  * @param found in the order of their ends
  */
 function lastOf(found: readonly FoundValue[], text: string, shown: readonly string[]): FoundValue | null {
-  const given = found.filter(({ end }) => !hasWords(restOfLine(text, end)));
-  const last = given.at(-1) ?? found.at(-1);
+  const stated = found.filter((one) => !one.isDenied);
+  const given = stated.filter(({ end }) => !hasWords(restOfLine(text, end)));
+  const last = given.at(-1) ?? stated.at(-1);
   if (!last) return null;
   const others = found.filter(({ key }) => key !== last.key);
   if (others.length === 0) return last;
   if (given.length === 0 || isShown(last.value, shown)) return null;
-  const isAside = others.every((other) => isDraft(other, last, text) || isSpokenOf(other, last, text));
+  const isAside = others.every(
+    (other) => other.isDenied || isDraft(other, last, text) || isSpokenOf(other, last, text),
+  );
   return isAside ? { ...last, mended: [...last.mended, "a draft beside it"] } : null;
 }
 
