@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { argumentError, type CallScope, type Json } from "../runtime/index.ts";
+import { argumentError, type CallScope, type Json, roundedInJson } from "../runtime/index.ts";
 import { argumentCheck, type Builtin, optional } from "./define.ts";
 
 const json = v.custom<Json>((value) => value !== undefined, "must be a JSON value");
@@ -37,11 +37,14 @@ export const answer: Builtin = {
 
 function give(value: Json, cite: Json, scope: CallScope): null {
   const answered = { value, cite };
-  const bytes = Buffer.byteLength(JSON.stringify(answered));
+  const json = JSON.stringify(answered);
+  const bytes = Buffer.byteLength(json);
   const most = scope.limits.max_result_bytes;
   if (bytes > most) {
     throw argumentError("RangeError", `answer: ${bytes} bytes of JSON, at most ${most} are taken`, "Answer with less.");
   }
+  const rounded = roundedInJson(json);
+  if (rounded !== null) scope.warn(`number_rounded: ${rounded}`);
   scope.answer(answered);
   return null;
 }

@@ -6,6 +6,7 @@ import { LIMITS } from "./limits.ts";
 import { appendOutput, outputWarning, sizeText } from "./output.ts";
 import type { CellEnd, Ended, ExecState, Printed } from "./protocol.ts";
 import { firstly, remedy } from "./remedies.ts";
+import { roundedInJson } from "./rounded.ts";
 import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
@@ -41,6 +42,8 @@ export function resultEnd(
     else warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);
   }
   const text = report.isWhole ? parts.join("") : null;
+  const rounded = roundedInJson(text ?? "");
+  if (rounded !== null) warn(`number_rounded: ${rounded}`);
   const bytes = Buffer.byteLength(text ?? "");
   const size = Math.max(bytes + Buffer.byteLength(report.meta ?? ""), report.size);
   const whole = wantsWhole && bytes <= LIMITS.wholeResultBytes ? text : null;

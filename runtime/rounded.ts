@@ -24,6 +24,46 @@ export function roundedIn(value: Json, path = ""): Rounded | null {
 
 const PATH_UNITS = 100;
 
+/** The same of a JSON text, without the place, and not 2^53 itself; null if there is none. */
+export function roundedInJson(json: string): number | null {
+  if (!LONG.test(json)) return null;
+  for (const piece of outsideStrings(json)) {
+    const found = piece
+      .match(WHOLE)
+      ?.map(Number)
+      .find((value) => isRounded(value) && Math.abs(value) !== 2 ** 53);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+const LONG = /\d{16}/;
+const WHOLE = /(?<![\d.])-?\d{16,21}(?![\d.eE])/g;
+
+/** The parts of a JSON text that are in no string. No regular expression reads strings of 100 MB. */
+export function* outsideStrings(json: string): Generator<string> {
+  for (let at = 0; ; ) {
+    const quote = json.indexOf('"', at);
+    if (quote < 0) {
+      yield json.slice(at);
+      return;
+    }
+    yield json.slice(at, quote);
+    let end = json.indexOf('"', quote + 1);
+    while (end > 0 && isEscaped(json, end)) end = json.indexOf('"', end + 1);
+    if (end < 0) return;
+    at = end + 1;
+  }
+}
+
+function isEscaped(json: string, quote: number): boolean {
+  let before = quote;
+  while (json.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+  return (quote - before) % 2 === 1;
+}
+
+const BACKSLASH = 92;
+
 function isRounded(value: number): boolean {
   if (!Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21) return false;
   const [digits = ""] = value.toExponential().split("e");

@@ -1,3 +1,4 @@
+import { outsideStrings } from "../../runtime/index.ts";
 import { cutText, jsonText } from "./visible.ts";
 import { hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
 
@@ -106,11 +107,11 @@ export function propertiesIn(value: WrittenJson): number | null {
  */
 export function propertiesWritten(json: string): number {
   let count = 0;
-  for (const [token] of json.matchAll(STRING_OR_NAME)) if (token.endsWith(":")) count += 1;
+  for (const piece of outsideStrings(json)) {
+    for (let at = piece.indexOf(":"); at >= 0; at = piece.indexOf(":", at + 1)) count += 1;
+  }
   return count;
 }
-
-const STRING_OR_NAME = /"(?:[^"\\]|\\.)*"?(?:\s*:)?/gs;
 
 /**
  * JSON with the keys of objects in the order of their code units, so that equal values have equal texts: 1.0 is equal to 1, and a

@@ -46,6 +46,8 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   helper_set_aside: ({ detail, cures }) =>
     `a helper failed and is left out until it is added again, or ${cures.removeHelper}: ${detail}`,
   number_as_text: ({ detail }) => `${detail}: JavaScript would round the number, so it is a text of its digits`,
+  number_rounded: ({ detail }) =>
+    `JavaScript may have rounded ${detail}, as it does whole numbers beyond 2^53: take the digits of an id as a string`,
   builtin_shadowed: ({ detail }) =>
     detail === "builtins"
       ? "builtins is from here on what the cell declared, and no longer names the builtins"

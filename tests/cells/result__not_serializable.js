@@ -36,3 +36,7 @@ result = { "a b": { "日本": Number.NaN }, "": [Number.NaN], "0x": Symbol() };
 const shared = { a: 1 };
 [shared, shared]
 //=> {"result_json":[{"a":1},{"a":1}],"warnings":[]}
+//---
+const [{ id }] = JSON.parse('[{ "id": 1234567890123456789 }]');
+({ id, text: "1234567890123456800", far: 1e22, fraction: 0.12345678901234567, nanoseconds: 17e17 })
+//=> {"result_json":{"id":1234567890123456800,"text":"1234567890123456800","far":1e22,"fraction":0.12345678901234567,"nanoseconds":1700000000000000000},"warnings":["number_rounded: 1234567890123456800"]}

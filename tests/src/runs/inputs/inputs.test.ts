@@ -7,7 +7,13 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Json } from "../../../../src/index.ts";
 import { arrayItems } from "../../../../src/runs/inputs/array-items.ts";
 import { inputsOf } from "../../../../src/runs/inputs/inputs.ts";
-import { type Input, jsonLines, type LineDecoding, tableDecoding } from "../../../../src/runs/inputs/lines.ts";
+import {
+  type Input,
+  jsonItems,
+  jsonLines,
+  type LineDecoding,
+  tableDecoding,
+} from "../../../../src/runs/inputs/lines.ts";
 import { contextPath } from "../../../../src/runs/inputs/read-jobs.ts";
 import type { TableShape } from "../../../../src/runs/inputs/tables.ts";
 import { csvRows } from "../../../../src/runs/inputs/tables.ts";
@@ -78,6 +84,11 @@ test("a line has 1 MB at the most, and a longer one is refused before its end is
     message: "is longer than 1 MB",
   });
   expect(read).toBe(17);
+});
+
+test("an item of any length is refused by its place", async () => {
+  const items = jsonItems(pieces(`[1,"${"a".repeat(30 * MB)}"]`, MB), "jobs.json");
+  await expect(valuesOf(items)).rejects.toMatchObject({ at: "item 2 of jobs.json", message: "is longer than 1 MB" });
 });
 
 test("rows of .csv are objects of strings by the header", async () => {
