@@ -108,6 +108,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
   const grown = {
     progress,
     add(given: string): void {
+      if (!given.isWellFormed() || given.includes("\0")) grown.lose("character without a meaning");
       const text = given.toWellFormed().replace(/\r\n?/g, "\n").replaceAll("\0", "");
       if (text === "") return;
       pieces.push(text);

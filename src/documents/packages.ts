@@ -75,7 +75,7 @@ const READERS: Readonly<Record<string, readonly [version: number, kinds: string,
   mail: [4, "eml mbox", "postal-mime", "htmlparser2"],
   message: [1, "msg ole", "@kenjiuno/msgreader", "htmlparser2"],
   notebook: [4, "ipynb", "htmlparser2"],
-  tables: [1, "sqlite"],
+  tables: [2, "sqlite"],
   parquet: [1, "parquet", "hyparquet"],
   text: [TEXT_VERSION, "text"],
 };

@@ -4,7 +4,7 @@ import { extensionOf, type FileKind } from "./kinds.ts";
 import { walkOds } from "./sheets/ods.ts";
 import { type CellValue, passOf, type SheetPass } from "./sheets/sheets.ts";
 import { openXlsx, readSheet } from "./sheets/xlsx.ts";
-import { inDatabase, passParquet, passTable, type TablePass, tablesIn } from "./tables.ts";
+import { inDatabase, passParquet, passTable, type TablePass, tablesIn, tellReplaced } from "./tables.ts";
 
 // Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a
 // line for each. Numbers are as the file has them, and dates have their ISO form. Tables with named
@@ -141,6 +141,7 @@ function jsonPass(text: Growing, table: string): TablePass {
 /** A value of a database or a Parquet file. Binary ones are a loss. */
 function valueJson(value: unknown, table: string, text: Growing): CellJson {
   if (value === null || value === undefined) return "null";
+  tellReplaced(value, table, text);
   if (typeof value === "bigint") return String(value);
   if (value instanceof Date) return JSON.stringify(value.toISOString().replace("T00:00:00.000Z", ""));
   if (value instanceof Uint8Array) {

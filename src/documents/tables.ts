@@ -88,9 +88,15 @@ export function passTable(database: Queried, name: string, pass: TablePass): voi
 }
 
 function shown(value: unknown, table: string, text: Growing): string {
+  tellReplaced(value, table, text);
   if (!(value instanceof Uint8Array)) return cell(value);
   text.lose("binary value", table);
   return `(${value.length} bytes)`;
+}
+
+/** Tells of a text whose bytes are not UTF-8: SQLite keeps any, and gives U+FFFD for them. */
+export function tellReplaced(value: unknown, table: string, text: Growing): void {
+  if (typeof value === "string" && value.includes("\ufffd")) text.lose("character without a meaning", table);
 }
 
 const SLICE_ROWS = 5000;

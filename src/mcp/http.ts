@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -179,5 +180,5 @@ async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostByt
     value === undefined ? [] : [[name, [value].flat().join(", ")]],
   );
   const request = new Request(new URL(url, `http://${headers.host}`), { method, headers: given, signal });
-  return { request, body: parseJson(new TextDecoder().decode(bytes)) };
+  return { request, body: isUtf8(bytes) ? parseJson(new TextDecoder().decode(bytes)) : undefined };
 }

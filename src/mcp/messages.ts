@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Transform } from "node:stream";
 import { INVALID_REQUEST, isJSONRPCNotification, isJSONRPCRequest, PARSE_ERROR } from "@modelcontextprotocol/server";
 import { isRecord, parseJson } from "../platform/json.ts";
@@ -21,7 +22,7 @@ const MOST_MESSAGES = 100;
  * @param batches a batch without a malformed message is "served" or "refused"
  */
 export function refusalsOf(value: unknown, batches: "served" | "refused"): readonly MessageError[] {
-  if (value === undefined) return [messageError(null, "the message is not valid JSON", PARSE_ERROR)];
+  if (value === undefined) return [messageError(null, "the message is not valid JSON in UTF-8", PARSE_ERROR)];
   if (!Array.isArray(value)) return [malformed(value)].filter((error) => error !== null);
   if (value.length === 0 || value.length > MOST_MESSAGES)
     return [messageError(null, `a batch has 1 to ${MOST_MESSAGES} messages, and this one has ${value.length}`)];
@@ -88,11 +89,9 @@ export function boundedLines(answer: (lines: string, done: () => void) => void):
 
   /** The line that has ended, if it is to be handed on, and the errors that it is answered with. */
   function ended(): { readonly line: string; readonly errors: readonly MessageError[] } {
-    const line = Buffer.concat(pieces)
-      .toString("utf8")
-      .replace(/^\ufeff/, "");
-    const errors =
-      length > LINE_BYTES ? tooLong(frame.read()) : line.trim() === "" ? [] : refusalsOf(parseJson(line), "refused");
+    const bytes = Buffer.concat(pieces);
+    const line = bytes.toString("utf8").replace(/^\ufeff/, "");
+    const errors = length > LINE_BYTES ? tooLong(frame.read()) : errorsOf(line, isUtf8(bytes));
     pieces = [];
     length = 0;
     frame = openFrame();
@@ -115,6 +114,12 @@ export function boundedLines(answer: (lines: string, done: () => void) => void):
       else answer(answers, () => done());
     },
   });
+}
+
+function errorsOf(line: string, isWhole: boolean): readonly MessageError[] {
+  if (line.trim() === "") return [];
+  if (isWhole) return refusalsOf(parseJson(line), "refused");
+  return [messageError(idOf(parseJson(line)), "the message is not UTF-8, as JSON is", PARSE_ERROR)];
 }
 
 /** The error for a message that was skipped, if it wants an answer. */

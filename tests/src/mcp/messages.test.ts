@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { boundedLines, LINE_BYTES } from "../../../src/mcp/messages.ts";
 
 /** What comes out of pieces, and what the client is answered. */
-function read(pieces: Iterable<string>) {
+function read(pieces: Iterable<string | Buffer>) {
   const answers: { id: unknown; error: { code: number; message: string } }[] = [];
   const lines = boundedLines((told, done) => {
     for (const line of told.trimEnd().split("\n")) answers.push(JSON.parse(line));
@@ -74,6 +74,14 @@ test("a line that is not JSON is answered; an answer that is malformed is not", 
   await settled();
   expect(answers).toMatchObject([{ id: null, error: { code: -32_700 } }]);
   expect(text()).toContain("result");
+});
+
+test("a line that is not UTF-8 is answered by its id, and not handed on with other characters", async () => {
+  const latin = Buffer.from('{"jsonrpc":"2.0","id":5,"method":"m","params":{"code":"caf\xe9"}}\n', "latin1");
+  const { answers, text } = read([latin, `${ping(8)}\n`]);
+  await settled();
+  expect(answers).toMatchObject([{ id: 5, error: { code: -32_700, message: "the message is not UTF-8, as JSON is" } }]);
+  expect(text()).toBe(`${ping(8)}\n`);
 });
 
 test.each([
