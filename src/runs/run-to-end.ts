@@ -50,12 +50,20 @@ export async function runToEnd(wanted: RunToEnd): Promise<RunEnd> {
   const onLooked = () => {
     hasLooked = true;
   };
-  const working = wanted.works ? startWorkingOn(wanted, ending.signal, { onIdle: poke.now, onLooked }) : null;
+  const open = openJobs();
+  const onIdle = () => open.mayBeOver() && poke.now();
+  const working = wanted.works
+    ? startWorkingOn(wanted, ending.signal, { onIdle, onLooked, onEnded: open.ended })
+    : null;
   try {
     await Promise.race([
       follow(wanted, ending.signal, {
-        wait: poke.wait,
+        async wait(ms) {
+          await poke.wait(ms);
+          open.beginLook();
+        },
         waitMs: () => (hasLooked ? wanted.waitMs : undefined),
+        onCounted: open.counted,
       }),
       failureOf(wanted.offering),
       ...(working ? [working.failed] : []),
@@ -71,13 +79,36 @@ export async function runToEnd(wanted: RunToEnd): Promise<RunEnd> {
 
 const NEVER = new AbortController().signal;
 
+/** Knows whether all jobs of a run may have ended, without looking at it. */
+function openJobs() {
+  let ended = 0;
+  let before = 0;
+  /** The number of jobs that have ended here once all have. Others may end some too, or let some wait again. */
+  let all = 0;
+  return {
+    ended(): void {
+      ended += 1;
+    },
+    /** A look at the run begins. A job that ends from now on may be counted as open in it. */
+    beginLook(): void {
+      before = ended;
+    },
+    counted({ waiting, running, cancelling }: CountedRun["counts"]): void {
+      all = before + waiting + running + cancelling;
+    },
+    mayBeOver: () => ended >= all,
+  };
+}
+
 interface WorkEvents {
   /** Called when no job runs here any more. */
   onIdle(): void;
   onLooked(): void;
+  /** Called when a job has ended, or waits for something else than a try. */
+  onEnded(): void;
 }
 
-function startWorkingOn(wanted: RunToEnd, suspend: AbortSignal, { onIdle, onLooked }: WorkEvents): Working {
+function startWorkingOn(wanted: RunToEnd, suspend: AbortSignal, events: WorkEvents): Working {
   const { store, place, session, concurrency, resendsDoubtful, run, dispatcher } = wanted;
   let running = 0;
   return startWorking({
@@ -86,7 +117,7 @@ function startWorkingOn(wanted: RunToEnd, suspend: AbortSignal, { onIdle, onLook
     session,
     concurrency,
     suspend,
-    onLooked,
+    onLooked: events.onLooked,
     queues: [{ name: run.queue, dispatcher }],
     ...(resendsDoubtful === undefined ? {} : { resendsDoubtful }),
     onProgress(progress) {
@@ -94,8 +125,8 @@ function startWorkingOn(wanted: RunToEnd, suspend: AbortSignal, { onIdle, onLook
       if (progress.kind === "begun") running += 1;
       if (progress.kind !== "left") return;
       running -= 1;
-      // The run may be over. To look after each job would take long in a large run.
-      if (running === 0) onIdle();
+      if (progress.state !== null && progress.state !== "waiting") events.onEnded();
+      if (running === 0) events.onIdle();
     },
   });
 }
@@ -103,18 +134,20 @@ function startWorkingOn(wanted: RunToEnd, suspend: AbortSignal, { onIdle, onLook
 function follow(
   wanted: RunToEnd,
   signal: AbortSignal,
-  waiting: Pick<Following, "wait" | "waitMs">,
+  waiting: Pick<Following, "wait" | "waitMs"> & { onCounted(counts: CountedRun["counts"]): void },
 ): Promise<CountedRun | null> {
   const { store, place, run, dispatcher, look, unreachable } = wanted;
   const isShared = place !== null && isServer(place);
   const offerAgain = openOffering(wanted);
   const tellCancelled = openCancelling(store.jobs, run.id, dispatcher);
+  const { onCounted, ...waits } = waiting;
   return followRun({
     store,
     run: run.id,
-    ...waiting,
+    ...waits,
     signal,
     async look(now) {
+      onCounted(now.counts);
       await look(now);
       if (isShared) return;
       if (now.counts.cancelling > 0) await tellCancelled();

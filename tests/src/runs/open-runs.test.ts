@@ -57,6 +57,20 @@ test("a run is submitted and followed, and gives the results in the order of its
   ]);
 });
 
+test("a run of one job at a time is not looked at after each job", async () => {
+  const runs = await opened();
+  const run = await runs.submit({ script: "job.n", inputs: numbers(...Array.from({ length: 20 }, (_, n) => n)) });
+  let looks = 0;
+  const end = await run.follow({
+    concurrency: 1,
+    onProgress: ({ kind }) => {
+      if (kind === "status") looks += 1;
+    },
+  });
+  expect(end).toMatchObject({ state: "over", jobs: { done: 20 } });
+  expect(looks).toBeLessThan(20);
+});
+
 test("the same options continue a run: known jobs stay, new ones are added, and failed ones are tried again if asked", async () => {
   const runs = await opened();
   const of = (inputs: RunOptions["inputs"], more: Partial<RunOptions> = {}) =>
