@@ -6,6 +6,7 @@ import { startLife, type WorkflowLife } from "../support/agents/life.ts";
 import { type NotedRun, readAgentsLog } from "../support/agents/log.ts";
 import { killed, processesIn } from "../support/agents/processes.ts";
 import { type AgentScene, agentScene, envelopeOf, LINE } from "../support/agents/scene.ts";
+import { commandHere } from "../support/command-here.ts";
 import { live } from "../support/crash/life.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../support/postgres/server.ts";
@@ -78,10 +79,9 @@ test("Belay is killed while agents work, and after their end: each answer is tak
   scene.open("one");
   await vi.waitFor(() => expect(scene.runs().some((run) => run.ended !== null)).toBe(true));
   // One has ended, the other one works on.
-  const second = scene.begin(LINE);
-  await vi.waitFor(() => expect(existsSync(join(scene.folder, "home"))).toBe(true));
+  const second = scene.belay(LINE);
   scene.open("two");
-  const end = await second.end;
+  const end = await second;
   expect(end).toMatchObject({ code: 0 });
   expect(envelopeOf(end)).toMatchObject({ success: true, result_json: ["a(-)", "b(-)"] });
   expect(scene.starts()).toEqual({ a: 1, b: 1 });
@@ -138,11 +138,11 @@ test("the keeper is killed, Belay dead or not: the agent works on, and its answe
   killKeeper(scene, "a");
   await kill(first);
   killKeeper(scene, "b");
-  const second = scene.begin(LINE);
+  const second = scene.belay(LINE);
   // It waits, although no keeper tells it anything.
-  await expect(Promise.race([second.end, setTimeout(1500, "waits")])).resolves.toBe("waits");
+  await expect(Promise.race([second, setTimeout(1500, "waits")])).resolves.toBe("waits");
   scene.open("one");
-  const end = await second.end;
+  const end = await second;
   expect(envelopeOf(end)).toMatchObject({ success: true, result_json: ["a(-)", "b(-)"] });
   expect(scene.starts()).toEqual({ a: 1, b: 1 });
 });
@@ -248,7 +248,6 @@ test.skipIf(NO_POSTGRES !== null)(
     const line = ["workflow", "work.js", "--json"];
     // Outboxes of another host are in a folder that is not here.
     const other = folderWith({ "config.json": readFileSync(join(scene.home, "config.json"), "utf8") });
-    const elsewhere = () => startLife(line, { folder: scene.folder, home: other, env });
     const asked = () => ({ agents: scene.starts(), requests: server.requests.length });
 
     const first = scene.begin(line);
@@ -256,7 +255,7 @@ test.skipIf(NO_POSTGRES !== null)(
     await kill(first);
     held.resolve();
     await setTimeout(LEASE_MS);
-    const second = elsewhere();
+    const second = startLife(line, { folder: scene.folder, home: other, env });
     await begun(scene, 1);
     await kill(second);
     await setTimeout(LEASE_MS);
@@ -266,7 +265,8 @@ test.skipIf(NO_POSTGRES !== null)(
     expect(waits.stdout).toContain("its outbox is not here");
     expect(asked()).toEqual({ agents: { a: 1 }, requests: 2 });
     scene.open("one");
-    expect(envelopeOf(await elsewhere().end)).toMatchObject({ result_json: ["of a model", "a(-)"] });
+    const there = await commandHere(line, { cwd: scene.folder, home: other, env });
+    expect(envelopeOf(there)).toMatchObject({ result_json: ["of a model", "a(-)"] });
     expect(asked()).toEqual({ agents: { a: 1 }, requests: 2 });
   },
 );

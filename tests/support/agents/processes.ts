@@ -11,11 +11,11 @@ export interface FolderProcess {
 
 /**
  * Processes that work for a folder: those of Belay and of agents, which were started in it, and keepers, which have an outbox in
- * it or were started by one of the others. Zombies are not among them.
+ * it or were started by one of the others. Zombies and this process are not among them.
  */
 export function processesIn(folder: string): readonly FolderProcess[] {
   const all = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => processAt(Number(name)));
   const isInside = (path: string) => `${path}/`.startsWith(`${folder}/`);
   const inside = all.filter(({ cwd, files }) => isInside(cwd) || files.some(isInside));
