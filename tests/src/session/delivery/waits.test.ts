@@ -104,14 +104,14 @@ test("answers of calls that are sent now are kept before the cell is parked, and
   ]);
 });
 
-test("300 calls of a batch are one batch, whatever the concurrency", async () => {
+test("100 calls of a batch are one batch, whatever the concurrency", async () => {
   const { open, server } = await deliveryScene({ answer: upper });
   const session = await open({ concurrency: 2, budget: { max_sub_calls: 1000, max_tokens: 1e8 } });
   const done = await session.exec(
-    '(await llm_query_batch(Array.from({ length: 300 }, (_, n) => "p" + n), { tools: [], max_concurrent: 3 })).results.length',
+    '(await llm_query_batch(Array.from({ length: 100 }, (_, n) => "p" + n), { tools: [], max_concurrent: 3 })).results.length',
   );
-  expect(done).toMatchObject({ success: true, result_json: 300 });
-  expect(server.batches.map(({ rows }) => rows.length)).toEqual([300]);
+  expect(done).toMatchObject({ success: true, result_json: 100 });
+  expect(server.batches.map(({ rows }) => rows.length)).toEqual([100]);
 });
 
 test("calls that wait for tokens which a batch holds are named, with the limit that sends all at once", async () => {
