@@ -75,7 +75,7 @@ export const mcp = {
   name: "mcp",
   summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code and others) on stdin and stdout",
   details: [
-    "A client starts it. `belay mcp --print-config claude` prints its entry for a client's configuration; docs/mcp.md names the file that it goes into.",
+    "A client starts it. `belay mcp --print-config claude` prints its entry for a client's configuration, and the file that it goes into.",
     "The session is that of the project's folder, so that the next server finds its variables and finishes interrupted work. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",
     "With --http it serves several clients, such as programs and web servers, until Ctrl-C. Each gets its own session, the first one that of the folder; the address /mcp/NAME names one.",
     "When the client disconnects, the running exec stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",

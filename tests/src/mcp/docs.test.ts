@@ -17,12 +17,12 @@ const CLIENTS = [
   ...(["opencode", "cline", "continue", "copilot", "kilo", "pi"] as const),
 ] satisfies readonly Client[];
 
-/** The page shows one entry, and lists the others with the file that each goes into. */
+/** The page shows one entry, and names the other clients. */
 const SHOWN: Client = "claude";
 
-test.each(CLIENTS)("the entry that is printed for %s is the one that is shown, or listed with its file", (client) => {
+test.each(CLIENTS)("the entry that is printed for %s is the one that is shown, or its client is named", (client) => {
   const isShown = client === SHOWN;
-  if (!isShown) expect(PAGE).toMatch(new RegExp(`^\\| .+ \\| \`${client}\` \\| .*\\.(?:json|toml|yaml)\``, "m"));
+  if (!isShown) expect(PAGE).toContain(`\`${client}\``);
   const [, section = ""] = isShown ? PAGE.split("Claude Code, in ") : ENTRIES.split(`\n${client}\n`);
   const [, block = ""] = /```\w+\n(.*?)```/s.exec(section) ?? [];
   const printed = configFor(client, STARTED);
