@@ -30,6 +30,11 @@ test("every link leads to a file", () => {
   expect(broken).toEqual([]);
 });
 
+test("no table is cut in two by an empty line", () => {
+  const cut = named(/\|\n\n(\|[^\n]*\|)\n(?!\|---)/g);
+  expect(cut).toEqual([]);
+});
+
 test("every file of the tree that is named by its path is there", () => {
   // The examples of builtins print paths of their own, and recipes have NAME in paths of new files.
   const files = named(
