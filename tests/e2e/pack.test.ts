@@ -108,6 +108,10 @@ test("the command and the library work in it", async () => {
 
   expect(existsSync(join(INSTALLED, "node_modules/belay-rlm/docs/pictures"))).toBe(false);
 
+  const demo = await mustRun(belay, ["demo", "--json"], options);
+  const expected = { success: true, sub_calls: 12, recorded: 5, sent_again: 7, requests: 19 };
+  expect(JSON.parse(demo.stdout)).toMatchObject({ ...expected, killed: { signal: "SIGKILL" } });
+
   const library = await mustRun(process.execPath, ["library.cjs"], options);
   expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: NOTES, isRequired: true, state: "over" });
   expect(library.stderr).toBe("");

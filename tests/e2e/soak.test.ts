@@ -10,7 +10,7 @@ const isLittle = ({ objects }: { readonly objects: number }) => objects <= MOST_
 test("sessions, asks, jobs and calls of a server that are over leave nothing on the heap", async () => {
   const told: string[] = [];
   const say = (line: string) => void told.push(line);
-  const plan: Omit<SoakPlan, "kinds" | "folder"> = { rounds: 3, times: () => 2, isLittle, goneMs: 0, say };
+  const plan: Omit<SoakPlan, "kinds" | "folder"> = { rounds: 6, times: () => 4, isLittle, goneMs: 0, say };
   const grownOf = async (kinds: SoakPlan["kinds"]) =>
     (await soak({ ...plan, kinds, folder: folderWith() })).filter((growth) => !isLittle(growth));
   // A look at the heap takes a second. If all kinds together have grown, each is looked at.
