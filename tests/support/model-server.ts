@@ -24,7 +24,7 @@ export interface ScriptedAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it stands, in place of all events. */
-  readonly body?: string;
+  readonly body?: string | Buffer;
 }
 
 /** A request as the server saw it. */
@@ -159,7 +159,7 @@ async function send(
   else if (answer.end !== "stuck") response.end();
 }
 
-function* eventsOf(answer: ScriptedAnswer, request: SeenRequest): Generator<string> {
+function* eventsOf(answer: ScriptedAnswer, request: SeenRequest): Generator<string | Buffer> {
   if (answer.body !== undefined) {
     yield answer.body;
     return;

@@ -23,12 +23,14 @@ interface AnswerFacts extends Pick<ModelRequest, "tools"> {
   readonly isCut: boolean;
   /** The arguments of tool calls as they were sent, by the place of the call in the message. */
   readonly argumentTexts: ReadonlyMap<number, string>;
+  /** Bytes of the reply were not UTF-8. */
+  readonly isReplaced: boolean | undefined;
 }
 
 /** The model's turn, and whether it holds thinking, in a part of its own or in its text. */
 export function toTurn(
   message: AssistantMessage,
-  { tools, isCut, argumentTexts, request }: AnswerFacts,
+  { tools, isCut, argumentTexts, isReplaced = false, request }: AnswerFacts,
 ): { readonly turn: ModelTurn; readonly isThought: boolean } {
   const texts = message.content.filter((part): part is TextContent => part.type === "text");
   const said = texts.map((part) => part.text).join("");
@@ -37,16 +39,20 @@ export function toTurn(
     isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
   );
   const hasThought = isThought || message.content.some(({ type }) => type === "thinking");
+  const hasReplaced = isReplaced && [text, ...uses.map((use) => use.text ?? "")].some((one) => one.includes("\ufffd"));
+  const kinds = [...(mended === undefined ? [] : [mended]), ...(hasReplaced ? [REPLACED] : [])];
   const turn: ModelTurn = {
     text,
     toolUses: toolUses(uses, tools),
     stop: isCut ? "length" : uses.length > 0 ? "tools" : "end",
     raw: text === said ? message : withText(message, text),
-    ...(mended === undefined ? {} : { mended: [mended] }),
+    ...(kinds.length === 0 ? {} : { mended: kinds }),
     ...(isCut && hasThought && text.trim() === "" && uses.length === 0 ? { isThought: true } : {}),
   };
   return { turn, isThought: hasThought };
 }
+
+const REPLACED = "bytes that are not UTF-8";
 
 /** The message with this text instead of its first one. */
 function withText(message: AssistantMessage, text: string): AssistantMessage {

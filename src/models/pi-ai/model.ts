@@ -179,7 +179,13 @@ async function receive(
   if (seen.end === "missing")
     return { ...failed, error: failure("provider_error", `${place.id}: the answer broke off before its end`) };
   const isCut = seen.end === "cut" || message.stopReason === "length" || stopped?.meaning === "cut";
-  const facts = { request, tools: asking.tools, isCut, argumentTexts: await argumentTexts };
+  const facts = {
+    request,
+    tools: asking.tools,
+    isCut,
+    argumentTexts: await argumentTexts,
+    isReplaced: seen.isReplaced,
+  };
   const { turn, isThought } = toTurn(message, facts);
   const answer: ModelAnswer = isEmpty(turn)
     ? { ok: false, usage, charged: isReported(usage), error: nothingSaid(place.id, isThought) }

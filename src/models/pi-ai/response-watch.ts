@@ -17,6 +17,8 @@ export interface SeenResponse {
    * itself.
    */
   end?: "missing" | "told" | "cut";
+  /** Bytes of the reply are not UTF-8. They are read as U+FFFD. */
+  isReplaced?: true;
   /** The reply that came in place of an answer, as a clause. */
   odd?: string;
   /** Why the surroundings let no request through, or where a redirect would have led. */

@@ -19,14 +19,17 @@ const END = /"finish_?[rR]eason"\s{0,9}:\s{0,9}"[^"]|"type"\s{0,9}:\s{0,9}"respo
 const END_UNITS = 64;
 
 /**
- * Takes the bytes of a stream as they come, and notes in `seen` refusals and how the answer ended.
+ * Takes the bytes of a stream as they come, and notes in `seen` refusals, how the answer ended, and bytes
+ * that are not UTF-8.
  */
 export function watchStream(seen: SeenResponse): (chunk: Uint8Array) => void {
   const decoder = new TextDecoder();
+  const strict = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
   let edge = "";
   return (chunk) => {
     const text = decoder.decode(chunk, { stream: true });
+    if (!seen.isReplaced && !decodes(strict, chunk)) seen.isReplaced = true;
     const end = END.exec(edge + text);
     if (end) seen.end = end[1] === undefined ? "told" : "cut";
     edge = (edge + text).slice(-END_UNITS);
@@ -34,6 +37,15 @@ export function watchStream(seen: SeenResponse): (chunk: Uint8Array) => void {
     rest = (lines.pop() ?? "").slice(-MOST_UNITS);
     for (const line of lines) if (TELLING.test(line)) noteRefusal(parseJson(line.replace(/^data:/, "")), seen);
   };
+}
+
+function decodes(decoder: TextDecoder, chunk: Uint8Array): boolean {
+  try {
+    decoder.decode(chunk, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Notes the words of a refusal in an event of a stream, by the APIs of OpenAI and Gemini. */

@@ -88,6 +88,24 @@ test.each<[string, string, readonly object[], object]>([
   expect(await answers(api, { body })).toMatchObject(withEach(expected));
 });
 
+test("bytes of a stream that are not UTF-8 are told, with each copy of pi-ai", async () => {
+  const chat = (content: string) => [{ choices: [{ index: 0, delta: { content }, finish_reason: "stop" }] }];
+  const bodyOf = (content: string, encoding: BufferEncoding) =>
+    Buffer.from(
+      chat(content)
+        .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+        .join(""),
+      encoding,
+    );
+  const told = { text: "caf\ufffd", mended: ["bytes that are not UTF-8"] };
+  expect(await answers("openai-completions", { body: bodyOf("café", "latin1") })).toMatchObject(
+    withEach({ turn: told }),
+  );
+  // A model may have written the character itself.
+  const own = await answers("openai-completions", { body: bodyOf("caf\ufffd", "utf8") });
+  for (const answer of Object.values(own)) expect(answer).not.toHaveProperty("turn.mended");
+});
+
 function eventLine(event: object): string {
   return "type" in event ? `event: ${event.type}\n` : "";
 }
