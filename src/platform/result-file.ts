@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/errors.ts";
 import { errorCode } from "./errors.ts";
 import { folderLine } from "./shell-word.ts";
+import { encodable } from "./visible.ts";
 
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {
@@ -100,16 +101,16 @@ async function written(file: FileHandle, pieces: Pieces, mode?: number | null): 
 
 const CHUNK_UNITS = 2 ** 20;
 
-/** The pieces as few writes of about a megabyte. */
+/** The pieces as few writes of about a megabyte, with halves of characters as code points. */
 export async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
   let held = "";
   for await (const piece of pieces) {
     held += piece;
     if (held.length < CHUNK_UNITS) continue;
-    yield Buffer.from(held);
+    yield Buffer.from(encodable(held));
     held = "";
   }
-  if (held !== "") yield Buffer.from(held);
+  if (held !== "") yield Buffer.from(encodable(held));
 }
 
 /** Windows renames over no file that a program has open, such as a scanner for viruses for a moment. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { styleText } from "node:util";
 import { errorCode } from "../../platform/errors.ts";
-import { inLine, jsonText, visible } from "../../platform/visible.ts";
+import { encodable, inLine, jsonText, visible } from "../../platform/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -25,7 +25,7 @@ export interface Output {
   line(text: string, style?: Style): void;
   /** Writes a value as JSON on one line, for programs. */
   json(value: object): void;
-  /** Writes as it is: control sequences, JSON, and data into a pipe. */
+  /** Writes as it is: control sequences, JSON, and data into a pipe. Only halves of characters are code points. */
   writeRaw(text: string): void;
 }
 
@@ -96,7 +96,7 @@ export function outputOver(stream: Stream, env: NodeJS.ProcessEnv): Output {
     write: (text: string, style?: Style): void => void stream.write(paint(text, style)),
     line: (text: string, style?: Style): void => void stream.write(paint(`${inLine(text)}\n`, style)),
     json: (value: object): void => void stream.write(`${jsonText(value)}\n`),
-    writeRaw: (text: string): void => void stream.write(text),
+    writeRaw: (text: string): void => void stream.write(encodable(text)),
   };
 }
 
