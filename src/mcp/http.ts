@@ -82,8 +82,8 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
     strangers.delete(incoming.socket);
     const read = await requestOf(incoming, gone, bounds.bodyBytes);
     if (read === null) return refusal(413, `a message has at most ${bounds.bodyBytes} bytes`);
-    const { request, body } = read;
-    const [wrong, ...more] = request.method === "POST" ? refusalsOf(body, "served") : [];
+    const { request, body, json } = read;
+    const [wrong, ...more] = request.method === "POST" ? refusalsOf(body, json, "served") : [];
     if (wrong) return Response.json(more.length > 0 ? [wrong, ...more] : wrong, { status: 400 });
     const asked = { request, body, gone, name };
     const id = request.headers.get("mcp-session-id");
@@ -164,8 +164,8 @@ async function send(response: Response, incoming: IncomingMessage, outgoing: Ser
 const DRAIN_MS = 60_000;
 
 /**
- * A request of Node's as one of the web without a body, and its body, parsed; null: its body is too
- * long.
+ * A request of Node's as one of the web without a body, and its body, parsed and as it was sent; null: its body
+ * is too long.
  */
 async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostBytes: number) {
   const { method = "GET", url = "", headers } = incoming;
@@ -180,5 +180,6 @@ async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostByt
     value === undefined ? [] : [[name, [value].flat().join(", ")]],
   );
   const request = new Request(new URL(url, `http://${headers.host}`), { method, headers: given, signal });
-  return { request, body: isUtf8(bytes) ? parseJson(new TextDecoder().decode(bytes)) : undefined };
+  const json = new TextDecoder().decode(bytes);
+  return { request, body: isUtf8(bytes) ? parseJson(json) : undefined, json };
 }

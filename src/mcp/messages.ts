@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { Transform } from "node:stream";
 import { INVALID_REQUEST, isJSONRPCNotification, isJSONRPCRequest, PARSE_ERROR } from "@modelcontextprotocol/server";
+import type { Json } from "../../runtime/index.ts";
+import { propertiesIn, propertiesWritten } from "../platform/cell-json.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 
 /** The error that answers a message which cannot be handled. */
@@ -19,17 +21,31 @@ const MOST_MESSAGES = 100;
  * is well formed.
  *
  * @param value undefined: it is not JSON
+ * @param json its text
  * @param batches a batch without a malformed message is "served" or "refused"
  */
-export function refusalsOf(value: unknown, batches: "served" | "refused"): readonly MessageError[] {
+export function refusalsOf(
+  value: Json | undefined,
+  json: string,
+  batches: "served" | "refused",
+): readonly MessageError[] {
   if (value === undefined) return [messageError(null, "the message is not valid JSON in UTF-8", PARSE_ERROR)];
-  if (!Array.isArray(value)) return [malformed(value)].filter((error) => error !== null);
+  const problem = isAmbiguous(value, json) ? AMBIGUOUS : null;
+  if (!Array.isArray(value)) return [malformed(value, problem)].filter((error) => error !== null);
   if (value.length === 0 || value.length > MOST_MESSAGES)
     return [messageError(null, `a batch has 1 to ${MOST_MESSAGES} messages, and this one has ${value.length}`)];
-  if (batches === "served" && value.every((message) => malformed(message) === null)) return [];
-  const errors = value.map((message) => malformed(message) ?? messageError(idOf(message), NOT_READ));
+  if (batches === "served" && value.every((message) => malformed(message, problem) === null)) return [];
+  const errors = value.map((message) => malformed(message, problem) ?? messageError(idOf(message), NOT_READ));
   const withIds = errors.filter(({ id }) => id !== null);
   return withIds.length > 0 ? withIds : errors.slice(0, 1);
+}
+
+const AMBIGUOUS = "an object has two properties of one name, of which only one would count";
+
+/** True if an object of the JSON has two properties of one name. */
+function isAmbiguous(value: Json, json: string): boolean {
+  const properties = propertiesIn(value);
+  return properties !== null && propertiesWritten(json) > properties;
 }
 
 const NOT_READ = "this batch was not read: send each of its messages by itself";
@@ -46,11 +62,14 @@ function idOf(message: unknown): unknown {
 
 /**
  * The error for one message; null if it is well formed, or an answer: answers are never answered.
+ *
+ * @param problem what is wrong with it by its text
  */
-function malformed(message: unknown): MessageError | null {
-  if (isJSONRPCRequest(message) || isJSONRPCNotification(message)) return null;
+function malformed(message: unknown, problem: string | null): MessageError | null {
+  const isRead = isJSONRPCRequest(message) || isJSONRPCNotification(message);
+  if (isRead && problem === null) return null;
   if (isRecord(message) && !("method" in message) && ("result" in message || "error" in message)) return null;
-  return messageError(idOf(message), `the message is malformed: ${problemOf(message)}`);
+  return messageError(idOf(message), `the message is malformed: ${isRead ? problem : problemOf(message)}`);
 }
 
 function problemOf(message: unknown): string {
@@ -118,7 +137,7 @@ export function boundedLines(answer: (lines: string, done: () => void) => void):
 
 function errorsOf(line: string, isWhole: boolean): readonly MessageError[] {
   if (line.trim() === "") return [];
-  if (isWhole) return refusalsOf(parseJson(line), "refused");
+  if (isWhole) return refusalsOf(parseJson(line), line, "refused");
   return [messageError(idOf(parseJson(line)), "the message is not UTF-8, as JSON is", PARSE_ERROR)];
 }
 

@@ -76,6 +76,14 @@ test("a line that is not JSON is answered; an answer that is malformed is not", 
   expect(text()).toContain("result");
 });
 
+test("a message with two properties of one name is answered, since one of them would not count", async () => {
+  const args = '"arguments":{"code":"a: \\"b\\"","co\\u0064e":"b"}';
+  const { answers, text } = read([`{"jsonrpc":"2.0","id":5,"method":"m","params":{${args}}}\n${ping(8)}\n`]);
+  await settled();
+  expect(answers).toMatchObject([{ id: 5, error: { message: expect.stringContaining("two properties of one name") } }]);
+  expect(text()).toBe(`${ping(8)}\n`);
+});
+
 test("a line that is not UTF-8 is answered by its id, and not handed on with other characters", async () => {
   const latin = Buffer.from('{"jsonrpc":"2.0","id":5,"method":"m","params":{"code":"caf\xe9"}}\n', "latin1");
   const { answers, text } = read([latin, `${ping(8)}\n`]);
