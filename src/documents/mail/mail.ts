@@ -4,6 +4,7 @@ import { withoutMark } from "../../context/text/decode.ts";
 import { decodedHtml, isJapanese, labelOf } from "../decoded.ts";
 import { CUT_OFF, type Growing, GUESSED_ENCODING, growing, Unreadable } from "../growing.ts";
 import { readHtml, textOfHtml } from "../html/html.ts";
+import { keepFooters } from "./base64.ts";
 
 /** Words of a mail, as plain text or as HTML. */
 export interface Shown {
@@ -33,10 +34,12 @@ export function writeMail(headers: string, shown: readonly Shown[], text: Growin
   if (shown.length === 0) text.lose("part without text", label("body"));
 }
 
-function headersOf({ headers, date, subject }: OpenMail): string {
+function headersOf({ headers, date }: OpenMail): string {
   const people = (name: string) =>
     names(headers.flatMap(({ key, value }) => (key === name ? addressParser(value) : [])));
-  return headerLines({ From: people("from"), To: people("to"), Cc: people("cc"), Date: date, Subject: subject });
+  const subjects = headers.flatMap(({ key, value }) => (key === "subject" ? [decodeWords(value)] : []));
+  const shown = headerLines({ From: people("from"), To: people("to"), Cc: people("cc"), Date: date });
+  return `${shown}${subjects.map((subject) => headerLines({ Subject: subject })).join("")}`;
 }
 
 /** A line for each header that a mail has. */
@@ -65,6 +68,8 @@ const MOST_FORWARDED = 10;
  */
 const PLAIN =
   /^(text\/(plain|rfc822-headers)|message\/(delivery-status|disposition-notification|feedback-report)|multipart\/.*|[^/]*)$/;
+/** The ways of packing a part for the way that are known. */
+const DECODED = /base64|quoted-printable|^([78]-?bit|binary)?$/;
 /** Types of parts that say nothing of their own: signatures, and the same mail for a program. */
 const SILENT = /^(application\/(pgp|(x-)?pkcs7)-signature|text\/x-amp-html)$/;
 
@@ -85,6 +90,8 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
   }
   const isHtml = type === "text/html";
   if (!isFile && (isHtml || PLAIN.test(type))) {
+    const { encoding } = part.contentTransferEncoding;
+    if (!DECODED.test(encoding)) text.lose("undecoded part", encoding);
     const words = decodedBy(params.charset ?? "", bytes, text);
     return asShown(/^flowed$/i.test(params.format ?? "") ? unfolded(words, params) : words, isHtml);
   }
@@ -175,6 +182,8 @@ const withoutSigns = (mail: Buffer) => Buffer.from(mail.toString("latin1").repla
 interface MimePart {
   readonly contentType: Structured;
   readonly contentDisposition: Structured;
+  /** The name in lower case; "" if there is none. */
+  readonly contentTransferEncoding: { readonly encoding: string };
   /**
    * Its bytes as they were before they were packed for the way. Of a part that has parts, what
    * stands around these.
@@ -189,20 +198,22 @@ interface Structured {
 }
 
 /** A mail: its headers, and its parts. */
-interface OpenMail extends Pick<Email, "headers" | "date" | "subject"> {
+interface OpenMail extends Pick<Email, "headers" | "date"> {
   readonly root: MimePart;
 }
 
 const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20, forceRfc822Attachments: true };
 
+keepFooters(Object.getPrototypeOf(Reflect.get(new PostalMime(), "root")));
+
 /** Opens a mail. The text is told of encodings that are guessed. */
 async function openMail(bytes: Buffer, text: Growing): Promise<OpenMail> {
   const parser = new PostalMime(LIMITS);
-  const { headers, date, subject } = await parser.parse(withReadableHeaders(bytes, text));
+  const { headers, date } = await parser.parse(withReadableHeaders(bytes, text));
   // The texts that it returns are decoded by their labels, and labels are often wrong.
   const root: MimePart = Reflect.get(parser, "root");
   if (isOpenEnded(root, bytes)) text.lose(CUT_OFF);
-  return { headers, date, subject, root };
+  return { headers, date, root };
 }
 
 /** True for a mail in parts that lacks the line behind the last one. */
