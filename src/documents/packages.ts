@@ -53,7 +53,8 @@ export function readablePaths(): string[] {
   const sources = dirname(documents);
   const folders = [...packages().values()].flatMap((one) => one.folders);
   // In a build the readers are chunks.
-  const all = [documents, join(sources, "context"), join(dirname(sources), "chunks"), ...folders];
+  const own = [documents, join(sources, "context"), join(sources, "platform"), join(dirname(sources), "chunks")];
+  const all = [...own, ...folders];
   // Node 24 does not take a path that comes behind one below it.
   return [...new Set([...folders.flatMap(linksTo), ...all.map((folder) => `${folder}/*`)])];
 }

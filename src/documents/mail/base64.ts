@@ -28,7 +28,7 @@ function base64Decoder(): PartDecoder {
 
 /** Units of a line of Base64. Words are not so long. */
 const PACKED_UNITS = 60;
-/** What is no part of Base64. */
+/** A sign that Base64 has not. */
 const ODD = /[^A-Za-z0-9+/=\s]/;
 const isPacked = (line: string) => line.length >= PACKED_UNITS && !/ /.test(line) && !ODD.test(line);
 
