@@ -179,7 +179,8 @@ const BLOCK = 512;
 
 /**
  * The members of a tar that is unpacked already. One that ends too early has what is whole, and a
- * member that says so.
+ * member that says so. Some programs write no blocks of zeros at the end, as one has that was cut off
+ * between two members.
  *
  * @param isCut it was packed, and ended too early there
  * @throws Unreadable
@@ -188,7 +189,8 @@ export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
   const members: Member[] = [];
   let longName: string | null = null;
   for (let at = 0; ; ) {
-    if (at === bytes.length && !isCut) return members;
+    if (at === bytes.length && !isCut)
+      return [...members, cutMember("(the end)", "the archive does not say that it ends here")];
     if (at + BLOCK > bytes.length) return [...members, cutMember("(the rest)")];
     const header = bytes.subarray(at, at + BLOCK);
     if (header.every((byte) => byte === 0)) return members;
@@ -211,9 +213,9 @@ export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
 }
 
 /** The first member of which not all is there. */
-const cutMember = (name: string): Member => ({
+const cutMember = (name: string, refusal = "the archive ends too early"): Member => ({
   name,
-  refusal: "the archive ends too early",
+  refusal,
   read: () => Buffer.alloc(0),
 });
 

@@ -13,7 +13,7 @@ export function documentError(given: string, problem: string, reason: Reason, ki
   }
   const message = reason === "left_out" ? `${given} cannot be loaded: ${problem}` : `${given} ${problem}`;
   return new RlmError("document_unreadable", message, {
-    suggestion: textCure(given, problem) ?? cureOf(given, reason, kind),
+    suggestion: textCure(given, problem) ?? pageCure(given, problem, kind) ?? cureOf(given, reason, kind),
   });
 }
 
@@ -21,11 +21,26 @@ export function documentError(given: string, problem: string, reason: Reason, ki
 export function textCure(given: string, problem: string): string | null {
   const [, program] = /^compressed by (\w+)/.exec(problem) ?? [];
   if (program !== undefined) return unpackedBy(program, given);
+  const [, wider] = /^(UTF-32..)/.exec(problem) ?? [];
+  if (wider !== undefined) return madeText(`iconv -f ${wider} -t UTF-8`, given);
   const [, wide] = /^(UTF-16..) without a byte order mark$/.exec(problem) ?? [];
   if (wide !== undefined) return `${firstly("nameEncoding", wide.toLowerCase())}.`;
   if (problem === SCRIPTED) return typed("chromium --headless --dump-dom URL > page.html", "page.html");
   if (!problem.startsWith("not ")) return null;
   return `${firstly("nameEncoding", "latin1")}, or ${remedy("readLossily")}.`;
+}
+
+/** The cure for a page whose bytes are no text; null: it is none, or its bytes are. */
+function pageCure(given: string, problem: string, kind: FileKind | null): string | null {
+  if (kind !== "html" || !problem.startsWith("binary ")) return null;
+  return problem.startsWith("binary (NUL") ? madeText("tr -d '\\000' <", given) : NO_TEXT;
+}
+
+export const NO_TEXT = "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.";
+
+function madeText(line: string, given: string): string {
+  const text = `text-${basename(given)}`;
+  return typed(`${line} ${shellWord(given)} > ${shellWord(text)}`, text);
 }
 
 function unpackedBy(program: string, given: string): string {

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
-import { documentError, textCure } from "../../documents/errors.ts";
+import { documentError, NO_TEXT, textCure } from "../../documents/errors.ts";
 import type { DocumentOptions } from "../../documents/kinds.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import type { Context } from "../context.ts";
@@ -160,8 +160,7 @@ export function unreadable(given: string, refusal: Refusal): RlmError {
     });
   }
   return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
-    suggestion:
-      textCure(given, refusal.reason) ?? "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
+    suggestion: textCure(given, refusal.reason) ?? NO_TEXT,
   });
 }
 

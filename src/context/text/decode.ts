@@ -90,7 +90,7 @@ export function* surveyText(
   const { label, length: mark } = markOf(head) ?? { label: labelOf(encoding), length: 0 };
   const body = head.subarray(mark);
   const isWide = label.startsWith("utf-16");
-  const problem = isWide ? null : binaryBy(body);
+  const problem = isWide ? utf32In(head) : binaryBy(body);
   if (problem !== null) return { reason: problem };
   const length = bytes.length - mark;
   if (label === "utf-8" && (yield* isValidUtf8(withoutStart(bytes, mark)))) {
@@ -252,8 +252,21 @@ export function binaryBy(bytes: Uint8Array): string | null {
   if (program !== null) return `compressed by ${program}, which \`${program} -dc\` unpacks`;
   const head = bytes.subarray(0, HEAD_BYTES);
   if (!head.includes(0)) return null;
+  const wide = utf32In(head);
+  if (wide !== null) return wide;
   const label = wideWithoutMark(head);
   return label === null ? "binary (NUL in the first 8 KB)" : `${label} without a byte order mark`;
+}
+
+/** Says that a head is UTF-32, whose characters have four bytes; null: it is not. */
+function utf32In(head: Uint8Array): string | null {
+  const units = Array.from({ length: Math.floor(head.length / 4) }, (_, at) => head.subarray(4 * at, 4 * at + 4));
+  const isLittle = units.every(
+    ([one = 0, two = 0, plane = 0, top]) => top === 0 && plane <= 16 && one + two + plane > 0,
+  );
+  const isBig = units.every(([top, plane = 0, two = 0, one = 0]) => top === 0 && plane <= 16 && one + two + plane > 0);
+  if (units.length === 0 || isLittle === isBig || hasControls(head.filter((byte) => byte !== 0))) return null;
+  return `${isLittle ? "UTF-32LE" : "UTF-32BE"}, which \`iconv\` turns into UTF-8`;
 }
 
 const LEAST_WIDE = 4;

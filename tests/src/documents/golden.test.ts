@@ -109,6 +109,10 @@ test("an archive that is cut off gives its whole members, and names the first th
   const { documents, stats } = await loaded({ "all.tar": whole.subarray(0, 3000) });
   expect(documents.map(({ id }) => id)).toEqual(["all.tar/a.txt"]);
   expect(stats.skipped.files).toEqual([{ path: "all.tar/b.txt", reason: "the archive ends too early" }]);
+  // Some programs leave out the blocks that end an archive.
+  const { stats: open } = await loaded({ "all.tar": whole.subarray(0, -1024) });
+  expect(open.document_count).toBe(2);
+  expect(open.skipped.files).toMatchObject([{ reason: "the archive does not say that it ends here" }]);
 });
 
 test("a name in a zip that is not UTF-8 is CP437, as the format has it", async () => {
@@ -141,6 +145,24 @@ test("texts in archives are decoded as those of a folder are", async () => {
     suggestion: 'Name its encoding, such as `encoding: "latin1"`, or read such bytes as U+FFFD with `lossy: true`.',
   });
 });
+
+test.each([
+  [
+    "is UTF-32",
+    bytesOfPage("<p>one", 4),
+    "Run `iconv -f UTF-32LE -t UTF-8 a.html > text-a.html`, then load `text-a.html`.",
+  ],
+  ["has NUL", Buffer.from("<p>one\0\0two"), "Run `tr -d '\\000' < a.html > text-a.html`, then load `text-a.html`."],
+  ["has controls", Buffer.from("<p>\u0001\u0002\u0003\u0004\u00e9", "latin1"), "Pass UTF-8 text in a regular file"],
+])("a page that %s is an error that says what to type", async (_, page, cure) => {
+  const suggestion = expect.stringContaining(cure);
+  await expect(loaded({ "a.html": page }, "a.html")).rejects.toMatchObject({ suggestion });
+});
+
+/** A page whose characters have so many bytes. */
+function bytesOfPage(page: string, width: number): Buffer {
+  return Buffer.from(Array.from(page, (sign) => sign + "\0".repeat(width - 1)).join(""));
+}
 
 test("a document without text is an error that says what to type, and in a folder it is skipped", async () => {
   const tree = { "my scan.pdf": scan(), "a.txt": Buffer.from("a") };

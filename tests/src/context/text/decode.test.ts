@@ -80,7 +80,8 @@ test.each([
     "binary (control",
   ],
   ["UTF-16 without a mark", Buffer.from("hello", "utf16le"), "UTF-16LE without a byte order mark"],
-  ["UTF-32 with a mark", bytesOf(0xff, 0xfe, 0, 0, 0x41, 0, 0, 0), "binary (NUL in UTF-16LE)"],
+  ["UTF-32 with a mark", bytesOf(0xff, 0xfe, 0, 0, 0x41, 0, 0, 0), "UTF-32LE, which `iconv` turns into UTF-8"],
+  ["UTF-32 without a mark", bytesOf(0, 0, 0, 0x41, 0, 0, 0x20, 0xac), "UTF-32BE, which `iconv` turns into UTF-8"],
   ["bzip2", Buffer.from("425a683931415926535900", "hex"), "compressed by bzip2, which `bzip2 -dc` unpacks"],
   ["xz", Buffer.from("fd377a585a000004", "hex"), "compressed by xz, which `xz -dc` unpacks"],
 ])("%s stays binary, whatever is asked", (_, bytes, reason) => {
