@@ -106,6 +106,7 @@ const IRREGULAR: Readonly<Record<string, string>> = {
   "deleted by a tracked change": "deleted by tracked changes",
   "header or footer": "headers or footers",
   "reading of characters": "readings of characters",
+  "repeated property": "repeated properties",
   [CUT_OFF]: "rests of files that are cut off",
   [UNPLACED]: "places over 100,000",
 };

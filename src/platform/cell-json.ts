@@ -1,6 +1,6 @@
 import { outsideStrings } from "../../runtime/index.ts";
 import { cutText, jsonText } from "./visible.ts";
-import { hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
+import { DEEPEST, hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
 
 /** JSON as cells get it. */
 export interface CellJson {
@@ -84,22 +84,6 @@ function decimalOf(text: string): Decimal {
   while (all[end - 1] === "0") end -= 1;
   const digits = all.slice(0, end).replace(/^0+/, "");
   return { digits, power: Number(exponent) - fraction.length + (all.length - end) };
-}
-
-/** The deepest nesting of a job's input, and of a model's structured answer. */
-const DEEPEST = 200;
-
-/** The number of properties in a value; null if it is nested deeper than 200 levels. */
-export function propertiesIn(value: WrittenJson): number | null {
-  let level = [value];
-  let count = 0;
-  for (let depth = 0; ; depth++) {
-    const objects = level.filter((one) => isList(one) || hasFields(one));
-    if (objects.length === 0) return count;
-    if (depth === DEEPEST) return null;
-    level = objects.flatMap((one) => Object.values(one));
-    for (const one of objects) count += isList(one) ? 0 : Object.keys(one).length;
-  }
 }
 
 /**

@@ -67,3 +67,19 @@ export const mayPrintOtherwise = (text: string) => PRINTED_OTHERWISE.test(text);
 
 /** An exponent, -0, a last zero of a fraction, 16 digits, or a small fraction, at the end of a number. */
 const PRINTED_OTHERWISE = /(?:\d[eE][+-]?\d+|-0|\.\d*0|(?<![\d.])\d[\d.]{15,}|0\.0{6}\d*)(?=[\s,\]}]|$)/;
+
+/** The deepest nesting of a job's input, and of a model's structured answer. */
+export const DEEPEST = 200;
+
+/** The number of properties in a value; null if it is nested deeper than 200 levels. */
+export function propertiesIn(value: WrittenJson): number | null {
+  let level = [value];
+  let count = 0;
+  for (let depth = 0; ; depth++) {
+    const objects = level.filter((one) => isList(one) || hasFields(one));
+    if (objects.length === 0) return count;
+    if (depth === DEEPEST) return null;
+    level = objects.flatMap((one) => Object.values(one));
+    for (const one of objects) count += isList(one) ? 0 : Object.keys(one).length;
+  }
+}

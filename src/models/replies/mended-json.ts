@@ -1,8 +1,15 @@
 import { jsonrepair } from "jsonrepair";
 import type { Json } from "../../../runtime/index.ts";
-import { isHeld, propertiesIn, propertiesWritten } from "../../platform/cell-json.ts";
+import { isHeld, propertiesWritten } from "../../platform/cell-json.ts";
 import { parseJson } from "../../platform/json.ts";
-import { hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "../../platform/written-json.ts";
+import {
+  hasFields,
+  isList,
+  mayPrintOtherwise,
+  propertiesIn,
+  readJson,
+  type WrittenJson,
+} from "../../platform/written-json.ts";
 import { withCleanStrings } from "./tool-use.ts";
 
 /** The value of a text that is JSON, or nearly. */
