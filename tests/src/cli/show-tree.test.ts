@@ -48,7 +48,7 @@ checkpoints (* the current one; \`belay fork SESSION@CHECKPOINT\` starts from an
 test("an ask that is open or was cancelled says so, and how it goes on", () => {
   const open = shown((output) => showSession(asked("open"), PAGE, output));
   expect(open).toMatch(/\n {2}3 {2}ask +unfinished .* - .*What is it\?\n/);
-  expect(open).toMatch(/\n {10}2 {2}pending/);
+  expect(open).toMatch(/\n {10}2 {2}unanswered/);
   expect(open).toMatch(/\nunfinished: belay resume s\n$/);
   const cancelled = shown((output) => showSession(asked("cancelled"), PAGE, output));
   expect(cancelled).toMatch(/\n {2}3 {2}ask +cancelled /);

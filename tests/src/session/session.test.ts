@@ -281,7 +281,7 @@ const FRAGILE = new URL(
     import { parentPort } from "node:worker_threads";
     const answer = (id, value) => parentPort.postMessage({ id, ok: true, value });
     parentPort.on("message", ({ id, request: { kind } }) => {
-      if (kind === "begin") answer(id, { kind: "ready", baseline: { image: {}, pages: [] } });
+      if (kind === "begin") answer(id, { kind: "ready", baseline: { image: { meta: {} }, pages: [] } });
       else if (kind === "open") answer(id, { kind: "opened" });
       else process.exit(1);
     });
