@@ -22,7 +22,7 @@ export function textCure(given: string, problem: string): string | null {
   const [, program] = /^compressed by (\w+)/.exec(problem) ?? [];
   if (program !== undefined) return unpackedBy(program, given);
   const [, wider] = /^(UTF-32..)/.exec(problem) ?? [];
-  if (wider !== undefined) return madeText(`iconv -f ${wider} -t UTF-8`, given);
+  if (wider !== undefined) return madeText(`iconv -f ${shellWord(wider)} -t UTF-8`, given);
   const [, wide] = /^(UTF-16..) without a byte order mark$/.exec(problem) ?? [];
   if (wide !== undefined) return `${firstly("nameEncoding", wide.toLowerCase())}.`;
   if (problem === SCRIPTED) return typed("chromium --headless --dump-dom URL > page.html", "page.html");

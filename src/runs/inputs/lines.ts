@@ -166,7 +166,7 @@ function textOf(bytes: Uint8Array, { number, name, label, decoding }: LinePlace)
   const wide = wideIn(begun, label);
   if (wide === undefined) return begun;
   const flag = wide === "utf-32" ? undefined : `Name its encoding: --encoding ${wide}.`;
-  const cure = (decoding && flag) ?? `iconv -f ${wide.toUpperCase()} -t UTF-8 ${shellWord(name)}`;
+  const cure = (decoding && flag) ?? `iconv -f ${shellWord(wide.toUpperCase())} -t UTF-8 ${shellWord(name)}`;
   throw new BadInput(placeOf(number, name), `seems to be ${wide.toUpperCase()} without a byte order mark`, cure);
 }
 
