@@ -114,7 +114,7 @@ test("agents work on while their server is killed and a client leaves, and none 
   const of = await scene();
   const lending = ["--tools", "workflow", "--agents", "first"];
   const first = await connected(of, ...lending);
-  const prompts = [doing({ ms: 300, says: "a" }), doing({ ms: 4000, says: "b" })];
+  const prompts = [doing({ ms: 300, says: "a" }), doing({ ms: 6000, says: "b" })];
   const call = { script: SCRIPT, args: { prompts } };
   void first.call("rlm_workflow", call).catch(() => {});
   await expect.poll(() => startsIn(of.log).size, { timeout: 30_000 }).toBe(2);

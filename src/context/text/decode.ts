@@ -260,14 +260,27 @@ export function binaryBy(bytes: Uint8Array): string | null {
 
 /** Says that a head is UTF-32, whose characters have four bytes; null: it is not. */
 function utf32In(head: Uint8Array): string | null {
-  const units = Array.from({ length: Math.floor(head.length / 4) }, (_, at) => head.subarray(4 * at, 4 * at + 4));
-  const isLittle = units.every(
-    ([one = 0, two = 0, plane = 0, top]) => top === 0 && plane <= 16 && one + two + plane > 0,
-  );
-  const isBig = units.every(([top, plane = 0, two = 0, one = 0]) => top === 0 && plane <= 16 && one + two + plane > 0);
-  if (units.length === 0 || isLittle === isBig || hasControls(head.filter((byte) => byte !== 0))) return null;
+  if (head.length % 4 > 0) return null;
+  const view = new DataView(head.buffer, head.byteOffset, head.length);
+  const isLittle = isText(Array.from({ length: head.length / 4 }, (_, at) => view.getUint32(4 * at, true)));
+  const isBig = isText(Array.from({ length: head.length / 4 }, (_, at) => view.getUint32(4 * at, false)));
+  if (isLittle === isBig) return null;
   return `${isLittle ? "UTF-32LE" : "UTF-32BE"}, which \`iconv\` turns into UTF-8`;
 }
+
+/** True if all of these are code points of a text, with a mark in front or white space between: numbers have neither. */
+function isText(points: readonly number[]): boolean {
+  if (!points.every(isOfText)) return false;
+  return points[0] === BYTE_ORDER_MARK || (points.length >= 4 && points.some((point) => WHITE_SPACE.has(point)));
+}
+
+function isOfText(point: number): boolean {
+  if (point < 0x20) return TEXT_CONTROLS.has(point);
+  return point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+}
+
+const BYTE_ORDER_MARK = 0xfeff;
+const WHITE_SPACE: ReadonlySet<number> = new Set([0x09, 0x0a, 0x20]);
 
 const LEAST_WIDE = 4;
 

@@ -149,7 +149,7 @@ test("texts in archives are decoded as those of a folder are", async () => {
 test.each([
   [
     "is UTF-32",
-    bytesOfPage("<p>one", 4),
+    bytesOfPage("<p>one two", 4),
     "Run `iconv -f UTF-32LE -t UTF-8 a.html > text-a.html`, then load `text-a.html`.",
   ],
   ["has NUL", Buffer.from("<p>one\0\0two"), "Run `tr -d '\\000' < a.html > text-a.html`, then load `text-a.html`."],

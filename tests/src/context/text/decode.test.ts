@@ -81,7 +81,12 @@ test.each([
   ],
   ["UTF-16 without a mark", Buffer.from("hello", "utf16le"), "UTF-16LE without a byte order mark"],
   ["UTF-32 with a mark", bytesOf(0xff, 0xfe, 0, 0, 0x41, 0, 0, 0), "UTF-32LE, which `iconv` turns into UTF-8"],
-  ["UTF-32 without a mark", bytesOf(0, 0, 0, 0x41, 0, 0, 0x20, 0xac), "UTF-32BE, which `iconv` turns into UTF-8"],
+  [
+    "UTF-32 without a mark",
+    bytesOf(...[0, 0, 0, 0x41, 0, 0, 0x20, 0xac, 0, 0, 0, 0x20, 0, 1, 0xf6, 0x00]),
+    "UTF-32BE, which `iconv` turns into UTF-8",
+  ],
+  ["an array of numbers", bytesOf(0x89, 0x50, 0, 0, 0x41, 0, 0, 0, 0x30, 0x20, 0, 0, 0x31, 0, 1, 0), "binary (NUL"],
   ["bzip2", Buffer.from("425a683931415926535900", "hex"), "compressed by bzip2, which `bzip2 -dc` unpacks"],
   ["xz", Buffer.from("fd377a585a000004", "hex"), "compressed by xz, which `xz -dc` unpacks"],
 ])("%s stays binary, whatever is asked", (_, bytes, reason) => {
