@@ -85,7 +85,10 @@ export function judge({ ids, server, known, end, inFlight, results, undisturbed 
   ]);
   const doubtful = run.doubtful.sub_calls;
   const facts: readonly Fact[] = [
-    [shown(results) === shown(undisturbed), "the results are not those of an undisturbed run"],
+    [
+      shown(results) === shown(undisturbed),
+      `the results are not those of an undisturbed run: ${difference(results, undisturbed)}`,
+    ],
     [
       unfinished.length === 0,
       `not all jobs are done: ${unfinished.map(({ id, state, told }) => `${id} ${state} ${JSON.stringify(told)}`).join("; ")}`,
@@ -105,6 +108,13 @@ export function judge({ ids, server, known, end, inFlight, results, undisturbed 
 }
 
 type Fact = readonly [holds: boolean, problem: string];
+
+/** The first line that only one of two results has, and the line of the other in its place. */
+function difference(results: string, undisturbed: string): string {
+  const [ours, theirs] = [shown(results).split("\n"), shown(undisturbed).split("\n")];
+  const at = ours.findIndex((line, at) => line !== theirs[at]);
+  return `${ours[at] ?? "no line"} instead of ${theirs[at] ?? "no line"}`;
+}
 
 /** The lines without what a disturbed run has of its own. */
 function shown(text: string): string {

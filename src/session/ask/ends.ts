@@ -67,12 +67,10 @@ export function endingOf({ answers, state }: SessionParts, { settings }: AskInpu
   const { context } = state();
   const citations = context ? citationsOf(answer.cite, context).map((one) => ({ ...one })) : [];
   const models = [settings.model, settings.sub_model];
-  const toCaller = () => [...(answers.noticesOf?.(models, true) ?? []), ...loadWarnings(state())];
   const ask = askIn(state());
-  const told = repliesTold([
-    ...ask.execs.flatMap(({ results }) => results),
-    withoutUndefined({ mended: ending.mended }),
-  ]);
+  const results = ask.execs.flatMap((exec) => exec.results);
+  const toCaller = () => [...(answers.noticesOf?.(models, results, true) ?? []), ...loadWarnings(state())];
+  const told = repliesTold([...results, withoutUndefined({ mended: ending.mended })]);
   const all = [...warnings, ...citationsCapped(answer.cite), ...told, ...(settings.depth === 0 ? toCaller() : [])];
   const { turns, cells, depth_reached } = countsOf(ask);
   const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };

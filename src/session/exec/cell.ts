@@ -370,7 +370,7 @@ async function warnOfCalls(
   // An ask tells its caller, and not its model.
   if (request.kind === "query" || request.ask === undefined) {
     const models = results.map(({ model }) => model);
-    for (const notice of answers.noticesOf?.(models, isFirst) ?? []) warn(state, notice);
+    for (const notice of answers.noticesOf?.(models, results, isFirst) ?? []) warn(state, notice);
     const failed = request.kind === "cell" && end.kind === "ok" && last ? failedInBatches(last) : null;
     if (failed !== null) warn(state, failed);
   }

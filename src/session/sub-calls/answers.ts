@@ -35,6 +35,7 @@ import {
   FREE,
   guestError,
   limitOf,
+  type PricedAnswer,
   refused,
   traceOf,
 } from "./port.ts";
@@ -52,8 +53,6 @@ interface Asking {
 
 interface AnswersParts extends Asking, PlanOptions {
   readonly session: CallingSession;
-  /** Models that were asked by batch, although no lower price for that is known. */
-  readonly fullPrice: Set<string>;
 }
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
@@ -191,7 +190,6 @@ function partsOf(session: CallingSession, asking: Asking): AnswersParts {
     },
     policy: options.subAgents ?? {},
     agents: options.agents ?? {},
-    fullPrice: new Set(),
   };
 }
 
@@ -256,11 +254,10 @@ interface AskedCall {
 }
 
 function answeredWith(
-  { session, models, fullPrice }: AnswersParts,
+  { session }: AnswersParts,
   { id, request, plan, outcome, delivery, cacheKey }: AskedCall,
 ): Answered {
   const { usage, attempts, model } = outcome;
-  if (delivery && usage.cost_usd > 0 && !models.resolve(model).batchPrice) fullPrice.add(model);
   const told = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
   const met = outcome.ok ? {} : limitOf(outcome.error);
   const worktrees = request.agent === undefined ? [] : session.agents.worktreesOf(id);
@@ -331,15 +328,28 @@ function openCure(models: Models, { clock }: CallingSession["env"]): () => strin
 interface Asked {
   readonly models: Models;
   readonly session: Pick<CallingSession, "options" | "env">;
-  /** Models that were asked by batch, although no lower price for that is known. */
-  readonly fullPrice: ReadonlySet<string>;
+}
+
+/** Models that were asked by batch, although no lower price for that is known. */
+function fullPriceIn(results: readonly PricedAnswer[], models: Models): ReadonlySet<string> {
+  const paid = results.filter(({ delivery, usage }) => delivery?.by === "batch" && usage.cost_usd > 0);
+  return new Set(paid.map(({ model }) => model).filter((model) => !hasBatchPrice(model, models)));
+}
+
+/** False as well if the model cannot be asked any more, such as without its key. */
+function hasBatchPrice(model: string, models: Models): boolean {
+  try {
+    return models.resolve(model).batchPrice !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Warnings about models that have been asked, each told once. */
-function openNotices({ models, session, fullPrice }: Asked): NonNullable<Answers["noticesOf"]> {
+function openNotices({ models, session }: Asked): NonNullable<Answers["noticesOf"]> {
   const told = new Set<string>();
   const isChosen = session.options.modelChosen === true;
-  return (asked, isFirst) => {
+  return (asked, results, isFirst) => {
     const { fallback } = models;
     const isNew = isChosen && isFirst && fallback !== null && asked.includes(fallback);
     const unlisted = models.unlisted?.(asked) ?? [];
@@ -349,7 +359,7 @@ function openNotices({ models, session, fullPrice }: Asked): NonNullable<Answers
       ...(isNew ? [`model_chosen: ${fallback}`] : []),
       ...unlisted.map((name) => `model_unlisted: ${name}`),
       ...ends.map((sentence) => `model_ends: ${sentence}`),
-      ...[...fullPrice].map((name) => `batch_price_unknown: ${name}`),
+      ...[...fullPriceIn(results, models)].map((name) => `batch_price_unknown: ${name}`),
     ].filter((notice) => !told.has(notice));
     for (const notice of notices) told.add(notice);
     return notices;

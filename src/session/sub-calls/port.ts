@@ -10,6 +10,9 @@ import type { CallKeys } from "./cache.ts";
 import type { Places } from "./concurrency.ts";
 import type { TreePatience } from "./patience.ts";
 
+/** The costs of an answer, and the batch that it came by. */
+export type PricedAnswer = Pick<ToolResult, "model" | "usage" | "delivery">;
+
 /** Answers the calls of async builtins. */
 export interface Answers {
   /** Facts of sub-calls that the machine must know before a cell makes one: part of the exec's facts. */
@@ -18,9 +21,10 @@ export interface Answers {
   readonly thinking?: Thinking;
   /**
    * Warnings about models, `provider/id`, that have been asked. Each is told once. Absent: there are none.
+   * @param results answers of calls. Whether they came by batch is known by their records, also after a restart
    * @param isFirst no model of the session was asked before
    */
-  noticesOf?(asked: readonly string[], isFirst: boolean): readonly string[];
+  noticesOf?(asked: readonly string[], results: readonly PricedAnswer[], isFirst: boolean): readonly string[];
   /** Must not reject: a call that fails is an answer. */
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
   /** The model that a call asks, `provider/id`; null: there is none. Absent: unknown. */
