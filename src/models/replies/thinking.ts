@@ -60,9 +60,9 @@ const FRAMES: readonly (readonly [opening: string, closing: string])[] = [
 ];
 const ENDS = ["<|return|>", "<|end|>", "[END FINAL RESPONSE]"];
 
-/** The end of a model's turn, which its server has left in the text. */
+/** The end of a model's turn, which its server has left right behind the text. A sentence may name it behind a space. */
 const TURN_END =
-  /(?:<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end_of_turn|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<｜end▁of▁sentence｜>)\s{0,9}$/;
+  /(?<![ \t])(?:<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end_of_turn|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<｜end▁of▁sentence｜>)\s{0,9}$/;
 
 /**
  * Takes off the thinking that a server left in a text. It counts at the beginning, also several
