@@ -64,7 +64,7 @@ export type {
 } from "./protocol.ts";
 export { hasEngine } from "./quickjs/build.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";
-export { outsideStrings, roundedIn, roundedInJson } from "./rounded.ts";
+export { roundedIn, roundedInJson } from "./rounded.ts";
 export { SAMPLING, type Sampling, samplingIn, THINKING, THINKING_TOKENS, type Thinking } from "./sampling.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export { type Machines, processMachines } from "./threads/machines.ts";

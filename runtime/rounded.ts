@@ -41,7 +41,7 @@ const LONG = /\d{16}/;
 const WHOLE = /(?<![\d.])-?\d{16,21}(?![\d.eE])/g;
 
 /** The parts of a JSON text that are in no string. No regular expression reads strings of 100 MB. */
-export function* outsideStrings(json: string): Generator<string> {
+function* outsideStrings(json: string): Generator<string> {
   for (let at = 0; ; ) {
     const quote = json.indexOf('"', at);
     if (quote < 0) {

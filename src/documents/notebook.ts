@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
-import { isNumber, propertiesIn, readJson, type WrittenJson } from "../platform/written-json.ts";
+import { isNumber, propertiesIn, propertiesWritten, readJson, type WrittenJson } from "../platform/written-json.ts";
 import { decodedXml } from "./decoded.ts";
 import { damaged, type Growing } from "./growing.ts";
 import { textOfHtml } from "./html/html.ts";
@@ -55,25 +55,11 @@ function cellsIn(bytes: Buffer, text: Growing): readonly unknown[] {
   const json = decodedXml(bytes, () => text.lose("character without a meaning"));
   const value = parsed(json);
   const properties = value === undefined ? null : propertiesIn(value);
-  if (properties !== null && properties < colonsIn(json)) text.lose("repeated property");
+  if (properties !== null && properties < propertiesWritten(json)) text.lose("repeated property");
   const notebook = named(value);
   const sheets = [notebook, ...list(notebook.worksheets).map(named)].filter(({ cells }) => Array.isArray(cells));
   if (sheets.length === 0) throw damaged("it has no cells, as notebooks have");
   return sheets.flatMap(({ cells }) => list(cells));
-}
-
-/**
- * The properties that JSON writes. Its value has fewer if an object has two of one name, of which the
- * last counts.
- */
-function colonsIn(json: string): number {
-  let isWithin = false;
-  let count = 0;
-  for (const [sign] of json.matchAll(/\\.|[":]/g)) {
-    if (sign === '"') isWithin = !isWithin;
-    else if (sign === ":" && !isWithin) count += 1;
-  }
-  return count;
 }
 
 /** Strings, and numbers that Python writes and JSON has not. */

@@ -2,9 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { Transform } from "node:stream";
 import { INVALID_REQUEST, isJSONRPCNotification, isJSONRPCRequest, PARSE_ERROR } from "@modelcontextprotocol/server";
 import type { Json } from "../../runtime/index.ts";
-import { propertiesWritten } from "../platform/cell-json.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
-import { propertiesIn } from "../platform/written-json.ts";
+import { propertiesIn, propertiesWritten } from "../platform/written-json.ts";
 
 /** The error that answers a message which cannot be handled. */
 interface MessageError {

@@ -1,4 +1,3 @@
-import { outsideStrings } from "../../runtime/index.ts";
 import { cutText, jsonText } from "./visible.ts";
 import { DEEPEST, hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
 
@@ -84,17 +83,6 @@ function decimalOf(text: string): Decimal {
   while (all[end - 1] === "0") end -= 1;
   const digits = all.slice(0, end).replace(/^0+/, "");
   return { digits, power: Number(exponent) - fraction.length + (all.length - end) };
-}
-
-/**
- * The number of properties that a JSON text writes. Its value has fewer if an object has two of one name: JSON.parse keeps the last.
- */
-export function propertiesWritten(json: string): number {
-  let count = 0;
-  for (const piece of outsideStrings(json)) {
-    for (let at = piece.indexOf(":"); at >= 0; at = piece.indexOf(":", at + 1)) count += 1;
-  }
-  return count;
 }
 
 /**

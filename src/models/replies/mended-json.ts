@@ -1,12 +1,13 @@
 import { jsonrepair } from "jsonrepair";
 import type { Json } from "../../../runtime/index.ts";
-import { isHeld, propertiesWritten } from "../../platform/cell-json.ts";
+import { isHeld } from "../../platform/cell-json.ts";
 import { parseJson } from "../../platform/json.ts";
 import {
   hasFields,
   isList,
   mayPrintOtherwise,
   propertiesIn,
+  propertiesWritten,
   readJson,
   type WrittenJson,
 } from "../../platform/written-json.ts";

@@ -1,11 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS } from "../../../runtime/index.ts";
 import { decodedChunks, shownEncoding } from "../../context/index.ts";
-import { propertiesWritten } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { amount } from "../../platform/figures.ts";
 import { shellWord } from "../../platform/shell-word.ts";
-import { hasFields, propertiesIn, readJson, type WrittenJson } from "../../platform/written-json.ts";
+import { hasFields, propertiesIn, propertiesWritten, readJson, type WrittenJson } from "../../platform/written-json.ts";
 
 /** A job's input, and where the user gave it. */
 export interface Input {

@@ -331,9 +331,9 @@ interface Asked {
 }
 
 /** Models that were asked by batch, although no lower price for that is known. */
-function fullPriceIn(results: readonly PricedAnswer[], models: Models): ReadonlySet<string> {
+function fullPriceIn(results: readonly PricedAnswer[], models: Models): readonly string[] {
   const paid = results.filter(({ delivery, usage }) => delivery?.by === "batch" && usage.cost_usd > 0);
-  return new Set(paid.map(({ model }) => model).filter((model) => !hasBatchPrice(model, models)));
+  return [...new Set(paid.map(({ model }) => model))].filter((model) => !hasBatchPrice(model, models));
 }
 
 /** False as well if the model cannot be asked any more, such as without its key. */
@@ -359,7 +359,7 @@ function openNotices({ models, session }: Asked): NonNullable<Answers["noticesOf
       ...(isNew ? [`model_chosen: ${fallback}`] : []),
       ...unlisted.map((name) => `model_unlisted: ${name}`),
       ...ends.map((sentence) => `model_ends: ${sentence}`),
-      ...[...fullPriceIn(results, models)].map((name) => `batch_price_unknown: ${name}`),
+      ...fullPriceIn(results, models).map((name) => `batch_price_unknown: ${name}`),
     ].filter((notice) => !told.has(notice));
     for (const notice of notices) told.add(notice);
     return notices;

@@ -48,6 +48,30 @@ test("with wait 0 a cell is given back with what it waits for, and resume goes o
   );
 });
 
+test("a process that did not take the answer tells that no lower price by batch is known", async () => {
+  const asked = gate();
+  const hangs = gate();
+  const answer = async (row: { readonly prompt: string }) => {
+    if (row.prompt === "now") asked.resolve();
+    if (row.prompt === "now") await hangs.promise;
+    return upper(row);
+  };
+  const { open } = await deliveryScene({ answer });
+  const first = await open({ price: "3/15" });
+  const stop = new AbortController();
+  const cell =
+    'const a = await llm_query("a", { tools: [] }); a + (await llm_query("now", { tools: [], delivery: "now" }))';
+  const left = first.exec(cell, { suspend: stop.signal });
+  await asked.promise;
+  stop.abort();
+  expect(await left).toMatchObject({ success: false, resumable: true });
+  await first.close();
+  hangs.resolve();
+  const second = await open({ price: "3/15" });
+  const { envelope } = (await second.resume()) ?? {};
+  expect(envelope).toMatchObject({ result_json: "ANOW", warnings: ["batch_price_unknown: local/m"] });
+});
+
 test("the option of a call wins over the session, in both directions", async () => {
   const { open, server } = await deliveryScene({ answer: upper });
   const cell =
