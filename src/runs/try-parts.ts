@@ -7,8 +7,8 @@ import type { Reason, Troubles } from "./failures.ts";
 import type { RunSpec } from "./spec.ts";
 
 /**
- * The parts of a try. `docs/durability.md` lists what a process that takes over finds after each of
- * its steps.
+ * The parts of a try. `docs/order-of-writes.md` lists what a process that takes over finds after
+ * each of its steps.
  */
 export interface TryParts {
   readonly jobs: Pick<Jobs, "begin" | "change" | "counts" | "finish" | "put" | "read">;

@@ -13,7 +13,7 @@ import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
 import { notRecorded, recordsDoNotFit } from "./work.ts";
 
 /**
- * Runs an exec to its end, in the order of docs/durability.md. Nothing is sent before the step that waits for it is kept, and
+ * Runs an exec to its end, in the order of docs/order-of-writes.md. Nothing is sent before the step that waits for it is kept, and
  * the guest gets no answer that is not kept. `signal` and a commit that fails end the exec as soon as its guest is at
  * rest; `suspend` ends the machine, and from then on only the answers of functions that must not run twice are kept.
  */

@@ -1,6 +1,6 @@
 import type { Step, Store } from "../../../src/store/index.ts";
 
-/** What a submitter or a try has done. Each lies between two others: docs/durability.md has their order. */
+/** What a submitter or a try has done. Each lies between two others: docs/order-of-writes.md has their order. */
 export type KillStep = (typeof KILL_STEPS)[number];
 
 /** Writes of a try. */
