@@ -21,7 +21,10 @@ export async function playDelivery(one: Case, { server }: Place): Promise<Seen> 
   const address = api === "chat" ? { baseUrl: server.urlOf(one.id) } : { apiKeyEnv: "BELAY_REPLIES_KEY" };
   const model = openModels({ env: { BELAY_REPLIES_KEY: "sk-test" }, model: name, ...address }).resolve(null);
   const answer = await complete(model, one, rowOf(one.replies[0] ?? {}, api));
-  if (answer.ok) return { value: answer.turn.text, fails: null, says: "", warnings: [], asked: [] };
+  if (answer.ok) {
+    const { text, mended } = answer.turn;
+    return { value: text, fails: null, says: "", warnings: mended ? [`replies_mended: 1 (${mended})`] : [], asked: [] };
+  }
   const { code, message, suggestion, retriable } = answer.error;
   return { value: null, fails: code, says: `${message}\n${suggestion}`, retriable, warnings: [], asked: [] };
 }

@@ -151,7 +151,7 @@ function answerOf(id: string, given: unknown, price: Model["price"], request: Mo
   const charged = told !== undefined;
   const stop = toolUses.length > 0 ? "tools" : isCut ? "length" : "end";
   if (stop === "end" && text.trim() === "") return { ok: false, usage, charged, error: nothingSaid(id, isThought) };
-  const turn = { text, toolUses, stop, raw: null, ...(mended === undefined ? {} : { mended: [mended] }) } as const;
+  const turn = { text, toolUses, stop, raw: null, ...withoutUndefined({ mended }) } as const;
   return { ok: true, usage, charged, turn };
 }
 

@@ -34,13 +34,13 @@ export function toTurn(
 ): { readonly turn: ModelTurn; readonly isThought: boolean } {
   const texts = message.content.filter((part): part is TextContent => part.type === "text");
   const said = texts.map((part) => part.text).join("");
-  const { text, isThought, mended } = withoutThinking(said, shownTexts(request));
+  const { text, isThought, mended = [] } = withoutThinking(said, shownTexts(request));
   const uses = message.content.flatMap((part, at) =>
     isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
   );
   const hasThought = isThought || message.content.some(({ type }) => type === "thinking");
   const hasReplaced = isReplaced && [text, ...uses.map((use) => use.text ?? "")].some((one) => one.includes("\ufffd"));
-  const kinds = [...(mended === undefined ? [] : [mended]), ...(hasReplaced ? [REPLACED] : [])];
+  const kinds = [...mended, ...(hasReplaced ? [REPLACED] : [])];
   const turn: ModelTurn = {
     text,
     toolUses: toolUses(uses, tools),

@@ -1,3 +1,4 @@
+import { ownTurn, turnStart } from "./turn-marks.ts";
 import { matchAt } from "./value-places.ts";
 
 /** The words of a reply that are for its reader. */
@@ -6,10 +7,8 @@ interface Spoken {
   readonly text: string;
   /** Thinking was taken off. */
   readonly isThought: boolean;
-  /**
-   * The kind of mending that a warning names; absent: its beginning and its end were both there.
-   */
-  readonly mended?: string;
+  /** The kinds of mending that a warning names; absent: there are none. */
+  readonly mended?: readonly string[];
 }
 
 const UNOPENED = "thinking without its beginning";
@@ -60,48 +59,39 @@ const FRAMES: readonly (readonly [opening: string, closing: string])[] = [
 ];
 const ENDS = ["<|return|>", "<|end|>", "[END FINAL RESPONSE]"];
 
-/** The end of a model's turn, which its server has left right behind the text. A sentence may name it behind a space. */
-const TURN_END =
-  /(?<![ \t])(?:<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end_of_turn|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<｜end▁of▁sentence｜>)\s{0,9}$/;
-
 /**
  * Takes off the thinking that a server left in a text. It counts at the beginning, also several
  * times in a row; what is not closed is all of the text. A closing tag without its opening, which
  * the server's template wrote, counts if it stands alone on its line outside of fences, or right behind the last word of a
- * paragraph, with text behind it. Elsewhere a text speaks of such tags. Also takes off the mark of its turn's end.
+ * paragraph, with text behind it. Elsewhere a text speaks of such tags. Also takes off the marks of its turn, and
+ * turns that the model invented behind it.
  *
  * @param shown the texts that the model was shown: a tag that stands there may be quoted
  */
 export function withoutThinking(text: string, shown: readonly string[]): Spoken {
   const isShown = shownAmong(shown);
-  let at = 0;
+  const begun = turnStart(text, 0, isShown);
+  let at = begun;
   for (let end = thinkingEnd(text, at, isShown); end !== at; end = thinkingEnd(text, at, isShown)) at = end;
-  const unopened = at < text.length ? unopenedEnd(text, at, isShown) : null;
+  const { end, told } = ownTurn(text, at, isShown);
+  const own = text.slice(0, end);
+  const unopened = at < own.length ? unopenedEnd(own, at, isShown) : null;
   at = unopened ?? at;
-  const isThought = at > 0;
-  const start = finalStart(text, at);
-  const spoken = withoutEnd(text.slice(start), isShown);
-  const isWhole = !isThought && start === 0 && !isFramed(text);
+  const isThought = at > begun;
+  const start = finalStart(own, at);
+  const spoken = own.slice(start);
+  const isWhole = !isThought && start === begun && !isFramed(own);
   const said = isWhole ? spoken : withoutFrames(spoken.trim());
+  const mended = [...(unopened === null ? [] : [UNOPENED]), ...(told === undefined ? [] : [told])];
   return {
     text: VISIBLE.test(said) || said.trim() === "" ? said : "",
     isThought,
-    ...(unopened === null ? {} : { mended: UNOPENED }),
+    ...(mended.length === 0 ? {} : { mended }),
   };
 }
 
 /** A character that shows something. */
 const VISIBLE = /[^\s\p{Cf}]/u;
-
-/** The text without marks of its turn's end, unless the model was shown them. */
-function withoutEnd(text: string, isShown: IsShown): string {
-  let rest = text;
-  for (let mark = TURN_END.exec(rest); mark !== null; mark = TURN_END.exec(rest)) {
-    if (isShown(mark[0].trim())) break;
-    rest = rest.slice(0, mark.index);
-  }
-  return rest;
-}
 
 /**
  * The offset behind the block of thinking that begins at `at`, white space aside; `at`: none does.

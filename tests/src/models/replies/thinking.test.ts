@@ -22,7 +22,7 @@ test("a closing tag that the model was shown is no end of thinking", () => {
   expect(withoutThinking(text, ["start\n</THINK>\nend"])).toEqual({ text, isThought: false });
   expect(withoutThinking(text, ["start"])).toEqual({
     ...{ text: "in it.", isThought: true },
-    mended: "thinking without its beginning",
+    mended: ["thinking without its beginning"],
   });
 });
 

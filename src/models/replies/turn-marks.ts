@@ -1,0 +1,93 @@
+import { matchAt } from "./value-places.ts";
+
+/** The part of a reply that its model wrote in the turn it was asked for. */
+interface OwnTurn {
+  readonly start: number;
+  readonly end: number;
+  /** The kind of mending that a warning names; absent: nothing but marks was left out. */
+  readonly told?: string;
+}
+
+const INVENTED = "turns behind its end";
+const WITHIN = "kept marks of turns";
+
+/** The end of a turn in chat templates. */
+const END =
+  /<\|(?:im_end|eot_id|eom_id|eot|end|return|end_of_text|endoftext|end_of_turn|endofturn|END_OF_TURN_TOKEN|role_end)\|>|<end_of_turn>|<turn\|>|<｜end▁of▁sentence｜>|<(?:seed:)?eos>|\[\|endofturn\|\]|\[e~\[|<\/s>/
+    .source;
+/** The beginning of a turn. */
+const BEGINNING =
+  /<\|(?:im_start|start_header_id|header_start|start_of_role|START_OF_TURN_TOKEN|turn_start|user|assistant|system|observation|tool|im_user|im_assistant|im_system)\|>|<start_of_turn>|<\|turn>|<｜(?:User|Assistant)｜>|\[\/?INST\]|\[\|(?:user|assistant|system)\|\]/
+    .source;
+/** The beginning of the turn in which the model answers. */
+const ASSISTANT =
+  /\s{0,9}(?:<\|(?:im_start|turn_start)\|>assistant|<\|(?:start_header_id|header_start|start_of_role)\|>assistant<\|(?:end_header_id|header_end|end_of_role)\|>|<start_of_turn>model|<\|turn>model|<\|START_OF_TURN_TOKEN\|><\|CHATBOT_TOKEN\|>|<\|im_assistant\|>assistant<\|im_middle\|>|<\|assistant\|>|<｜Assistant｜>|\[\|assistant\|\])\s{0,9}/y;
+
+/** A mark behind a word. Behind a space, a quote or in brackets a sentence names it. */
+const MARK = new RegExp(`(?<![ \\t"'“‘(]|(?<!^ {0,3}\`\`)\`)(?:(${END})|${BEGINNING})(?!["'\`”’)])`, "gm");
+/** Harmony ends each message of a turn so. */
+const NEXT_MESSAGE = /\s{0,9}<\|start\|>assistant/y;
+/** Words that a sentence goes on with. */
+const GOES_ON = /[ \t]{0,9}[\p{Ll},.;:]/uy;
+const LAST = new RegExp(`(?<![ \\t])(?:${END}|<\\|(?:user|observation)\\|>)\\s{0,9}$`);
+
+/** The offset behind the beginning of the model's turn, which its server left in the text; `from`: there is none. */
+export function turnStart(text: string, from: number, isShown: (mark: string) => boolean): number {
+  const begun = matchAt(ASSISTANT, text, from);
+  return begun && !isShown(begun[0].trim()) ? from + begun[0].length : from;
+}
+
+/**
+ * Finds where a model's turn ends in its reply. A model that its server did not stop invents
+ * turns that nobody took: they are no part of its answer. Marks in fences, and those that the model
+ * was shown, are spoken of.
+ */
+export function ownTurn(text: string, from: number, isShown: (mark: string) => boolean): OwnTurn {
+  const whole = { start: from, end: withoutLast(text, from, isShown) };
+  const struck = struckFrom(text);
+  const fences = fencesIn(text).values();
+  let fence = fences.next().value;
+  MARK.lastIndex = from;
+  for (let mark = MARK.exec(text); mark !== null && mark.index < whole.end; mark = MARK.exec(text)) {
+    const { index, 0: words, 1: end } = mark;
+    const behind = index + words.length;
+    while (fence && fence[1] <= index) fence = fences.next().value;
+    const isSpokenOf = (fence && fence[0] < index) || isShown(words);
+    const isStruck = words === "</s>" && struck < index;
+    if (isSpokenOf || isStruck || (words === "<|end|>" && matchAt(NEXT_MESSAGE, text, behind))) continue;
+    if (end === undefined || matchAt(GOES_ON, text, behind)) return { ...whole, told: WITHIN };
+    return { start: from, end: index, told: INVENTED };
+  }
+  return whole;
+}
+
+/** The end of a text without marks of its turn's end, unless the model was shown them. */
+function withoutLast(text: string, from: number, isShown: (mark: string) => boolean): number {
+  const struck = struckFrom(text);
+  let end = text.length;
+  for (let mark = lastMark(text, end); mark !== null && end - mark[0].length >= from; mark = lastMark(text, end)) {
+    const words = mark[0].trim();
+    if (isShown(words) || (words === "</s>" && struck < end)) break;
+    end -= mark[0].length;
+  }
+  return end;
+}
+
+const lastMark = (text: string, end: number) => LAST.exec(text.slice(Math.max(0, end - LAST_UNITS), end));
+/** The place from which on `</s>` ends words that are struck out. */
+function struckFrom(text: string): number {
+  const at = text.search(/<s[ >]/i);
+  return at < 0 ? text.length : at;
+}
+
+/** More than a mark has, with the white space behind it. */
+const LAST_UNITS = 50;
+
+/** The fences of a text that are closed. */
+function fencesIn(text: string): readonly (readonly [opening: number, closing: number])[] {
+  const places = [...text.matchAll(/^ {0,3}(?:```|~~~)/gm)].map(({ index }) => index);
+  return places.flatMap((opening, at) => {
+    const closing = places[at + 1];
+    return at % 2 === 0 && closing !== undefined ? [[opening, closing] as const] : [];
+  });
+}
