@@ -1,5 +1,6 @@
-import { JSException, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type QuickJSOptions } from "quickjs-wasi";
+import { JSException, type JSValueHandle, QuickJS } from "quickjs-wasi";
 import { type EngineHost, type EngineImage, type Entered, MachineFault, type PreludeEntries } from "../engine.ts";
+import { type GuestHost, type Lodging, optionsFor, type Shells } from "./shells.ts";
 
 export type Entries = PreludeEntries<JSValueHandle>;
 
@@ -14,85 +15,43 @@ export interface Instance {
   entries: Entries | undefined;
   /** True if `shouldStop` has ended guest code since the host last entered the guest. */
   stopped: boolean;
+  /** False once `shouldStop` has ended guest code or something has escaped: no other guest gets the instance. */
+  isSound: boolean;
+  readonly leave: Lodging["leave"];
 }
 
 /**
  * Makes an instance whose prelude has not run yet, or, if an image is given, one with the guest of
  * the image.
  */
-export async function openInstance(wasm: WebAssembly.Module, host: EngineHost, image?: EngineImage): Promise<Instance> {
+export async function openInstance(shells: Shells, host: EngineHost, image?: EngineImage): Promise<Instance> {
   let instance: Instance | undefined;
-  const options: QuickJSOptions = {
-    wasm,
-    maxStackSize: MAX_STACK_SIZE,
-    timezoneOffset: 0,
-    interruptHandler: () => {
+  const own: GuestHost = {
+    now: host.now,
+    shouldStop() {
       if (!host.shouldStop()) return false;
-      if (instance) instance.stopped = true;
+      if (instance) {
+        instance.stopped = true;
+        instance.isSound = false;
+      }
       return true;
     },
-    onUnhandledRejection: (promise, reason, isHandled) => {
+    rejected(promise, reason, isHandled) {
       const opened = instance;
       if (!opened?.entries) return;
       const { rejected } = opened.entries;
       attempt(opened, () => call(opened, rejected, promise, reason, isHandled ? opened.vm.true : opened.vm.false));
     },
-    wasi: (memory) => systemCalls(memory, host),
   };
-  const vm = image ? await restored(image, options) : await QuickJS.create(options);
-  instance = { vm, raw: vm._getExports(), entries: undefined, stopped: false };
+  const { vm, leave } = image ? await shells.lodge(image, own) : await fresh(shells.wasm, own);
+  instance = { vm, raw: vm._getExports(), entries: undefined, stopped: false, isSound: true, leave };
   return instance;
 }
 
-async function restored({ memory, ...image }: EngineImage, options: QuickJSOptions): Promise<QuickJS> {
-  const vm = await QuickJS.restore({ ...image, memory: memory.subarray(0, FIRST_BYTES), extensions: [] }, options);
-  const { memory: own } = vm._getExports();
-  own.grow(Math.max(0, memory.length - own.buffer.byteLength) / BLOCK_BYTES);
-  const into = new Uint8Array(own.buffer);
-  for (const block of nonZero(memory.subarray(FIRST_BYTES))) into.set(block, block.byteOffset - memory.byteOffset);
-  return vm;
-}
-
-/** The part of memory that a fresh guest has, with the engine's own structures. */
-const FIRST_BYTES = 2 * 2 ** 20;
-
-/**
- * The blocks that are not zero. Memory that nobody has written to takes none of the computer's: to
- * write zeros there would take it.
- */
-export function* nonZero(memory: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < memory.length; at += BLOCK_BYTES) {
-    const block = memory.subarray(at, at + BLOCK_BYTES);
-    if (ZEROS.compare(block, 0, block.length, 0, block.length) !== 0) yield block;
-  }
-}
-
-/** Linear memory grows by it. */
-const BLOCK_BYTES = 65_536;
-const ZEROS = Buffer.alloc(BLOCK_BYTES);
-
-/** Functions that the engine calls as its system. The guest can provoke each of these. */
-function systemCalls(memory: WebAssembly.Memory, host: EngineHost) {
-  return {
-    clock_time_get(_clock: number, _precision: bigint, out: number) {
-      new DataView(memory.buffer).setBigUint64(out, BigInt(Math.round(host.now() * 1e6)), true);
-      return 0;
-    },
-    // The C library's guard against overwritten stacks takes four bytes: if they were random, no
-    // two guests would be equal.
-    random_get(out: number, length: number) {
-      new Uint8Array(memory.buffer, out, length).fill(0x5a);
-      return 0;
-    },
-    // The engine's own logging is dropped: it does not belong on the process's stdout.
-    fd_write(_fd: number, vectors: number, count: number, written: number) {
-      const view = new DataView(memory.buffer);
-      let total = 0;
-      for (let i = 0; i < count; i++) total += view.getUint32(vectors + i * 8 + 4, true);
-      view.setUint32(written, total, true);
-      return 0;
-    },
-  };
+/** An instance whose guest is to be made. */
+async function fresh(wasm: WebAssembly.Module, host: GuestHost): Promise<Lodging> {
+  const vm = await QuickJS.create(optionsFor(wasm, host));
+  return { vm, leave: () => vm.dispose() };
 }
 
 export function call({ vm }: Instance, fn: JSValueHandle, ...args: JSValueHandle[]): JSValueHandle {
@@ -116,15 +75,15 @@ export function attempt(instance: Instance, run: () => JSValueHandle): Entered {
     using value = run();
     return { ok: true, value: value.isString ? value.toString() : "" };
   } catch (error) {
-    using exception = exceptionIn(error);
+    using exception = exceptionIn(instance, error);
     return { ok: false, failure: instance.stopped ? null : describe(instance, exception.handle) };
   }
 }
 
 /** The value that a guest threw. @throws MachineFault if a host function or the engine threw */
-export function exceptionIn(error: unknown): JSException {
+export function exceptionIn(instance: Instance, error: unknown): JSException {
   if (error instanceof JSException) return error;
-  throw fault(error);
+  throw fault(instance, error);
 }
 
 /** Returns what the prelude says of the thrown value, or null if even that could not run. */
@@ -133,12 +92,14 @@ function describe(instance: Instance, thrown: JSValueHandle): string | null {
     using text = call(instance, entriesOf(instance).describe, thrown);
     return text.toString();
   } catch (error) {
-    exceptionIn(error).dispose();
+    exceptionIn(instance, error).dispose();
     return null;
   }
 }
 
-export function fault(error: unknown): MachineFault {
+/** The fault of what escaped from the engine, whose instance is corrupt. */
+export function fault(instance: Instance, error: unknown): MachineFault {
+  instance.isSound = false;
   if (error instanceof MachineFault) return error;
   return new MachineFault(error instanceof Error ? error.message : String(error), { cause: error });
 }

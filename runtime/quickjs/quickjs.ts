@@ -1,31 +1,13 @@
 import { EvalFlags, JSValueHandle } from "quickjs-wasi";
-import {
-  type Engine,
-  type EngineHost,
-  type EngineImage,
-  type EngineOptions,
-  MachineFault,
-  type PreludeEntries,
-  type PreludeEntry,
-} from "../engine.ts";
-import { MOST_PAGES } from "./build.ts";
-import {
-  attempt,
-  call,
-  type Entries,
-  entriesOf,
-  exceptionIn,
-  fault,
-  type Instance,
-  nonZero,
-  openInstance,
-} from "./instance.ts";
+import type { Engine, EngineHost, EngineImage, EngineOptions, PreludeEntries, PreludeEntry } from "../engine.ts";
+import { attempt, call, type Entries, entriesOf, exceptionIn, fault, type Instance, openInstance } from "./instance.ts";
+import { boundOf, nonZero, type Shells } from "./shells.ts";
 import { openStrings, type Strings } from "./strings.ts";
 
 /** Opens a guest on quickjs-wasi. Only this folder knows the package. */
-export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptions): Promise<Engine> {
+export async function openQuickJs(shells: Shells, options: EngineOptions): Promise<Engine> {
   const { host, image, texts = [] } = options;
-  const instance = await openInstance(wasm, host, image);
+  const instance = await openInstance(shells, host, image);
   const strings = openStrings(instance);
   const { post, forgetReply } = openGuestPost(instance, host, strings);
   instance.entries = image ? findPrelude(instance, post, image) : runPrelude(instance, post, options);
@@ -55,15 +37,8 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
     },
     texts: strings.places,
     releaseText: strings.release,
-    [Symbol.dispose]: () => vm.dispose(),
+    [Symbol.dispose]: () => instance.leave(instance.isSound),
   };
-}
-
-/** The pages that linear memory may have: see `boundMemory`. */
-function boundOf(raw: object): WebAssembly.Global {
-  const bound: unknown = Reflect.get(raw, MOST_PAGES);
-  if (bound instanceof WebAssembly.Global) return bound;
-  throw new MachineFault("the engine has no bound on its memory");
 }
 
 const WASM_PAGE_BYTES = 65_536;
@@ -99,7 +74,7 @@ function runJob(instance: Instance): "ran" | "empty" | "stopped" {
     if (raw.qjs_execute_pending_job() < 0) vm.getException().dispose();
     return instance.stopped ? "stopped" : "ran";
   } catch (error) {
-    throw fault(error);
+    throw fault(instance, error);
   }
 }
 
@@ -191,7 +166,7 @@ function start(instance: Instance, cell: () => JSValueHandle): void {
     // The engine's own subscription: a guest may have patched Promise.prototype.
     instance.vm.promiseThenRaw(promise, finish, failed).dispose();
   } catch (error) {
-    using exception = exceptionIn(error);
+    using exception = exceptionIn(instance, error);
     if (!instance.stopped) attempt(instance, () => call(instance, failed, exception.handle));
   }
 }

@@ -22,6 +22,7 @@ import {
   type ToThread,
 } from "../protocol.ts";
 import { openQuickJs } from "../quickjs/quickjs.ts";
+import { openShells } from "../quickjs/shells.ts";
 
 /** The machine that a thread serves at the moment, and its library. */
 interface Served<Message> {
@@ -148,6 +149,7 @@ function openWorkshop<Message>(
   createLibrary: () => Library<Message>,
   tell: (note: ThreadNote) => void,
 ): Workshop<Message> {
+  const shells = openShells(wasm);
   const machineOf = (library: Library<Message>, memoryBytes: number, restore?: Restoration) =>
     openMachine({
       library,
@@ -158,7 +160,7 @@ function openWorkshop<Message>(
       prelude,
       notice: (text) => tell({ kind: "notice", text }),
       printed: openPrintRelay((parts) => tell({ kind: "printed", parts })),
-      openEngine: (options) => openQuickJs(wasm, options),
+      openEngine: (options) => openQuickJs(shells, options),
       ...(restore ? { restore } : {}),
     });
 
