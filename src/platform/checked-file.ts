@@ -16,6 +16,7 @@ import { basename, join } from "node:path";
 import { crc32 } from "node:zlib";
 import { RlmError } from "../../runtime/errors.ts";
 import { errorCode } from "./errors.ts";
+import { openPageRoom, sumOf } from "./page-sums.ts";
 
 // The form of a checked file: its bytes; the CRC-32 of each 64 KB of them; how many bytes there
 // are, as a double; and the CRC-32 of all these sums and of that number. Numbers are little-endian,
@@ -70,7 +71,7 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
   const temporary = join(folder, `${prefix}${randomUUID()}.${process.pid}.tmp`);
   const file = openSync(temporary, "wx", 0o600);
   const digest = createHash("sha256");
-  const room = spareRoom ?? Buffer.allocUnsafeSlow(ROOM_BYTES);
+  const room = spareRoom ?? openPageRoom(ROOM_BYTES).bytes;
   spareRoom = undefined;
   const sums: number[] = [];
   let filled = 0;
@@ -84,7 +85,7 @@ export function writeChecked(folder: string, name?: string): CheckedWriter {
 
   function flush(): void {
     const bytes = room.subarray(0, filled);
-    for (let at = 0; at < filled; at += PAGE_BYTES) sums.push(crc32(bytes.subarray(at, at + PAGE_BYTES)));
+    for (let at = 0; at < filled; at += PAGE_BYTES) sums.push(sumOf(bytes.subarray(at, at + PAGE_BYTES)));
     if (name === undefined) digest.update(bytes);
     write(bytes);
     filled = 0;
@@ -210,8 +211,10 @@ export function checkedBytes(path: string): number | null {
 export function isIntact(path: string): boolean {
   const isWhole = unlessLost(() => {
     using file = openChecked(path);
-    const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
-    for (let at = 0; at < file.length; at += ROOM_BYTES) file.read(at, Math.min(at + ROOM_BYTES, file.length), room);
+    using room = openPageRoom(ROOM_BYTES);
+    for (let at = 0; at < file.length; at += ROOM_BYTES) {
+      file.read(at, Math.min(at + ROOM_BYTES, file.length), room.bytes);
+    }
     return true;
   });
   return isWhole ?? false;
@@ -293,7 +296,7 @@ export function openChecked(path: string, context?: string): CheckedFile {
       at += more;
     }
     for (let at = 0, page = first; at < bytes.length; at += PAGE_BYTES, page++) {
-      if (crc32(bytes.subarray(at, at + PAGE_BYTES)) !== sums.readUInt32LE(page * SUM_BYTES)) throw damaged(page);
+      if (sumOf(bytes.subarray(at, at + PAGE_BYTES)) !== sums.readUInt32LE(page * SUM_BYTES)) throw damaged(page);
     }
   }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { PlainText } from "../text/plain-text.ts";
 import { type Around, type FoundLine, openLineFinder } from "./found-lines.ts";
 import { type FindPattern, searchError } from "./pattern.ts";
-import { hasShortLines, matchesOfLines, roomFor } from "./pieces.ts";
+import { hasShortLines, matchesOfLines, roomBytes } from "./pieces.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import type { SearchedBlock, Unsearched } from "./stream-search.ts";
 import { type Answer, answersOf, pairs } from "./threads.ts";
@@ -42,7 +42,7 @@ export function* linesInPlace(
 ): Generator<Iterable<FoundLine>> {
   const { text } = file;
   const finder = openLineFinder(pattern, around, sizes);
-  const room = roomFor(sizes);
+  const room = Buffer.allocUnsafeSlow(roomBytes(sizes));
   const isAlone = around.before === 0 && around.after === 0;
   /** The bytes before this one are known to the finder. */
   let known = 0;

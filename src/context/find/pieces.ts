@@ -40,8 +40,8 @@ export function readPiece(text: ReadText, number: number, { piece }: Sizes, room
   }
 }
 
-/** Memory in which a piece is read: its lines are whole, and its pages too. */
-export const roomFor = ({ piece }: Sizes) => Buffer.allocUnsafeSlow(piece + 2 ** 20);
+/** Bytes of the memory in which a piece is read: its lines are whole, and its pages too. */
+export const roomBytes = ({ piece }: Sizes) => piece + 2 ** 20;
 
 /** True for bytes of a file that is searched where it lies, if they are not UTF-8. */
 export const areNoText = ({ data }: ReadText, bytes: Uint8Array) => "descriptor" in data && !isUtf8(bytes);

@@ -1,8 +1,9 @@
 import { parentPort } from "node:worker_threads";
+import { openPageRoom } from "../../platform/page-sums.ts";
 import { openPlainText } from "../text/plain-text.ts";
 import { openText } from "../text/text.ts";
 import { patternOf } from "./pattern.ts";
-import { piecesOf, type ReadText, roomFor } from "./pieces.ts";
+import { piecesOf, type ReadText, roomBytes } from "./pieces.ts";
 import { AHEAD, type Answer, answerOf, type FailedPiece, SHARED, type SharedSearch } from "./threads.ts";
 
 // Another thread of searches. A piece at which it fails is searched by the thread that wants it.
@@ -24,7 +25,7 @@ function searchText(search: SharedSearch): void {
 function searchPieces(search: SharedSearch, text: ReadText): void {
   const { sizes, shared, port } = search;
   const pattern = patternOf(search.source);
-  const room = roomFor(sizes);
+  using room = openPageRoom(roomBytes(sizes));
   const isOver = () => Atomics.load(shared, SHARED.stop) === 1;
   const all = piecesOf(text, sizes);
 
@@ -34,7 +35,7 @@ function searchPieces(search: SharedSearch, text: ReadText): void {
 
   function answer(number: number): Answer | FailedPiece {
     try {
-      return answerOf(text, number, pattern, search, between, room);
+      return answerOf(text, number, pattern, search, between, room.bytes);
     } catch {
       return { number, count: undefined };
     }

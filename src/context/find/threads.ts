@@ -1,12 +1,13 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { entryUrl } from "../../entries.ts";
+import { openPageRoom } from "../../platform/page-sums.ts";
 import type { PlainFile } from "../text/plain-text.ts";
 import type { TextData } from "../text/text.ts";
 import { countLiterals } from "./literals.ts";
 import { type Match, moved } from "./match.ts";
 import type { FindPattern } from "./pattern.ts";
-import { areNoText, matchesOfLines, piecesOf, type ReadText, readPiece, roomFor } from "./pieces.ts";
+import { areNoText, matchesOfLines, piecesOf, type ReadText, readPiece, roomBytes } from "./pieces.ts";
 import type { Sizes } from "./sizes.ts";
 
 /** A search that several threads share: each takes the next piece that nobody has begun. */
@@ -141,9 +142,9 @@ export function* pairs(matches: Uint32Array, by: number): Iterable<Match> {
 export function* answersOf({ text, pattern, sizes, between }: Search, most: number | null): Generator<Answer> {
   const all = piecesOf(text, sizes);
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
-  const room = roomFor(sizes);
+  using room = openPageRoom(roomBytes(sizes));
   const answers = new Map<number, Answer | FailedPiece>();
-  const own = (number: number) => answerOf(text, number, pattern, { sizes, most }, between, room);
+  const own = (number: number) => answerOf(text, number, pattern, { sizes, most }, between, room.bytes);
   let ports: readonly MessagePort[] = [];
   function askForHelp(): void {
     if (all > sizes.alone) ports = send({ text: text.data, source: pattern.source, sizes, most, shared });

@@ -10,7 +10,7 @@ import { makeFolder } from "../../platform/make-folder.ts";
 import type { Text } from "../text/text.ts";
 import type { Span } from "./chunks.ts";
 import { openIndexFile, type Segment, writeIndexFile } from "./index-file.ts";
-import { buildParts, type Parts, partPath, SHARED, withRoom } from "./parts.ts";
+import { buildParts, openGrowingRoom, type Parts, partPath, SHARED } from "./parts.ts";
 import { partsIn, planOf } from "./plan.ts";
 
 /** The source of an index. */
@@ -154,16 +154,15 @@ function tooLarge(source: SearchSource, options: IndexLocation): RlmError {
 
 /** @param look is called before each segment, and may throw to end the work */
 function* segmentsOf(parts: Parts, count: number, look: () => void): Generator<Segment> {
-  let room: Buffer = Buffer.alloc(0);
+  using room = openGrowingRoom();
   for (let number = 0; number < count; number++) {
     look();
     const path = partPath(parts, number);
     using part = openIndexFile(path, parts.mark);
     const [facts] = part?.segments ?? [];
     if (!part || !facts) throw missing(path);
-    room = withRoom(room, facts.bytes);
     try {
-      yield { ...facts, content: part.read(facts.at, facts.at + facts.bytes, room) };
+      yield { ...facts, content: part.read(facts.at, facts.at + facts.bytes, room.for(facts.bytes)) };
     } catch (error) {
       throw hasCode(error, "context_lost") ? missing(path) : error;
     }

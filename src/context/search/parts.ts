@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { PAGE_BYTES } from "../../platform/checked-file.ts";
+import { openPageRoom, type PageRoom } from "../../platform/page-sums.ts";
 import { openText, type TextData } from "../text/text.ts";
 import { writeIndexFile } from "./index-file.ts";
 import { type Plan, partsIn, spansOf } from "./plan.ts";
@@ -43,7 +44,7 @@ export function buildParts(parts: Parts, between: () => void): void {
   const { shared, mark, plan } = parts;
   using text = openText(parts.text);
   const maker = openSegmentMaker(seedOf(parts.hash));
-  let room: Buffer = Buffer.alloc(0);
+  using room = openGrowingRoom();
   let firstOrNot = lateBy(LATE_MS, between);
   while (Atomics.load(shared, SHARED.stop) === 0) {
     const number = Atomics.add(shared, SHARED.next, 1);
@@ -53,8 +54,8 @@ export function buildParts(parts: Parts, between: () => void): void {
       const spans = spansOf(plan, number);
       const from = text.byteAt(spans[0]?.start ?? 0);
       const to = text.byteAt(spans.at(-1)?.end ?? 0);
-      if (text.large) room = withRoom(room, to - from);
-      writeIndexFile(path, mark, [maker.segmentOf(text.read(from, to, room), spans, firstOrNot)]);
+      const bytes = text.read(from, to, text.large && room.for(to - from));
+      writeIndexFile(path, mark, [maker.segmentOf(bytes, spans, firstOrNot)]);
       firstOrNot = between;
     }
     Atomics.add(shared, SHARED.kb, Math.ceil(statSync(path).size / 1024));
@@ -64,10 +65,23 @@ export function buildParts(parts: Parts, between: () => void): void {
   }
 }
 
-/** The same memory, or a larger one in which so many bytes of a checked file can be read. */
-export function withRoom(room: Buffer, bytes: number): Buffer {
-  const needed = bytes + 2 * PAGE_BYTES;
-  return room.length >= needed ? room : Buffer.allocUnsafeSlow(needed);
+/** Memory in which parts of checked files are read one after the other. */
+interface GrowingRoom extends Disposable {
+  /** Memory for so many bytes. It has the place of that before. */
+  for(bytes: number): Buffer;
+}
+
+export function openGrowingRoom(): GrowingRoom {
+  let room: PageRoom | undefined;
+  return {
+    for(bytes) {
+      // Their pages are read whole.
+      const needed = bytes + 2 * PAGE_BYTES;
+      if (!room || room.bytes.length < needed) room = openPageRoom(needed);
+      return room.bytes;
+    },
+    [Symbol.dispose]: () => room?.[Symbol.dispose](),
+  };
 }
 
 /** `between`, but what it throws is held back for some ms. */

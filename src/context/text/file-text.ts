@@ -1,5 +1,6 @@
 import { binarySearch } from "../../platform/binary-search.ts";
 import { type CheckedFile, lostContext, openChecked, PAGE_BYTES } from "../../platform/checked-file.ts";
+import { openPageRoom } from "../../platform/page-sums.ts";
 import type { LineStart } from "./lines.ts";
 import type { FileText, Text, TextFile } from "./port.ts";
 import { openTable, type Table } from "./table.ts";
@@ -253,12 +254,12 @@ function indexOf(
 ): number {
   if (needle.length === 0) return from;
   const step = Math.max(STEP, needle.length);
-  const room = Buffer.allocUnsafeSlow(step + 2 * PAGE_BYTES + needle.length);
+  using room = openPageRoom(step + 2 * PAGE_BYTES + needle.length);
   const first = locate(from);
   // In the middle of a pair the next character is the first.
   const begin = first.unit < from ? first.byte + MOST_CHARACTER_BYTES : first.byte;
   for (let at = begin; at < size; at += step) {
-    const found = read(at, at + step + needle.length - 1, room).indexOf(needle);
+    const found = read(at, at + step + needle.length - 1, room.bytes).indexOf(needle);
     if (found >= 0) return unitAt(at + found);
     between();
   }
