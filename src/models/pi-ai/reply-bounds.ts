@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { LIMITS } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { fetchOut } from "../../platform/outbound.ts";
+import { watchFrames } from "./aws-frames.ts";
 import { type Fetching, fetchingBy, noted, noteFailure, type SeenResponse } from "./response-watch.ts";
 import { asAsked, watchStream } from "./wire.ts";
 
@@ -27,7 +28,7 @@ export function replyBounds(tokens: number): ReplyBounds {
 
 /**
  * Runs `send`. Replies to the requests that it makes with `fetch` or Node's http are read as far as
- * the bounds go, and those of `fetch` are noted in `seen`.
+ * the bounds go, and noted in `seen`.
  *
  * @param api pi-ai's name of the protocol
  */
@@ -35,7 +36,7 @@ export function boundReplies<T>(bounds: ReplyBounds, api: string, seen: SeenResp
   const fetching: Fetching = async (plain, ...request) =>
     asAsked(bounded(await noted(seen, fetchOut(plain, ...request)), bounds, api, seen), api, seen);
   subscribeOnce();
-  return calls.run(bounds, () => fetchingBy(fetching, send));
+  return calls.run({ bounds, seen }, () => fetchingBy(fetching, send));
 }
 
 /**
@@ -88,7 +89,7 @@ const UNCHECKED = new Set([
   "azure-openai-responses",
 ]);
 
-const calls = new AsyncLocalStorage<ReplyBounds>();
+const calls = new AsyncLocalStorage<{ readonly bounds: ReplyBounds; readonly seen: SeenResponse }>();
 let isSubscribed = false;
 
 /** The SDK of Amazon Bedrock sends with Node's http and takes no `fetch`. */
@@ -96,18 +97,23 @@ function subscribeOnce(): void {
   if (isSubscribed) return;
   isSubscribed = true;
   subscribe("http.client.request.created", (event) => {
-    const bounds = calls.getStore();
-    if (!bounds || !isRecord(event) || !(event.request instanceof EventEmitter)) return;
-    event.request.prependOnceListener("response", (response: IncomingMessage) => boundMessage(response, bounds));
+    const call = calls.getStore();
+    if (!call || !isRecord(event) || !(event.request instanceof EventEmitter)) return;
+    const { bounds, seen } = call;
+    event.request.prependOnceListener("response", (response: IncomingMessage) => boundMessage(response, bounds, seen));
   });
 }
 
-function boundMessage(response: IncomingMessage, bounds: ReplyBounds): void {
+function boundMessage(response: IncomingMessage, bounds: ReplyBounds, seen: SeenResponse): void {
   const gate = gateOf((response.statusCode ?? 0) < 400, bounds);
   const push = response.push.bind(response);
+  const watch = watchFrames(() => {
+    seen.isReplaced = true;
+  });
   let isCut = false;
   response.push = (chunk: Buffer | null, ...encoding) => {
     if (isCut) return false;
+    if (chunk !== null) watch(chunk);
     const passed = chunk === null ? "passed" : gate(chunk);
     if (passed === "passed") return push(chunk, ...encoding);
     isCut = true;

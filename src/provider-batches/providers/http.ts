@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import type { BatchAccount } from "../../models/port.ts";
@@ -15,7 +16,7 @@ const REQUEST_MS = 60_000;
 export const ROWS_MS = 1_800_000;
 const MOST = {
   answerBytes: 16e6,
-  lineUnits: 16e6,
+  lineBytes: 16e6,
   rowsBytes: 8e9,
   pieceRows: 500,
   pieceBytes: 8e6,
@@ -26,7 +27,7 @@ const MOST = {
 const TOO_LARGE = "are too large";
 
 /** Bounds of a row: a deeper one could not be handed on. */
-const ROW_BOUNDS = { bytes: MOST.lineUnits, values: Number.POSITIVE_INFINITY, depth: 500 };
+const ROW_BOUNDS = { bytes: MOST.lineBytes, values: Number.POSITIVE_INFINITY, depth: 500 };
 
 interface Sent {
   /** A text is JSON. */
@@ -121,28 +122,38 @@ async function* rowsIn(
   row: v.GenericSchema<unknown, ResultRow>,
   failed: Failed,
 ): AsyncGenerator<ResultRow[]> {
-  const decoder = new TextDecoder();
-  let rest = "";
+  let rest: Uint8Array[] = [];
+  let restBytes = 0;
   let bytes = 0;
   let due = MOST.pieceBytes;
   const piece: ResultRow[] = [];
   let problem: string | null = null;
-  const read = (line: string) => {
-    const one = v.safeParse(row, parseJson(line));
-    if (one.success) piece.push(isWithin(line, ROW_BOUNDS) ? one.output : { ...one.output, answer: UNREADABLE });
-    else if (line.trim() !== "") problem ??= `are not of their form: ${one.issues[0].message}`;
+  /** Reads the line that has ended. */
+  const read = () => {
+    const line = Buffer.concat(rest);
+    rest = [];
+    restBytes = 0;
+    const found = rowIn(line, row);
+    if ("custom_id" in found) piece.push(found);
+    else if (found.problem !== null) problem ??= found.problem;
   };
   try {
     for await (const chunk of body ?? []) {
-      const [first = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
-      lines.unshift(rest + first);
-      rest = lines.pop() ?? "";
       bytes += chunk.byteLength;
-      lines.forEach(read);
-      // The rest of this line is a line that is not of the form.
-      if (rest.length > MOST.lineUnits) {
-        rest = "";
-        problem ??= TOO_LARGE;
+      for (let at = 0; at < chunk.length; ) {
+        const end = chunk.indexOf(NEWLINE, at);
+        const part = chunk.subarray(at, end < 0 ? chunk.length : end);
+        rest.push(part);
+        restBytes += part.byteLength;
+        // The rest of this line is a line that is not of the form.
+        if (restBytes > MOST.lineBytes) {
+          rest = [];
+          restBytes = 0;
+          problem ??= TOO_LARGE;
+        }
+        if (end < 0) break;
+        read();
+        at = end + 1;
       }
       if (bytes > MOST.rowsBytes) {
         problem ??= TOO_LARGE;
@@ -156,9 +167,23 @@ async function* rowsIn(
     throw failed(["GET", url], `did not get all rows: ${messageOf(error)}`);
   }
   const isCut = problem === null;
-  read(rest);
+  read();
   if (piece.length > 0) yield piece;
   if (problem !== null) throw failed(["GET", url], `got rows that ${problem}`, isCut ? null : 422);
+}
+
+const NEWLINE = 0x0a;
+
+/** The row in a line; the problem of a line that is none, as a clause, or null if it is empty. */
+function rowIn(
+  bytes: Buffer,
+  row: v.GenericSchema<unknown, ResultRow>,
+): ResultRow | { readonly problem: string | null } {
+  const line = bytes.toString();
+  const one = v.safeParse(row, parseJson(line));
+  if (!one.success) return { problem: line.trim() === "" ? null : `are not of their form: ${one.issues[0].message}` };
+  if (!isUtf8(bytes)) return { ...one.output, answer: refused("the row of the batch has bytes that are not UTF-8") };
+  return isWithin(line, ROW_BOUNDS) ? one.output : { ...one.output, answer: UNREADABLE };
 }
 
 function reasonOfNoAnswer(error: unknown): string {
@@ -199,6 +224,8 @@ export const Status = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValu
 const toCount = v.transform((count: unknown) => Math.max(0, Math.min(1e6, Math.trunc(Number(count))) || 0));
 export const Count = v.optional(v.pipe(v.unknown(), toCount), 0);
 
-const body = { error: { message: "the row of the batch has no answer that can be read" } };
-/** The answer of a row of a form that Belay does not know: another try would cost again. */
-export const UNREADABLE: ResultRow["answer"] = { status: 422, body };
+/** The answer of a row that Belay does not take: another try would cost again. */
+const refused = (message: string) => ({ status: 422, body: { error: { message } } });
+
+/** The answer of a row of a form that Belay does not know. */
+export const UNREADABLE: ResultRow["answer"] = refused("the row of the batch has no answer that can be read");

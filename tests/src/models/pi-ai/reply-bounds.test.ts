@@ -94,20 +94,44 @@ test("an error of Bedrock without an end is read to 64 KB", async () => {
   expect(served.sent).toBeLessThan(20 * MB);
 });
 
-/** A delta as AWS frames it: lengths, checksum, headers, body, checksum. */
-function bedrockEvent(text: string): Buffer {
+test("bytes of a stream of Bedrock that are not UTF-8 are told, however its frames are cut", async () => {
+  const stop = bedrockFrame("messageStop", Buffer.from('{"stopReason":"end_turn"}'));
+  const answerTo = async (body: Buffer, step: number) => {
+    const frames = Buffer.concat([bedrockFrame("messageStart", Buffer.from('{"role":"assistant"}')), body, stop]);
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-type": "application/vnd.amazon.eventstream" });
+      for (let at = 0; at < frames.length; at += step) response.write(frames.subarray(at, at + step));
+      response.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    return ask(bedrock(`http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`), { maxTokens: 100 });
+  };
+  const delta = JSON.stringify({ contentBlockIndex: 0, delta: { text: "café" } });
+  const broken = bedrockFrame("contentBlockDelta", Buffer.from(delta, "latin1"));
+  const told = { ok: true, turn: { text: "caf\ufffd", mended: ["bytes that are not UTF-8"] } };
+  for (const step of [1000, 7]) expect(await answerTo(broken, step)).toMatchObject(told);
+  const whole = await answerTo(bedrockEvent("café"), 7);
+  expect(whole).toMatchObject({ ok: true, turn: { text: "café" } });
+  expect(whole).not.toHaveProperty("turn.mended");
+});
+
+const bedrockEvent = (text: string) =>
+  bedrockFrame("contentBlockDelta", Buffer.from(JSON.stringify({ contentBlockIndex: 0, delta: { text } })));
+
+/** An event as AWS frames it: lengths, checksum, headers, body, checksum. */
+function bedrockFrame(type: string, body: Buffer): Buffer {
   const headers = Buffer.concat(
-    Object.entries({
-      ":event-type": "contentBlockDelta",
-      ":content-type": "application/json",
-      ":message-type": "event",
-    }).map(([name, value]) => {
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(value.length);
-      return Buffer.concat([Buffer.of(name.length), Buffer.from(name), Buffer.of(7), length, Buffer.from(value)]);
-    }),
+    Object.entries({ ":event-type": type, ":content-type": "application/json", ":message-type": "event" }).map(
+      ([name, value]) => {
+        const length = Buffer.alloc(2);
+        length.writeUInt16BE(value.length);
+        return Buffer.concat([Buffer.of(name.length), Buffer.from(name), Buffer.of(7), length, Buffer.from(value)]);
+      },
+    ),
   );
-  const body = Buffer.from(JSON.stringify({ contentBlockIndex: 0, delta: { text } }));
   const prelude = Buffer.alloc(8);
   prelude.writeUInt32BE(16 + headers.length + body.length, 0);
   prelude.writeUInt32BE(headers.length, 4);

@@ -22,7 +22,7 @@ async function serve(options: BatchServerOptions = {}): Promise<BatchServer> {
 /** A server whose answer is always this one. */
 async function answering(
   status: number,
-  body: string,
+  body: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const server = createServer((request, response) => {
@@ -330,7 +330,7 @@ test("a list without an end is not read for ever", async () => {
 });
 
 /** Results of a batch of Anthropic's, as these lines. */
-async function linesOf(lines: string): Promise<readonly ResultRow[] | null> {
+async function linesOf(lines: string | Buffer): Promise<readonly ResultRow[] | null> {
   return await read(clientOf(accountOf("anthropic-messages", await answering(200, lines))), "b");
 }
 
@@ -344,6 +344,20 @@ test("rows of a form that Belay does not know fail their calls, and rows that ar
   }
   const long = `{"custom_id":"${"x".repeat(17_000_000)}`;
   expect((await failed(linesOf(long))).message).toContain("too large");
+});
+
+test("a row with bytes that are not UTF-8 fails its call, and others are read", async () => {
+  const line = (n: number, text: string) =>
+    JSON.stringify({
+      custom_id: `s-${n}`,
+      result: { type: "succeeded", message: { content: [{ type: "text", text }] } },
+    });
+  const rows = await linesOf(Buffer.from(`${line(0, "caf\u00e9")}\n${line(1, "cafe")}`, "latin1"));
+  expect(rows?.map(({ answer }) => answer?.status)).toEqual([422, 200]);
+  expect(rows?.[0]?.answer?.body).toEqual({ error: { message: "the row of the batch has bytes that are not UTF-8" } });
+  // A model may have written the character itself.
+  const own = await linesOf(line(0, "caf\ufffd"));
+  expect(own?.[0]?.answer?.status).toBe(200);
 });
 
 test("types of errors of Anthropic have the status that they have live", async () => {
