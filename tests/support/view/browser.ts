@@ -16,40 +16,50 @@ export interface Look {
   readonly allowed?: RegExp;
 }
 
-/** Opens a page that says nothing on its console and asks nobody else for anything. */
+/**
+ * Opens a page that says nothing on its console and asks nobody else for anything. It takes the place of the one before: a page of
+ * its own is a process of its own, which costs ten times as much.
+ */
 type OpenPage = (url: string, look?: Look) => Promise<Page>;
 
 /** Tests in one Chromium. They are skipped on a computer without one. */
 export function inChromium(name: string, tests: (open: OpenPage) => void): void {
   describe.skipIf(CHROMIUM === undefined)(name, () => {
     let browser: Browser;
+    let open: OpenPage;
     beforeAll(async () => {
       browser = await launch();
+      open = openIn(await browser.newPage());
     });
     afterAll(() => browser.close());
-    tests((url, look) => open(browser, url, look));
+    tests((url, look) => open(url, look));
   });
 }
 
-async function open(
-  browser: Browser,
-  url: string,
-  { width = 1500, scheme = "light", place = "", allowed = /^$/ }: Look = {},
-) {
-  const page = await browser.newPage({ viewport: { width, height: 920 }, colorScheme: scheme });
+function openIn(page: Page): OpenPage {
+  let [at, allowed] = ["about:blank", /^$/];
   const troubles: string[] = [];
   page.on("console", (message) => allowed.test(message.text()) || troubles.push(`console: ${message.text()}`));
   page.on("pageerror", ({ message }) => troubles.push(`error: ${message}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(url.replace(/#.*$/, ""))) troubles.push(`request: ${request.url()}`);
+    if (!request.url().startsWith(at)) troubles.push(`request: ${request.url()}`);
   });
-  onTestFinished(async () => {
-    await page.close();
-    expect(troubles).toEqual([]);
-  });
-  await page.goto(`${url}${place}`);
-  await page.waitForSelector("html[data-ready], html[data-failed]", { state: "attached", timeout: 60_000 });
-  return page;
+  // One that follows a session would go on asking, and a second address of one file would not load it anew.
+  const leave = () => page.goto("about:blank");
+  return async (url, look = {}) => {
+    const { width = 1500, scheme = "light", place = "" } = look;
+    onTestFinished(async () => {
+      await leave();
+      expect(troubles.splice(0)).toEqual([]);
+    });
+    await leave();
+    [at, allowed] = [url.replace(/#.*$/, ""), look.allowed ?? /^$/];
+    await page.setViewportSize({ width, height: 920 });
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.goto(`${url}${place}`);
+    await page.waitForSelector("html[data-ready], html[data-failed]", { state: "attached", timeout: 60_000 });
+    return page;
+  };
 }
 
 /** The address of a trace as a file. */
