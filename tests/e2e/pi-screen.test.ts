@@ -1,7 +1,8 @@
 import { expect } from "vitest";
+import { BUILT_EXTENSION } from "../support/command.ts";
 import { played } from "../support/pi/played.ts";
-import { PI_LINES } from "../support/pi/process.ts";
-import { EXTENSION, exec, piScene } from "../support/pi/scene.ts";
+import { NEWEST_PI } from "../support/pi/process.ts";
+import { exec, piScene } from "../support/pi/scene.ts";
 import { HAS_TMUX, piTerminal } from "../support/pi/terminal.ts";
 
 const CELL = `const { matches } = find("TODO");
@@ -10,11 +11,11 @@ const second = await llm_query("slow two", { tools: [] });
 print(first);
 result = { matches, second };`;
 
-played(PI_LINES, "rows, the line below the editor, /rlm, and a call that outlives its Pi", async (line, { skip }) => {
+played(NEWEST_PI, "rows, the line below the editor, /rlm, and a call that outlives its Pi", async (line, { skip }) => {
   skip(!HAS_TMUX, "tmux is not installed");
   await using scene = await piScene(line, { files: { "docs/a.md": "TODO: one\n", "docs/b.md": "TODO: two\n" } });
   const { model, home } = scene;
-  await using pi = piTerminal(line, { home, extension: EXTENSION });
+  await using pi = piTerminal(line, { home, extension: BUILT_EXTENSION });
   model.plan("load", { tool: "rlm_load", args: { path: `${home.project}/docs` } });
   model.plan("look", exec(CELL));
   model.plan("fail", exec("let other = 1;\nnope();"));

@@ -35,6 +35,9 @@ export const TOOL_HOST: readonly string[] = [...QUICK, join(BUNDLED, "tests/supp
 /** A worker that ends itself after a step of a try. */
 export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/jobs/killed-worker.js")];
 
+/** The Pi extension, as its users load it. */
+export const BUILT_EXTENSION = join(BUNDLED, "src/pi/index.js");
+
 /** The Pi extension with the tests' commands around it. */
 export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi/extension.js");
 

@@ -26,8 +26,7 @@ export const PI_LINES: readonly PiLine[] =
 export const PLAYS_ALL = process.env.BELAY_ALL_PI_LINES === "1" || PI_LINES !== TESTED;
 
 /**
- * For most scenes, each of which is played in one of the lines. In every line a session is killed and recovered (pi-crash), and the
- * screen is read (pi-screen).
+ * For most scenes, each of which is played in one of the lines. In every line a session is killed and recovered (pi-crash).
  */
 export const NEWEST_PI = PLAYS_ALL ? PI_LINES : PI_LINES.slice(-1);
 export const OLDEST_PI = PLAYS_ALL ? PI_LINES : PI_LINES.slice(0, 1);
