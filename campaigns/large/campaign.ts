@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../../src/platform/seeded-random.ts";
+import { commandHere } from "../../tests/support/command-here.ts";
 import { type LargeInput, type LargeLine, linesOf } from "./inputs.ts";
 import { type LargeLife, largeLife } from "./life.ts";
 
@@ -90,7 +91,7 @@ async function referenceOf(input: LargeInput, home: string): Promise<Reference> 
     if (life.code !== 0) throw new Error(`${input.name}, ${line.name}: ${life.code}\n${life.stdout}${life.stderr}`);
     ends.push({ result: resultOf(life), ms: life.ms });
   }
-  await largeLife({ args: ["gc"], home });
+  await commandHere(["gc"], { home });
   const files = filesIn(home);
   rmSync(home, { recursive: true, force: true });
   return { input, ends, files };
@@ -152,13 +153,13 @@ const RESUME = ["resume", SESSION, "--json", "--quiet"];
 
 /** Looks for what kills have left, and removes the session. */
 async function judgeStore(home: string, { files }: Reference, wrong: (finding: string) => void): Promise<void> {
-  const doctor = await largeLife({ args: ["doctor", "--json"], home });
+  const doctor = await commandHere(["doctor", "--json"], { home });
   if (doctor.code !== 0) wrong(`doctor ended with ${doctor.code}\n${doctor.stdout}`);
-  const gc = await largeLife({ args: ["gc"], home });
+  const gc = await commandHere(["gc"], { home });
   if (gc.code !== 0) wrong(`gc ended with ${gc.code}\n${gc.stderr}`);
   const left = filesIn(home);
   if (left.join() !== files.join()) wrong(`gc left ${left.join(" ")} instead of ${files.join(" ")}`);
-  const rm = await largeLife({ args: ["rm", SESSION], home });
+  const rm = await commandHere(["rm", SESSION], { home });
   if (rm.code !== 0) wrong(`rm ended with ${rm.code}\n${rm.stderr}`);
   const rest = filesIn(home);
   if (rest.length > 0) wrong(`rm left ${rest.join(" ")}`);

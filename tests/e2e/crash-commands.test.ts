@@ -96,8 +96,8 @@ test.each(Object.entries(DONE))(
 );
 
 test("a FILE is whole or missing wherever the run is killed, and resume writes it", async () => {
-  const whole = "x".repeat(2_000_000);
-  const args = ["exec", "-e", '"x".repeat(2_000_000)', "-o", "out.txt", "-s", "work"];
+  const whole = "x".repeat(500_000);
+  const args = ["exec", "-e", '"x".repeat(500_000)', "-o", "out.txt", "-s", "work"];
   const seen = new Set<string>();
   for await (const { folder, life, where } of livesOf(args, () => ["before"])) {
     const out = () => readdirSync(folder).includes("out.txt") && readFileSync(join(folder, "out.txt"), "utf8");

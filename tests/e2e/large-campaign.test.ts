@@ -8,7 +8,7 @@ import { FEW_FILES } from "../support/low-border.ts";
 import { folderWith } from "../support/tree.ts";
 
 // `npm run campaign -- large` does so with logs of hundreds of MB too, and hundreds of kills.
-const KILLS = 3;
+const KILLS = 2;
 const FILES = FEW_FILES + 1;
 const SEED = 4711;
 
