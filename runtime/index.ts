@@ -61,6 +61,7 @@ export type {
   Restoration,
   ResumeInput,
   Settlement,
+  SliceImage,
 } from "./protocol.ts";
 export { hasEngine } from "./quickjs/build.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";

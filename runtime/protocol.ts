@@ -82,6 +82,12 @@ export interface CheckpointRequest {
   readonly commands: readonly string[];
 }
 
+/** The image of a slice: it is captured as soon as the guest waits for new calls. */
+export interface SliceImage extends CheckpointRequest {
+  /** It is captured in its place if the exec has ended and the guest is sound. */
+  readonly atEnd?: CheckpointRequest;
+}
+
 export interface Checkpoint {
   readonly delta: ImageDelta;
   /** Answers of the commands, in their order. */
@@ -215,14 +221,13 @@ export type ToThread<Message> =
   /** The first message to a thread. */
   | { readonly kind: "begin"; readonly setup: ThreadSetup }
   | { readonly kind: "open"; readonly setup: MachineSetup<Message> }
-  | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
+  | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: SliceImage | null }
   | { readonly kind: "resume"; readonly input: ResumeInput }
   | {
       readonly kind: "settle";
       readonly answers: readonly Answer[];
       readonly facts: Json;
-      /** The image to capture if the guest then waits for new calls. */
-      readonly checkpoint: CheckpointRequest | null;
+      readonly checkpoint: SliceImage | null;
     }
   | { readonly kind: "enter"; readonly name: string; readonly payload: Json }
   /** Ends the exec that waits for calls, as cancelled. */
@@ -236,17 +241,15 @@ export type ToThread<Message> =
 export type FromThread =
   | { readonly kind: "ready"; readonly baseline: Baseline | null }
   | { readonly kind: "opened" }
-  | (Idle & {
+  | (SliceEnd & {
       /**
        * The image that was wanted, or why there is none; null if none was wanted, or if no call is
        * new.
        */
       readonly checkpoint: Capture | null;
     })
-  | Ended
   | { readonly kind: "entered"; readonly value: Json }
-  /** `isSmall`: the machine took so little memory that the thread can serve another one. */
-  | { readonly kind: "closed"; readonly isSmall: boolean }
+  | { readonly kind: "closed" }
   | Checkpointed;
 
 interface Checkpointed {
@@ -289,5 +292,7 @@ export const SHARED = {
    * time limit.
    */
   capturing: 3,
-  words: 4,
+  /** 1 once the machine takes so much memory that its thread serves no other one. */
+  isLarge: 4,
+  words: 5,
 } as const;

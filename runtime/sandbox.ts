@@ -15,7 +15,7 @@ import type {
 } from "./protocol.ts";
 import { type Machines, processMachines } from "./threads/machines.ts";
 import type { Seat } from "./threads/pool.ts";
-import { openSlices, openThread, type Slices, type Thread } from "./threads/thread.ts";
+import { openSlices, openThread, type Slice, type Slices, type Thread } from "./threads/thread.ts";
 
 interface SandboxOptions<Message> {
   /** The module that calls `serveSandbox`. */
@@ -97,10 +97,21 @@ export async function openSandbox<Message>(options: SandboxOptions<Message>): Pr
     return reply.kind === "entered" ? reply.value : null;
   }
 
+  const slices = openSlices(thread, seat);
+
+  /** Takes note of what the image of an exec's end says of the guest. */
+  async function noted(slice: Promise<Slice>): Promise<Slice> {
+    const known = await slice;
+    if (known.kind === "over") spent ||= known.image?.isSpent ?? false;
+    return known;
+  }
+
   return {
     origin,
     baseline,
-    ...openSlices(thread, seat),
+    ...slices,
+    start: (...given) => noted(slices.start(...given)),
+    settle: (...given) => noted(slices.settle(...given)),
     end: thread.end,
     async checkpoint(request) {
       const reply = await accepted(thread, thread.ask({ kind: "checkpoint", request }, COMMAND_MS, false));

@@ -17,6 +17,7 @@ import {
   type Restoration,
   SHARED,
   type SliceEnd,
+  type SliceImage,
   type ThreadNote,
   type ThreadSetup,
   type ToThread,
@@ -56,17 +57,19 @@ export function serveSandbox<Message>(createLibrary: () => Library<Message>): vo
     if (!begun) throw new MachineFault("the thread has not begun");
     if (message.kind === "open") {
       served = await begun.workshop.open(message.setup);
+      noteSize(served, begun.setup.shared);
       return { kind: "opened" };
     }
     if (message.kind === "close") {
-      const bytes = served?.machine.linearBytes() ?? 0;
       served?.machine[Symbol.dispose]();
       served?.library.close?.();
       served = undefined;
-      return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
+      return { kind: "closed" };
     }
     if (!served) throw new MachineFault("no machine is open");
-    return serveMessage(served, message, begun.setup.shared);
+    const answer = serveMessage(served, message, begun.setup.shared);
+    noteSize(served, begun.setup.shared);
+    return answer;
   }
 
   const tell = serveCaller<ToThread<Message>, FromThread, never, ThreadNote>(channelOfPort(parentPort), {
@@ -81,6 +84,11 @@ export function serveSandbox<Message>(createLibrary: () => Library<Message>): vo
  */
 const REUSED_BYTES = 16 * 2 ** 20;
 
+/** Linear memory never becomes less. */
+function noteSize({ machine }: Pick<Served<never>, "machine">, shared: Int32Array): void {
+  if (machine.linearBytes() > REUSED_BYTES) Atomics.store(shared, SHARED.isLarge, 1);
+}
+
 /** Does what a message asks of the machine, and returns the answer. */
 function serveMessage<Message>(
   { machine, library }: Served<Message>,
@@ -88,15 +96,15 @@ function serveMessage<Message>(
   shared: Int32Array,
 ): FromThread {
   /**
-   * If the guest waits for new calls, its image is captured at once: the host needs it before it
-   * records them.
+   * If the guest waits for new calls or has ended, its image is captured at once: the host needs it
+   * before it records them.
    */
-  function reply(slice: SliceEnd, wanted: CheckpointRequest | null = null): FromThread {
-    if (slice.kind === "ended") return slice;
-    if (wanted === null || slice.calls.length === 0) return { ...slice, checkpoint: null };
+  function reply(slice: SliceEnd, wanted: SliceImage | null = null): FromThread {
+    const request = wantedOf(slice, wanted);
+    if (!request) return { ...slice, checkpoint: null };
     Atomics.store(shared, SHARED.capturing, 1);
     try {
-      return { ...slice, checkpoint: { kind: "checkpointed", checkpoint: machine.checkpoint(wanted) } };
+      return { ...slice, checkpoint: { kind: "checkpointed", checkpoint: machine.checkpoint(request) } };
     } catch (error) {
       return { ...slice, checkpoint: notCaptured(error) };
     }
@@ -122,6 +130,11 @@ function serveMessage<Message>(
   }
 }
 
+function wantedOf(slice: SliceEnd, wanted: SliceImage | null): CheckpointRequest | null | undefined {
+  if (slice.kind === "ended") return slice.clean ? wanted?.atEnd : null;
+  return slice.calls.length > 0 ? wanted : null;
+}
+
 function notCaptured(error: unknown): Capture {
   return error instanceof RlmError ? { kind: "refused" } : { kind: "failed", message: faultOf(error).message };
 }
@@ -135,7 +148,7 @@ const faultOf = (error: unknown) => (error instanceof MachineFault ? error : new
 
 /** The pages of a checkpoint cross without a copy. */
 function transferable(answer: FromThread): ArrayBuffer[] {
-  const capture = answer.kind === "idle" ? answer.checkpoint : answer;
+  const capture = answer.kind === "idle" || answer.kind === "ended" ? answer.checkpoint : answer;
   return capture?.kind === "checkpointed" ? pagesOf(capture.checkpoint) : [];
 }
 

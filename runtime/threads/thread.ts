@@ -5,11 +5,9 @@ import { faultOf, lostEnd, machineLost, SUSPENDED, withPrinted } from "../ends.t
 import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
 import type { Baseline } from "../images/image.ts";
-import { COMMAND_MS } from "../limits.ts";
 import {
   type Answer,
   type Checkpoint,
-  type CheckpointRequest,
   type Ended,
   type ExecInput,
   type ExecState,
@@ -20,6 +18,7 @@ import {
   type Printed,
   type ResumeInput,
   SHARED,
+  type SliceImage,
   type ThreadNote,
   type ThreadSetup,
   type ToThread,
@@ -183,19 +182,14 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
     async release(why) {
       if (dead !== undefined) return ended;
       if (fail || isPoisoned) return end(why);
-      const answer = ask({ kind: "close" }, COMMAND_MS, false).catch(() => null);
-      // Whoever ends it from now on waits for this, and the thread may serve another machine.
       dead = why;
-      ended = answer.then(leave);
+      // Nobody waits for the answer: what the next machine asks, the thread hears after this.
+      seat.thread.ask({ kind: "close" }).catch(() => seat.thread.end());
+      seat.thread.listen(null);
+      ended = seat.leave(Atomics.load(shared, SHARED.isLarge) === 0);
       await ended;
     },
   };
-
-  async function leave(answer: FromThread | null): Promise<void> {
-    if (answer?.kind !== "closed") return seat.thread.end();
-    seat.thread.listen(null);
-    await seat.leave(answer.isSmall);
-  }
 }
 
 /** The state of an exec when its machine is at rest. */
@@ -216,6 +210,8 @@ export interface Waiting {
 
 export interface Over extends Omit<Ended, "kind" | "clean"> {
   readonly kind: "over";
+  /** Image of the guest at its end. Absent if none was wanted, or if there is none. */
+  readonly image?: Checkpoint;
   /** Why the guest is gone with all its variables, or null if it lives on. */
   readonly lost: string | null;
 }
@@ -238,14 +234,13 @@ export interface ExecSignals {
 export interface Slices {
   /**
    * Runs a cell until its guest waits for calls or has ended.
-   * @param image is captured as soon as the guest waits for new calls
    * @param signals are heard until the exec has ended
    */
-  start(input: ExecInput, image: CheckpointRequest | null, signals?: ExecSignals): Promise<Slice>;
+  start(input: ExecInput, image: SliceImage | null, signals?: ExecSignals): Promise<Slice>;
   /** Continues the exec that waits in the guest of an image. Runs nothing yet. */
   resume(input: ResumeInput, signals?: ExecSignals): Promise<Slice>;
   /** Gives calls their answers, in this order, and the session's present facts. */
-  settle(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice>;
+  settle(answers: readonly Answer[], facts: Json, image: SliceImage | null): Promise<Slice>;
   /** Ends the exec that waits for calls, as cancelled. */
   stop(): Promise<Slice>;
 }
@@ -282,10 +277,17 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
     }
     if (answer.kind !== "ended") return lostSlice(`it answered ${answer.kind}`);
     unwatch();
-    const { clean, ...ended } = answer;
+    const { clean, checkpoint, ...ended } = answer;
     const lost = clean ? null : "the guest did not come to rest";
     if (lost) void thread.end(lost);
-    return { ...ended, kind: "over", lost };
+    // The exec has ended all the same. Whoever asks for an image of the guest learns why there is none.
+    if (checkpoint?.kind === "failed") void thread.end(checkpoint.message);
+    return {
+      ...ended,
+      kind: "over",
+      lost,
+      ...(checkpoint?.kind === "checkpointed" ? { image: checkpoint.checkpoint } : {}),
+    };
   }
 
   /**

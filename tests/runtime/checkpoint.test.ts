@@ -104,6 +104,25 @@ test.each(Object.entries(PROGRAMS).map(([name, source], index) => [name, source,
   },
 );
 
+test("an exec's end is captured with its last slice, and opens as one that was asked for", async () => {
+  const sandbox = await open();
+  const images = keepImages();
+  await keepBaseline(sandbox, images);
+  const input = { source: `memory.put("a", 1); const list = [1, 2, 3]`, state: newState(), facts: null, seed: SEED };
+  const step = { id: "step", base: sandbox.origin, kind: "step", commands: [] } as const;
+  const atEnd = { ...step, id: "end", kind: "end", commands: ["memory.export"] } as const;
+  const slice = await sandbox.start(input, { ...step, atEnd });
+  const image = slice.kind === "over" ? slice.image : undefined;
+  if (!image) throw new Error("the end has no image");
+  images.add(image.delta);
+  const asked = await take(sandbox, images, { ...atEnd, id: "asked", base: "end" });
+  expect(image).toMatchObject({ waiting: [], answers: asked.answers, delta: { id: "end", base: sandbox.origin } });
+  const next = { ...input, source: "list.length + memory.get('a')", state: newState("y", 2) };
+  for (const guest of [sandbox, await reopened(images.image("end"))]) {
+    expect(await guest.start(next, null)).toMatchObject({ end: { kind: "ok", result: "4" } });
+  }
+});
+
 test("an exec that starts anew uses recorded answers and sends only calls without one", async () => {
   const source = PROGRAMS.closures;
   const whole = await recorded(source);

@@ -41,8 +41,11 @@ const waiting = (checkpoint: Extract<FromThread, { kind: "idle" }>["checkpoint"]
   ...{ kind: "idle", calls: [CALL], state: { ...newState(), next_call: 2 }, checkpoint },
 });
 
-const endedWith = (clean: boolean): FromThread => ({
-  ...{ kind: "ended", clean, end: { kind: "cancelled" }, state: newState(), whole: null, asides: [] },
+const endedWith = (
+  clean: boolean,
+  checkpoint: Extract<FromThread, { kind: "ended" }>["checkpoint"] = null,
+): FromThread => ({
+  ...{ kind: "ended", clean, end: { kind: "cancelled" }, state: newState(), whole: null, asides: [], checkpoint },
 });
 
 test("an image that could not be captured ends the machine, and the exec is over", async () => {
@@ -64,6 +67,20 @@ test("a guest that did not come to rest is ended, and its variables are lost", a
   const { slices, whyDead } = threadWith([endedWith(false)]);
   expect(await slices.start(input, null)).toMatchObject({ lost: "the guest did not come to rest" });
   expect(whyDead()).toBe("the guest did not come to rest");
+});
+
+test("an exec whose end could not be captured has ended all the same, and its machine is gone", async () => {
+  const { slices, whyDead } = threadWith([endedWith(true, { kind: "failed", message: "broken" })]);
+  const slice = await slices.start(input, REQUEST);
+  expect(slice).toMatchObject({ kind: "over", lost: null, end: { kind: "cancelled" } });
+  expect(slice).not.toHaveProperty("image");
+  expect(whyDead()).toBe("broken");
+});
+
+test("an end that was refused has no image, and the guest lives on", async () => {
+  const { slices, whyDead } = threadWith([endedWith(true, { kind: "refused" })]);
+  expect(await slices.start(input, REQUEST)).not.toHaveProperty("image");
+  expect(whyDead()).toBeUndefined();
 });
 
 test("signals reach the thread while the exec runs, and no longer", async () => {

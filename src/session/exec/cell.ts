@@ -269,7 +269,7 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
     takenOver,
     waits,
   });
-  const journal = openExecJournal(work, release, calls, time, history);
+  const journal = openExecJournal(work, release, calls, time, history, keepsState(run));
   const { clock, emit } = setup.env;
   const ports = {
     machine: release,
@@ -291,6 +291,9 @@ async function runCellOnMachine(run: CellRun, release: ThreadRelease, from: Cont
   await warnOfCalls(work, request, over, { isFirst: account.ledger.tokens === 0, isOut });
   return isOut ? { ...over, end, whole: null, asides: [] } : over;
 }
+
+/** True if the state at the exec's end is kept, whatever that is. */
+const keepsState = ({ request, work }: CellRun) => request.kind === "cell" && !work.setup.leavesNoState;
 
 /** The budget of an exec, without what calls that are still open have spent in earlier processes. */
 async function openExecBudget({ setup, recorder }: Work): Promise<Budget> {

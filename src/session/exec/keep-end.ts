@@ -1,4 +1,4 @@
-import { type CellEnd, type ExecState, hasCode, type Over } from "../../../runtime/index.ts";
+import { type CellEnd, type Checkpoint, type ExecState, hasCode, type Over } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { follow, oldEnds } from "../journal/account.ts";
 import { type Complete, hashOf, readEndExtras } from "../journal/records.ts";
@@ -7,16 +7,21 @@ import { unchanged } from "../machine/image-chain.ts";
 import { restored, stepsOf, toldRestored } from "./interrupted.ts";
 import { completeOf, type Work } from "./work.ts";
 
-/** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. @param context after the exec */
+/**
+ * ▣ Keeps the state of the machine and the record of the exec's end, in one commit.
+ * @param context after the exec
+ * @param image what the machine has captured by itself
+ */
 export async function keepEnd(
   work: Work,
   machine: Machine,
   context: Context | null,
   fields: Partial<Complete>,
+  image: Checkpoint | null = null,
 ): Promise<Complete> {
   const { setup, recorder } = work;
   await thinEnds(work);
-  const capture = await recorder.capture(machine, "end", null);
+  const capture = await recorder.capture(machine, "end", image);
   const { id, base } = capture.checkpoint;
   const [memory = {}, helpers = []] = capture.answers;
   const isWhole = base === null || base === machine.sandbox.baseline.image.id;
@@ -45,9 +50,11 @@ export async function keepCellEnd(
   fields: Partial<Complete>,
 ): Promise<Complete> {
   const { setup, recorder } = work;
-  const keep = (standing: Machine) => keepEnd(work, standing, recorder.state().context, fields).catch(unlessUnfit);
+  const keep = (standing: Machine, image?: Checkpoint) =>
+    keepEnd(work, standing, recorder.state().context, fields, image).catch(unlessUnfit);
   if (!(setup.leavesNoState && fields.success)) {
-    const kept = machine && ((over.lost === null ? await keep(machine) : null) ?? (await restored(work, over, keep)));
+    const own = machine && over.lost === null ? await keep(machine, over.image) : null;
+    const kept = own ?? (machine ? await restored(work, over, keep) : null);
     if (kept) return kept;
   }
   const complete = completeOf(work, fields);

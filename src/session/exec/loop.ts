@@ -1,12 +1,4 @@
-import type {
-  Answer,
-  CheckpointRequest,
-  Clock,
-  ExecSignals,
-  Over,
-  PendingCall,
-  Slice,
-} from "../../../runtime/index.ts";
+import type { Answer, Clock, ExecSignals, Over, PendingCall, Slice, SliceImage } from "../../../runtime/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { aborted, joinSignals, sleep } from "../../platform/signals.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
@@ -94,7 +86,7 @@ interface BeginParts {
   readonly signals: ExecSignals;
   readonly stop: AbortSignal;
   settle(answers: readonly Answer[], image: boolean): Promise<Slice>;
-  image(): CheckpointRequest | null;
+  image(): SliceImage | null;
 }
 
 /**

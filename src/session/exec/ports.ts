@@ -1,5 +1,4 @@
 import type {
-  CheckpointRequest,
   Clock,
   ExecInput,
   ExecSignals,
@@ -9,6 +8,7 @@ import type {
   ResumeInput,
   Sandbox,
   Settlement,
+  SliceImage,
   Waiting,
 } from "../../../runtime/index.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
@@ -47,8 +47,8 @@ export interface LoopParts {
 
 /** Keeps the records of an exec that runs, one commit each. Each `keep` resolves when its commit is on disk. */
 export interface ExecJournal {
-  /** The image that the machine takes by itself when its guest next waits for new calls. */
-  nextImage(): CheckpointRequest | null;
+  /** The image that the machine takes by itself when its guest next waits for new calls, or when the exec ends. */
+  nextImage(): SliceImage | null;
   /** Keeps the image and the calls that have no record yet. Without such calls it keeps nothing. */
   keepStep(slice: Waiting): Promise<void>;
   /** Keeps that a call is about to run which must not run twice. */

@@ -85,20 +85,28 @@ function needsSpace([first]: readonly JournalRecord[], { checkpoint }: Partial<S
 /** Guest commands whose answers are kept with an exec's end: its memory, and its helpers. */
 const EXPORTS = ["memory.export", "helpers.sources"];
 
-/** Opens the journal of an exec that runs. @param release the machine that images are captured of */
+/**
+ * Opens the journal of an exec that runs.
+ * @param release the machine that images are captured of
+ * @param keepsState true if the state at the exec's end is kept
+ */
 export function openExecJournal(
   { setup, exec_id, recorder, events }: Omit<Work, "startedAt">,
   release: Pick<ThreadRelease, "machine" | "kept">,
   calls: ExecCalls,
   time: ExecTime,
   history: Pick<ExecHistory, "keep">,
+  keepsState: boolean,
 ): ExecJournal {
   const { clock } = setup.env;
   return {
     async keepSuspend(left) {
       await recorder.commit([{ record: "rlm_suspend", exec_id, ...left, at: clock.now() }]);
     },
-    nextImage: () => release.machine().images.step(),
+    nextImage() {
+      const { images } = release.machine();
+      return { ...images.step(), ...(keepsState ? { atEnd: images.end(EXPORTS) } : {}) };
+    },
     async keepStep({ calls: waiting, state, image }) {
       const { last } = recorder.state().account;
       const made = waiting.filter(({ id }) => !callIn(last, id));

@@ -1,7 +1,6 @@
 import {
   type Answer,
   type CellEnd,
-  type CheckpointRequest,
   type ExecState,
   type Json,
   lostEnd,
@@ -9,6 +8,7 @@ import {
   placeless,
   RlmError,
   type Slice,
+  type SliceImage,
   SUSPENDED,
 } from "../../../runtime/index.ts";
 import { positionOf } from "../journal/account.ts";
@@ -61,7 +61,7 @@ export function openThreadRelease(first: Machine, parts: ReleaseParts): ThreadRe
     { step, exec }: Released,
     answers: readonly Answer[],
     facts: Json,
-    image: CheckpointRequest | null,
+    image: SliceImage | null,
   ): Promise<Slice> {
     const wanted = new Set([...given, ...answers.map(({ id }) => id)]);
     try {

@@ -16,9 +16,11 @@ import type { CheckpointRow, NewCheckpoint } from "../../store/index.ts";
 export interface ImageChain {
   /** Returns the image to capture as the next step. The machine captures it by itself when its guest waits for calls. */
   step(): CheckpointRequest;
+  /** Returns the image to capture as the exec's end, with the answers of these guest commands. */
+  end(commands: readonly string[]): CheckpointRequest;
   /**
    * Captures an image of the machine, which must be at rest. It counts once `kept` is called.
-   * @param image what the machine has captured for the newest `step()`, or `null`
+   * @param image what the machine has captured for the newest `step()` or `end()`, or `null`
    */
   capture(sandbox: Pick<Sandbox, "checkpoint">, capturing: Capturing, image: Checkpoint | null): Promise<Captured>;
 }
@@ -94,6 +96,7 @@ export function openImageChain(
 
   return {
     step: () => request("step", []),
+    end: (commands) => request("end", commands),
     async capture(sandbox, { kind, exec_id, after, commands, at }, image) {
       const { delta, answers, waiting } = image ?? (await sandbox.checkpoint(request(kind, commands)));
       const { id } = delta;

@@ -90,6 +90,15 @@ test("capturing an image counts neither against the limit nor against being canc
   await expect(never).rejects.toThrow(TIMED_OUT);
 });
 
+test("the thread of a machine that is closed serves others at once, unless the machine was large", async () => {
+  for (const isLarge of [0, 1]) {
+    const { thread, set, left } = openBusy();
+    set(SHARED.isLarge, isLarge);
+    await thread.release("it was closed");
+    expect(left()).toBe(isLarge === 0);
+  }
+});
+
 test("a thread in which a message failed serves no other machine", async () => {
   const { ask, thread, clock, left } = openBusy();
   const late = ask();

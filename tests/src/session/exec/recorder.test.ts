@@ -77,7 +77,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   const machine = Object.assign(Object.create(null), { images });
   const release = { machine: () => machine, kept: () => {} };
   const work = { setup, exec_id: "x", recorder, events: [] };
-  const journal = openExecJournal(work, release, calls, time, { keep: async () => {} });
+  const journal = openExecJournal(work, release, calls, time, { keep: async () => {} }, true);
   return { journal, calls, budget, records, asked };
 }
 

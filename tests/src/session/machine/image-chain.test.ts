@@ -38,7 +38,7 @@ function openScene() {
   };
 
   async function capture(kind: "step" | "end", byItself: boolean, after: string | null): Promise<Captured> {
-    const image = byItself && kind === "step" ? take(images.step()) : null;
+    const image = byItself ? take(kind === "step" ? images.step() : images.end([])) : null;
     const sandbox = { checkpoint: async (request: CheckpointRequest) => take(request) };
     return images.capture(sandbox, { kind, exec_id: `exec-${exec}`, after, commands: [], at: 0 }, image);
   }
