@@ -45,7 +45,7 @@ export {
   LIMITS,
   MAX_EXEC_LIMITS,
 } from "./limits.ts";
-export { noOutput } from "./output.ts";
+export { encodable, noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
 export type {
   Answer,

@@ -31,7 +31,7 @@ export function sizeText(bytes: number): string {
  * character and ends with `\n[truncated]`, which counts too. All that follows is dropped.
  */
 export function appendOutput(output: Output, stream: Stream, text: string, maxBytes: number): void {
-  const whole = text.toWellFormed();
+  const whole = encodable(text);
   const bytes = Buffer.byteLength(whole);
   if (output.truncated) {
     output.dropped = (output.dropped ?? 0) + bytes;
@@ -48,6 +48,12 @@ export function appendOutput(output: Output, stream: Stream, text: string, maxBy
   output.bytes = Buffer.byteLength(output.stdout) + Buffer.byteLength(output.stderr);
   output.dropped = printed - (output.bytes - TRUNCATED.length);
   output.truncated = true;
+}
+
+/** The text with halves of characters, which no encoding has, as code points: `\ud83d`. */
+export function encodable(text: string): string {
+  if (text.isWellFormed()) return text;
+  return text.replaceAll(/\p{Cs}/gu, (half) => `\\u${(half.codePointAt(0) ?? 0).toString(16)}`);
 }
 
 /** Returns the longest prefix of whole characters that fits in `maxBytes` of UTF-8. */

@@ -8,6 +8,7 @@ import { answerOfLanguage } from "./language.ts";
 import type { CallScope, LibraryText } from "./library.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
+import { roundedIn } from "./rounded.ts";
 import { addWarning, type Running, resultRoom, TYPES_LEFT_OUT } from "./running.ts";
 
 interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
@@ -36,6 +37,9 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
         return "";
       case "unprinted":
         countUnprinted(running, Number(payload));
+        return "";
+      case "rounded":
+        warnOfRounded(Number(payload), running);
         return "";
       case "room":
         Object.assign(running, { parts: [], room: resultRoom(running) });
@@ -142,6 +146,10 @@ function print({ running, printed }: PostOptions, part: Printed): void {
   const wasTruncated = output.truncated;
   appendOutput(output, part.stream, part.text, limits.max_output_bytes);
   if (!wasTruncated) printed(part);
+}
+
+function warnOfRounded(value: number, running: Running): void {
+  if (roundedIn(value)) addWarning(running, `number_rounded: ${value}`);
 }
 
 /**

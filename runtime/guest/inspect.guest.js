@@ -26,6 +26,7 @@
     indexOf,
     symbolText,
     dateText,
+    isInvalidDate,
     functionText,
     append,
     isObject,
@@ -39,10 +40,13 @@
 
   const UNSHOWABLE = "a value that cannot be shown";
 
-  /** A value for a human reader: like JSON, shortened, with what JSON cannot say; accessors are not run. */
-  function inspect(root) {
+  /**
+   * A value for a human reader: like JSON, shortened, with what JSON cannot say; accessors are not run. `rounded` gets each number
+   * in it that looks like a rounded id.
+   */
+  function inspect(root, rounded = () => {}) {
     try {
-      return inspected(root);
+      return inspected(root, rounded);
     } catch {
       return `[${UNSHOWABLE}]`;
     }
@@ -95,7 +99,18 @@
     return name === "" || name === "Error" ? message || "Error" : `${name}: ${message}`;
   }
 
-  function inspected(root) {
+  /** True for a whole number beyond 2^53 with 16 digits or more before its zeros. */
+  function looksRounded(value) {
+    if (typeof value !== "number" || !((value > 2 ** 53 && value < 1e21) || (value < -(2 ** 53) && value > -1e21))) {
+      return false;
+    }
+    const digits = `${value < 0 ? -value : value}`;
+    let length = digits.length;
+    while (digits[length - 1] === "0") length--;
+    return length >= 16;
+  }
+
+  function inspected(root, rounded) {
     let left = 500;
     const seen = new SafeSet();
     const list = (items, openText, closeText, indent) => {
@@ -113,6 +128,7 @@
       if (typeof value === "string") return stringify(clip(value, 10_000));
       if (typeof value === "bigint") return `${value}n`;
       if (typeof value === "symbol") return symbolText(value);
+      if (looksRounded(value)) rounded(value);
       if (!isObject(value)) return is(value, -0) ? "-0" : `${value}`;
       if (left-- <= 0) return "…";
       if (typeof value === "function") {
@@ -138,15 +154,18 @@
         mapForEach(value, (item, key) => {
           if (items.length < 100) append(items, `${show(key, depth + 1, deeper)} => ${show(item, depth + 1, deeper)}`);
         });
+        if (mapSize(value) > 100) append(items, `… ${mapSize(value) - 100} more`);
         return list(items, `Map(${mapSize(value)}) {`, "}", indent);
       }
       if (brand(value, setSize)) {
         setForEach(value, (item) => {
           if (items.length < 100) append(items, show(item, depth + 1, deeper));
         });
+        if (setSize(value) > 100) append(items, `… ${setSize(value) - 100} more`);
         return list(items, `Set(${setSize(value)}) {`, "}", indent);
       }
       if (value instanceof DateClass && brand(value, dateText)) return dateText(value);
+      if (value instanceof DateClass && isInvalidDate(value)) return "Invalid Date";
       const keys = isArray(value) ? undefined : ownKeys(value);
       const length = keys ? keys.length : value.length;
       for (let i = 0; i < length; i++) {

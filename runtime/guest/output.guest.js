@@ -6,10 +6,15 @@
     (stream) =>
     (...values) => {
       let line = "";
+      let rounded;
+      const note = (number) => {
+        rounded ??= number;
+      };
       for (let i = 0; i < values.length; i++) {
         const value = values[i];
-        line += (i > 0 ? " " : "") + (typeof value === "string" ? value : inspect(value));
+        line += (i > 0 ? " " : "") + (typeof value === "string" ? value : inspect(value, note));
       }
+      if (rounded !== undefined) post("rounded", stream, `${rounded}`);
       // A unit is at least one byte, so units beyond the limit are never shown and need not leave the guest.
       if (line.length <= config.outputUnits) post("print", stream, `${line}\n`);
       else {
@@ -25,7 +30,8 @@
 
   const table = named("table", (data, columns) => {
     const found = tableText(data, columns);
-    out(found ?? data);
+    out(found?.text ?? data);
+    if (found?.rounded !== undefined) post("rounded", "stdout", `${found.rounded}`);
   });
   freeze(table);
   install("console", constant({ log: out, info: out, debug: out, warn: err, error: err, table }));

@@ -45,6 +45,7 @@
   const { prototype: DOMExceptionPrototype } = DOMException;
   const symbolText = uncurry(Symbol.prototype.toString);
   const dateText = uncurry(Date.prototype.toISOString);
+  const dateNumber = uncurry(Date.prototype.getTime);
   const functionText = uncurry(Function.prototype.toString);
   /** A list without a prototype: neither a patched toJSON nor a setter on Array.prototype sees it. */
   const newList = () => setPrototypeOf([], null);
@@ -68,6 +69,14 @@
     } catch {
       return false;
     }
+  };
+
+  const isInvalidDate = (value) => brand(value, dateNumber) && !isFiniteNumber(dateNumber(value));
+
+  /** True for an object or a list of no class. */
+  const isPlain = (value) => {
+    const prototype = getPrototypeOf(value);
+    return prototype === ObjectPrototype || prototype === ArrayPrototype || prototype === null;
   };
 
   /** Functions that show objects with private parts, by the object. */
@@ -150,6 +159,7 @@
     booleanValue,
     symbolText,
     dateText,
+    isInvalidDate,
     functionText,
     newList,
     dataProperty,
@@ -161,6 +171,7 @@
     clip,
     isIdentifier,
     brand,
+    isPlain,
     peekProperty,
   };
 });

@@ -7,13 +7,13 @@
     keysOf,
     isFiniteNumber,
     stringify,
-    ObjectPrototype,
-    ArrayPrototype,
+    isPlain,
     PromisePrototype,
     mapSize,
     SafeSet,
     setSize,
     regExpSource,
+    isInvalidDate,
     setAdd,
     setHas,
     setDelete,
@@ -37,11 +37,6 @@
   /** A result is handed over in parts of about this many units: the guest never holds all of it as JSON. */
   const PART_UNITS = 256 * 1024;
   const PART_VALUES = 4096;
-  const isPlain = (value) => {
-    const prototype = getPrototypeOf(value);
-    return prototype === ObjectPrototype || prototype === ArrayPrototype || prototype === null;
-  };
-
   /** The loss that JSON would silently make of this value, or "" if JSON keeps it. */
   function lossOf(value) {
     switch (typeof value) {
@@ -91,6 +86,7 @@
     if (out.toJSON && typeof value === "object" && value !== null) {
       const convert = value.toJSON;
       if (typeof convert === "function") value = apply(convert, value, [depth > 0 ? `${out.trail[depth]}` : ""]);
+      if (value === null && isInvalidDate(given)) out.lost(pathTo(out, depth), "an invalid Date");
     }
     if (value === undefined) {
       if (prefix !== "") return false;

@@ -4,11 +4,15 @@
 
   const ROWS = 1000;
   const CELL_UNITS = 200;
-  const shown = (value) => clip(inspect(value), CELL_UNITS);
 
-  /** The text of a table, drawn as Node does; null if the data is not one. */
+  /** The text of a table, drawn as Node does, with the first number that looks rounded; null if the data is not one. */
   function tableText(data, wanted) {
     if (typeof data !== "object" || data === null) return null;
+    let rounded;
+    const note = (number) => {
+      rounded ??= number;
+    };
+    const shown = (value) => clip(inspect(value, note), CELL_UNITS);
     const isMap = data instanceof Map;
     const isList = Array.isArray(data) || data instanceof Set;
     const all = isMap ? [...data] : isList ? [...data].map((value, at) => [at, value]) : Object.entries(data);
@@ -31,7 +35,7 @@
     const drawn = (line) => `│${line.map((text, at) => ` ${text}`.padEnd(widths[at])).join("│")}│`;
     const body = lines.map(drawn);
     const text = [rule("┌", "┬", "┐"), drawn(titles), rule("├", "┼", "┤"), ...body, rule("└", "┴", "┘")].join("\n");
-    return all.length > ROWS ? `${text}\n… ${all.length - ROWS} more rows` : text;
+    return { text: all.length > ROWS ? `${text}\n… ${all.length - ROWS} more rows` : text, rounded };
   }
 
   return { __proto__: null, tableText };

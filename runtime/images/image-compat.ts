@@ -7,7 +7,7 @@ const FORMAT = 2;
  * Version of the guest code that lives in images, and of what it and the host say to each other.
  * Raise it with every change of either: tests/runtime/images/image-compat.test.ts says when.
  */
-const BRIDGE = 6;
+const BRIDGE = 7;
 /**
  * The oldest bridge that this host understands. Sessions with guest code of an older one keep
  * memory and helpers, and lose their variables. Sessions since then keep their guest code, so set

@@ -3,9 +3,9 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, win32 } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/errors.ts";
+import { encodable } from "../../runtime/index.ts";
 import { errorCode } from "./errors.ts";
 import { folderLine } from "./shell-word.ts";
-import { encodable } from "./visible.ts";
 
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {

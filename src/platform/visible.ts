@@ -9,11 +9,6 @@ export function visible(text: string): string {
   return text.replaceAll(HIDDEN, (found, hidden?: string) => (hidden === undefined ? found : codePoint(hidden)));
 }
 
-/** The text with halves of characters, which no encoding has, as code points: `\ud83d`. */
-export function encodable(text: string): string {
-  return text.isWellFormed() ? text : text.replaceAll(/\p{Cs}/gu, codePoint);
-}
-
 /** A name or another text as one line shows it: a line feed in it is `\n`, since it could pass for several lines. */
 export function inLine(text: string): string {
   return visible(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");

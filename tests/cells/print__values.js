@@ -22,4 +22,18 @@ print("%s is %d", "x", 1, "日本 😀", "a\0b", "\ud800".length);
 //=> {"stdout":"%s is %d x 1 日本 😀 a\u0000b 1\n"}
 //---
 print("lone \ud800 surrogate");
-//=> {"stdout":"lone \ufffd surrogate\n"}
+//=> {"stdout":"lone \\ud800 surrogate\n"}
+//---
+const big = JSON.parse('{ "id": 1234567890123456789, "at": 1700000000000000000 }');
+print("row", [big]);
+console.error(big.at, 1e22, 2 ** 53);
+//=> {"stdout":"row [{ id: 1234567890123456800, at: 1700000000000000000 }]\n","warnings":["number_rounded: 1234567890123456800"]}
+//---
+console.table([{ id: -JSON.parse("1234567890123456789") }]);
+//=> {"warnings":["number_rounded: -1234567890123456800"]}
+//---
+print("a\ud800b", { at: new Date(Number.NaN) });
+//=> {"stdout":"a\\ud800b { at: Invalid Date }\n","warnings":[]}
+//---
+print(new Set(Array.from({ length: 102 }, (_, at) => at)));
+//=> {"stdout":"/, … 2 more }|\\n {2}… 2 more\\n}/"}

@@ -1,5 +1,5 @@
 [{ gone: undefined, kept: null }, [undefined, , 1], new Date(0), new Date(Number.NaN), -0]
-//=> {"result_json":[{"kept":null},[null,null,1],"1970-01-01T00:00:00.000Z",null,0],"warnings":[]}
+//=> {"result_json":[{"kept":null},[null,null,1],"1970-01-01T00:00:00.000Z",null,0],"warnings":["result_not_serializable: result[3] (an invalid Date)"]}
 //---
 [{ toJSON: (key) => `at ${key}` }, Object("s"), Object(1), Object(true), new Uint8Array([1, 2]), new Error("x")]
 //=> {"result_json":["at 0","s",1,true,{"0":1,"1":2},{"name":"Error","message":"x"}],"warnings":[]}

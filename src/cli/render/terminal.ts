@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { styleText } from "node:util";
+import { encodable } from "../../../runtime/index.ts";
 import { errorCode } from "../../platform/errors.ts";
-import { encodable, inLine, jsonText, visible } from "../../platform/visible.ts";
+import { inLine, jsonText, visible } from "../../platform/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
