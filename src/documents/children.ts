@@ -155,7 +155,7 @@ async function nextMessage({ frames }: Child): Promise<string | Answer | undefin
     const frame = (await frames.next()).value;
     return frame && (progressIn(frame) ?? answerOf(frame));
   } catch {
-    throw new Unreadable("damaged", "cannot be read: its reader gave an answer that is not whole");
+    throw new Unreadable("reader_failed", "cannot be read: its reader gave an answer that is not whole");
   }
 }
 
@@ -167,7 +167,7 @@ function failure(end: string, bytes: number): Unreadable {
     );
   if (end === OUT_OF_MEMORY)
     return new Unreadable("too_big", `took more than ${megabytes(RSS_BYTES)} of memory to read`);
-  return new Unreadable("damaged", `cannot be read: its reader ended (${end})`);
+  return new Unreadable("reader_failed", `cannot be read: its reader ended (${end})`);
 }
 
 /** A child at rest must not keep this process alive, nor must its pipes. */

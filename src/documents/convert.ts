@@ -247,8 +247,16 @@ function refusal(name: string, error: unknown): Refused {
   return { name, reason, problem: message };
 }
 
+/** Codes of failures that say nothing of the document: the code of its reader could not be loaded. */
+const OF_READER = new Set([
+  ...["ERR_ACCESS_DENIED", "ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED", "ERR_DLOPEN_FAILED"],
+  ...["EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EIO"],
+]);
+
 function unreadable(error: unknown): Unreadable {
   if (error instanceof Unreadable) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (OF_READER.has(code)) return new Unreadable("reader_failed", `cannot be read: its reader could not run (${code})`);
   const said = error instanceof Error ? error.message : String(error);
   // The words of V8 and of Node.
   const isTooLong = /^(Invalid string length|Cannot create a string longer)/.test(said);

@@ -84,6 +84,8 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: 
       );
     case "which_table":
       return "Name one with --sheet NAME, or --table NAME of a database.";
+    case "reader_failed":
+      return `Try again. If it fails again, its reader cannot read it, or this user cannot read Belay's own files: ${remedy("ownConverter")}, or install Belay again.`;
     case "uncopied":
       return "Make room there, or set TMPDIR to another folder.";
     case "own_converter":

@@ -36,7 +36,15 @@ const LISTED = 20;
 /** The reasons for which an original gives no text at all. */
 export const REASONS = [
   ...(["no_text", "encrypted", "damaged", "old_office", "too_slow", "too_big", "text_too_large"] as const),
-  ...(["unpacks_too_much", "needs_package", "own_converter", "uncopied", "left_out", "which_table"] as const),
+  ...([
+    "unpacks_too_much",
+    "needs_package",
+    "own_converter",
+    "uncopied",
+    "left_out",
+    "which_table",
+    "reader_failed",
+  ] as const),
 ] as const;
 export type Reason = (typeof REASONS)[number];
 

@@ -35,6 +35,8 @@ export interface FileDocuments {
   readonly skipped: LoadedSource["skipped"];
   /** True if they are those of an archive. */
   readonly isFolder: boolean;
+  /** Another try may give more of them. */
+  readonly isFleeting?: true;
 }
 
 /**
@@ -67,6 +69,7 @@ export async function documentsOfOriginal(
       })),
       skipped: refused.filter(isIn).map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
       isFolder: isArchive,
+      ...(hasReaderFailed({ refused }) ? { isFleeting: true } : {}),
     };
   } catch (error) {
     if (error instanceof Unreadable) {
@@ -77,6 +80,10 @@ export async function documentsOfOriginal(
     return { reason: `cannot be copied to ${tmpdir()} (${errno})`, errno, document: "uncopied" };
   }
 }
+
+/** True if that says nothing of the original: what has failed may work another time. */
+const hasReaderFailed = ({ refused }: Pick<Answer, "refused">) =>
+  refused.some(({ reason }) => reason === "reader_failed");
 
 const kindOfWay = (way: OriginalFile["way"]) => ("kind" in way ? way.kind : null);
 
@@ -96,7 +103,7 @@ async function answerTo(
   const key = await textKey([readerFor(way), ...facts], wal ? [bytes, wal] : [bytes]);
   const known = await store?.find(key);
   const answer = known ?? (await converted(basename(name), original, options));
-  if (!known) await store?.keep(key, answer);
+  if (!known && !hasReaderFailed(answer)) await store?.keep(key, answer);
   return answer;
 }
 

@@ -153,6 +153,7 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
       size.bytes += Buffer.byteLength(separatorOf(relative)) + content.size;
     } else {
       skipped.push(...content.skipped);
+      if (content.isFleeting) reading.seen.isWhole = false;
       await addDocuments(reading, gathering, content, sizes);
     }
     sizes.documents[n] = size.files - before.files;

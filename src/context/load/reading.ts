@@ -141,6 +141,7 @@ export function isFleeting(refusal: Refusal): boolean {
     errno !== undefined ||
     document === "too_slow" ||
     document === "too_big" ||
+    document === "reader_failed" ||
     document === "own_converter"
   );
 }

@@ -55,7 +55,7 @@ test.for([0, 2])(
       kill();
     }
     await expect(killed).rejects.toMatchObject({
-      reason: "damaged",
+      reason: "reader_failed",
       message: "cannot be read: its reader ended (SIGKILL)",
     });
     const { texts } = await readInChild(pages(1), JOB, {});
@@ -194,7 +194,7 @@ test.for([
   const build = useReader(code);
   const reading = readInChild(Buffer.from("x"), { ...JOB, file: join(build, "copy", "original") }, {});
   await expect(reading).rejects.toMatchObject({
-    reason: "damaged",
+    reason: "reader_failed",
     message: expect.stringMatching(/^cannot be read: its reader/),
   });
 });

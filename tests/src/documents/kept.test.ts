@@ -4,11 +4,14 @@ import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openKnownLoads } from "../../../src/context/load/known-loads.ts";
 import { load } from "../../../src/context/load/load.ts";
+import { convert } from "../../../src/documents/convert.ts";
 import type { DocumentOptions } from "../../../src/documents/kinds.ts";
 import { openKeptTexts, textKey } from "../../../src/documents/read.ts";
+import { entryUrl, useEntriesOf } from "../../../src/entries.ts";
 import { canMount, fillBut, smallDisk } from "../../support/small-disk.ts";
 import { folderWith } from "../../support/tree.ts";
 import { ORIGINALS, scan } from "./originals.ts";
+import { pdf } from "./packed.ts";
 import { useReader } from "./reader.ts";
 
 const report = ORIGINALS["report.pdf"]?.() ?? Buffer.alloc(0);
@@ -18,6 +21,7 @@ async function textIn(cwd: string, documents: DocumentOptions, path = "."): Prom
   return text.slice(0, text.length);
 }
 
+const SOURCES = new URL("../", entryUrl("documents/child-entry"));
 const texts = (dir: string) => readdirSync(dir).filter((name) => name.startsWith("text-"));
 
 test("a document is converted once, whatever its name: then no reader is started", async () => {
@@ -78,6 +82,51 @@ test("the oldest texts go when all take too much, and what is used stays", async
   const found = await Promise.all(keys.map(find));
   expect(found.map((one) => one !== undefined)).toEqual([true, false, true]);
   expect(half.map((name) => existsSync(join(dir, name)))).toEqual([false, true]);
+});
+
+/** A reader that gives this answer without a look at the document. */
+const answering = (answer: object) => `
+  await import("./guard-entry.js");
+  process.stdin.once("data", () => {
+    const json = Buffer.from(${JSON.stringify(JSON.stringify(answer))});
+    const lengths = Buffer.alloc(8);
+    lengths.writeUInt32BE(json.length);
+    process.stdout.write(Buffer.concat([lengths, json]));
+  });`;
+
+test.each([
+  ["ends", "process.exit(3)"],
+  [
+    "could not run",
+    answering({
+      isArchive: false,
+      texts: [],
+      refused: [
+        { name: "a.pdf", reason: "reader_failed", problem: "cannot be read: its reader could not run (EACCES)" },
+      ],
+    }),
+  ],
+])("a document whose reader %s is read by the next load", async (_how, code) => {
+  const cwd = folderWith({ "a.db": ORIGINALS["shop.db"]?.() ?? "", "b.txt": "b" });
+  const dir = folderWith();
+  const known = { loads: openKnownLoads(dir), now: () => Date.now() + 1e6, open: () => Promise.reject("reused") };
+  const loaded = () => load({ kind: "path", path: "." }, { cwd, roots: [cwd], documents: { keptIn: dir }, known });
+  useReader(code);
+  const { stats } = await loaded();
+  expect(stats.skipped.files).toMatchObject([{ path: "a.db", reason: /^cannot be read: its reader/ }]);
+  useEntriesOf(SOURCES);
+  expect((await loaded()).stats.skipped.files).toEqual([]);
+});
+
+test("a failure of the reader's own code is none of the document", async () => {
+  const pages = pdf(...Array.from({ length: 20 }, (_, n) => [`page ${n + 1}`]));
+  const job = { name: "a.pdf", kind: "pdf", plain: [], room: 2 ** 20, decoding: { bad: "none" } } as const;
+  const fails = () => {
+    throw Object.assign(new Error("Access to this API has been restricted"), { code: "ERR_ACCESS_DENIED" });
+  };
+  expect(await convert(pages, job, fails)).toMatchObject({
+    refused: [{ reason: "reader_failed", problem: "cannot be read: its reader could not run (ERR_ACCESS_DENIED)" }],
+  });
 });
 
 test("a database that cannot be copied is skipped, and the reason is told", async () => {
