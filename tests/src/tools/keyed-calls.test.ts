@@ -3,10 +3,12 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { run } from "../../../scripts/process.ts";
+import { openSessionWith } from "../../../src/session/index.ts";
+import { openStore, type Store } from "../../../src/store/index.ts";
 import { openTools, type SessionTools } from "../../../src/tools/open-tools.ts";
 import { TOOL_HOST } from "../../support/command.ts";
-import { CRASH_CHANNEL, CRASH_VARIABLE } from "../../support/crash/point.ts";
 import { startModelServer } from "../../support/model-server.ts";
+import { storeAround, WRITES } from "../../support/store-around.ts";
 import { folderWith } from "../../support/tree.ts";
 
 function callerOf(tools: SessionTools) {
@@ -131,44 +133,50 @@ test("a key is on disk with the start of its exec: a kill while it runs, or befo
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "two", "two"]);
 });
 
-test("a kill after each commit of a call leaves one exec for its key", async () => {
+test("a death after each commit of a call leaves one exec for its key", async () => {
   const server = await startModelServer(({ prompt }) => ({ text: prompt.toUpperCase() }));
   onTestFinished(() => server.close());
-  const cwd = folderWith({ "a.txt": "alpha" });
-  const env = { ...process.env, K: "key" };
-  const typed = (calls: readonly unknown[]) => [...TOOL_HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
-  const kept = {
-    store: join(cwd, "store"),
-    session: "agent",
-    model: "local/m",
-    baseUrl: server.url,
-    apiKeyEnv: "K",
-    cwd,
-  };
   process.env.K = "key";
   onTestFinished(() => void delete process.env.K);
-  const call = async (name: string, args: unknown, key?: string) => {
-    await using tools = await openTools(kept, { cwd });
-    return callerOf(tools)(name, args, key);
+  await using kept = await openStore(null);
+  const options = { session: "agent", model: "local/m", baseUrl: server.url, apiKeyEnv: "K" };
+  /** Makes a call over this store, in a session that is opened for it. */
+  const call = async (store: Store, args: unknown, key: string) => {
+    await using session = await openSessionWith(options, { store });
+    await using tools = await openTools(session);
+    return await callerOf(tools)("rlm_exec", args, key);
   };
-  await call("rlm_load", { path: "a.txt" });
-  let kills = 0;
+  /** The store, until so many of its operations have written. */
+  const dying = (operation: number) => {
+    const seen = { writes: 0, isDead: false };
+    const store = storeAround(kept, async (name, run) => {
+      if (name === "release") return run();
+      if (seen.isDead) throw new Error("the process is gone");
+      const done = await run();
+      seen.isDead = WRITES.has(name) && ++seen.writes === operation;
+      if (seen.isDead) throw new Error("the process is gone");
+      return done;
+    });
+    return { store, seen };
+  };
+  await using first = await openSessionWith(options, { store: kept });
+  await first.load({ text: "alpha", name: "a.txt" });
+  await first.close();
+  let deaths = 0;
   for (let operation = 1; ; operation++) {
     const code = `var n = (globalThis.n ?? 0) + 1; [n, await llm_query("${operation}", { tools: [] })]`;
-    const idempotencyKey = `run/${operation}`;
-    const crash = { [CRASH_VARIABLE]: JSON.stringify({ operation, side: "after" }) };
-    const host = spawn(process.execPath, typed([["rlm_exec", { code }, { idempotencyKey }]]), {
-      ...{ cwd, env: { ...env, ...crash }, stdio: ["ignore", "ignore", "ignore", "pipe"] },
-    });
-    host.stdio[CRASH_CHANNEL]?.on("data", () => {});
-    const [, signal] = await once(host, "exit");
-    const later = await call("rlm_exec", { code }, idempotencyKey);
+    const { store, seen } = dying(operation);
+    await call(store, { code }, `run/${operation}`).catch(() => {});
+    // A lease goes with its process.
+    const row = await kept.find("agent");
+    if (row?.busy) await kept.release(row.id);
+    const later = await call(kept, { code }, `run/${operation}`);
     expect(later).toMatchObject({ result_json: [operation, String(operation)] });
-    if (signal === null) break;
-    kills += 1;
+    if (!seen.isDead) break;
+    deaths += 1;
   }
   // The lease, and the commits of the start, the call, its answer and the end.
-  expect(kills).toBeGreaterThanOrEqual(4);
+  expect(deaths).toBeGreaterThanOrEqual(4);
   const times = Map.groupBy(server.requests, ({ prompt }) => prompt);
   expect(Math.max(...[...times.values()].map(({ length }) => length))).toBeLessThanOrEqual(2);
 }, 120_000);
