@@ -41,12 +41,18 @@ export const BUILT_EXTENSION = join(BUNDLED, "src/pi/index.js");
 /** The Pi extension with the tests' commands around it. */
 export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi/extension.js");
 
-/** The file of a thread in this folder. While files are watched, the bundle would be older than they are. */
+/** The file of a thread in this folder. */
 export function threadEntry(name: "async" | "older"): URL {
+  return supportEntry(`${name}-thread-entry`);
+}
+
+/** The file of a process that tries a job, and ends itself in the middle. */
+export const dyingChildEntry = () => supportEntry("jobs/dying-child-entry");
+
+/** While files are watched, the bundle would be older than they are. */
+function supportEntry(path: string): URL {
   const isBundled = process.env.VITEST_MODE === "RUN";
-  return pathToFileURL(
-    join(isBundled ? BUNDLED : ROOT, `tests/support/${name}-thread-entry.${isBundled ? "js" : "ts"}`),
-  );
+  return pathToFileURL(join(isBundled ? BUNDLED : ROOT, `tests/support/${path}.${isBundled ? "js" : "ts"}`));
 }
 
 declare global {
@@ -73,6 +79,7 @@ async function bundled(): Promise<void> {
     "tests/support/older-thread-entry",
     "tests/support/crash/cli",
     "tests/support/crash/functions",
+    "tests/support/jobs/dying-child-entry",
     "tests/support/jobs/killed-worker",
     "tests/support/low-border-cli",
     "tests/support/pi/extension",

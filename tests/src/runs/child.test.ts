@@ -8,6 +8,7 @@ import type { WorkProgress } from "../../../src/runs/index.ts";
 import { processParts } from "../../../src/runs/process-parts.ts";
 import { tryJob } from "../../../src/runs/try.ts";
 import { giveUpJob } from "../../../src/runs/worker.ts";
+import { dyingChildEntry } from "../../support/command.ts";
 import { runScene } from "../../support/jobs/run.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -34,11 +35,11 @@ async function scene(script: Parameters<typeof runScene>[1] = {}) {
   return { run, server, results, jobs, works, store, told, suspend, ticket, options };
 }
 
-const entry = (name: string) => new URL(`../../support/jobs/${name}.ts`, import.meta.url);
+const CRASHING = new URL("../../support/jobs/crashing-child-entry.ts", import.meta.url);
 
 test("a job that ends its process costs no more than that try, and the next process goes on with what is recorded", async () => {
   const { run, server, results, told, ticket, options } = await scene();
-  const dying = tryInChild({ ...options, entry: entry("dying-child-entry") }, ticket);
+  const dying = tryInChild({ ...options, entry: dyingChildEntry() }, ticket);
   await expect(dying).rejects.toThrow("its process ended by SIGKILL");
   expect(await tryInChild(options, { ...ticket, id: "U" })).toBe("over");
   expect(await results(run)).toEqual([["a", "b", { x: 1 }]]);
@@ -48,7 +49,7 @@ test("a job that ends its process costs no more than that try, and the next proc
 
 test("a process that ends at once is told by its exit code and its last words", async () => {
   const { ticket, options } = await scene();
-  const crashing = tryInChild({ ...options, entry: entry("crashing-child-entry") }, ticket);
+  const crashing = tryInChild({ ...options, entry: CRASHING }, ticket);
   await expect(crashing).rejects.toThrow("its process ended with exit code 134: FATAL ERROR: out of memory");
 });
 
