@@ -40,7 +40,8 @@ test("threads that make the same folders at once all have them", async () => {
     import(${JSON.stringify(module)}).then(({ makeFolder }) => {
       for (let round = 1; round <= 300; round++) {
         Atomics.add(arrived, 0, 1);
-        while (Atomics.load(arrived, 0) < 2 * round);
+        Atomics.notify(arrived, 0);
+        for (let seen; (seen = Atomics.load(arrived, 0)) < 2 * round; ) Atomics.wait(arrived, 0, seen);
         makeFolder(root + "/" + round + "/a/b");
       }
       parentPort.postMessage("made");
