@@ -37,6 +37,7 @@ const SLOW: ReadonlySet<string> = new Set([
   "DAT-16",
   "ESC-04",
   "ESC-13",
+  "ESC-14",
   "JRN-08",
   "LIF-04",
   "LIF-05",

@@ -69,7 +69,7 @@ test("no fetched list, whatever is in it, leads to a host that the built-in prov
       for (const { model } of namesWith({ openai: listed(models) }, "openai"))
         expect(addresses).toContain(model.baseUrl);
     }),
-    { numRuns: 12 },
+    { numRuns: 6 },
   );
 });
 

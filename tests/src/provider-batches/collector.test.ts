@@ -9,7 +9,7 @@ import { simulatedClock, simulatedProvider } from "../../support/simulated-provi
 
 // A collector that dies at any step, over a provider that loses, delays and refuses, and over the store as it is. Time is simulated.
 
-const SEEDS = Number(process.env.BELAY_SEEDS ?? 3);
+const SEEDS = Number(process.env.BELAY_SEEDS ?? 2);
 const ACCOUNT = "openai-completions http://p/v1 00000000";
 
 test.each([

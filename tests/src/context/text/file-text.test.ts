@@ -29,7 +29,7 @@ test("indexOf is that of strings, across pages and files, from any unit", () => 
         expect(text.large?.indexOf("nowhere", 0)).toBe(-1);
       },
     ),
-    { numRuns: 4 },
+    { numRuns: 2 },
   );
 });
 

@@ -38,6 +38,9 @@ function always(textOf: TextKind["textOf"], holds: (text: Text, P: string, units
   fc.assert(fc.property(ofOnePart, offsets, tried), { numRuns: 8 });
 }
 
+/** A dozen of these, from all over. */
+const someOf = (all: readonly number[]) => all.filter((_, at) => at % Math.ceil(all.length / 12) === 0);
+
 describe.each(TEXT_KINDS)("a text $kind", ({ textOf }) => {
   test("has the bytes and units of its string", () => {
     always(textOf, (text, P) => {
@@ -51,7 +54,7 @@ describe.each(TEXT_KINDS)("a text $kind", ({ textOf }) => {
   test("slices as String.prototype.slice does, inside surrogate pairs too", () => {
     always(textOf, (text, P, units) => {
       for (const start of units)
-        for (const end of units.slice(0, 30))
+        for (const end of someOf(units))
           if (text.slice(start, end) !== P.slice(start, end)) expect([start, end]).toBe("equal slices");
     });
   });
@@ -61,11 +64,11 @@ describe.each(TEXT_KINDS)("a text $kind", ({ textOf }) => {
       const bytes = Buffer.from(P);
       const room = Buffer.alloc(bytes.length + 4 * PAGE_BYTES);
       const places = units.map((unit) => Buffer.byteLength(P.slice(0, unit)));
-      for (const from of places.slice(0, 30))
+      for (const from of someOf(places))
         for (const to of places) {
           const expected = bytes.subarray(from, to);
-          expect(text.read(from, to).equals(expected)).toBe(true);
-          expect(text.read(from, to, room).equals(expected)).toBe(true);
+          const both = [text.read(from, to), text.read(from, to, room)];
+          if (!both.every((read) => read.equals(expected))) expect([from, to]).toBe("equal bytes");
         }
     });
   });
