@@ -23,12 +23,14 @@ export function* readSession(id: string): Plan<Session> {
   throw notFound(id);
 }
 
-/** Makes a session in which nothing has happened yet. @throws RlmError `session_exists` */
-export function* createSession(session: NewSession, holder: Holder): Plan<void> {
+/** Makes a session in which nothing has happened yet, and returns its row. @throws RlmError `session_exists` */
+export function* createSession(session: NewSession, holder: Holder): Plan<Session> {
   checkSessionId(session.id);
-  yield* insertSession(blank(session));
-  yield* addUses(session.id, hashesIn(session.settings));
-  yield* noteHolder(session.id, holder);
+  const made = blank(session);
+  yield* insertSession(made);
+  yield* addUses(made.id, hashesIn(session.settings));
+  yield* noteHolder(made.id, holder);
+  return made;
 }
 
 export type Holder = NonNullable<SessionRow["holder"]>;
@@ -141,6 +143,12 @@ export function* shownSession(id: string, own: Looking): Plan<SessionRow> {
   throw notFound(id);
 }
 
+/** A session that was just made, as `shownSession` shows it: one that uses no context takes no bytes. */
+export function* madeSession(made: Session, holder: Holder, own: Looking): Plan<SessionRow> {
+  if (hashesIn(made.settings).size > 0) return yield* shownSession(made.id, own);
+  return { ...rowOf(made), holder, busy: true, bytes: 0, text_bytes: 0 };
+}
+
 /** Sessions but children, the one changed last first. */
 export function* listSessions(page: SessionPage, own: Looking): Plan<SessionRow[]> {
   // Sizes are summed up for the sessions of the page alone.
@@ -171,16 +179,17 @@ const PAGE = 500;
 
 /** The session as the port shows it, of a row with the columns of {@link SHOWN}. */
 function shownIn(row: Row, own: Looking): SessionRow {
-  const { facts, settings, journal_bytes: _own, checkpoints: _count, ...rest } = decodeSession(row);
   return {
-    ...rest,
-    facts: JSON.parse(facts),
-    settings: JSON.parse(settings),
+    ...rowOf(decodeSession(row)),
     holder: holderIn(row),
     busy: own.busy(row),
     bytes: numberColumn(row, "bytes"),
     text_bytes: numberColumn(row, "text_bytes"),
   };
+}
+
+function rowOf({ facts, settings, journal_bytes: _own, checkpoints: _count, ...rest }: Session) {
+  return { ...rest, facts: JSON.parse(facts), settings: JSON.parse(settings) };
 }
 
 export function holderIn({ pid, host }: Row): SessionRow["holder"] {

@@ -18,7 +18,15 @@ import { hasCheckpoint, packInTurns } from "../sql/checkpoints.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { removeSession } from "../sql/gc.ts";
 import { planned } from "../sql/planned.ts";
-import { createSession, type Holder, labelOf, noteHolder, readSession, shownSession } from "../sql/sessions.ts";
+import {
+  createSession,
+  type Holder,
+  labelOf,
+  madeSession,
+  noteHolder,
+  readSession,
+  shownSession,
+} from "../sql/sessions.ts";
 import { all, run as change, get, type Plan, raw, type Statement, sql } from "../sql/sql.ts";
 import { thin } from "../sql/thin.ts";
 import { begin } from "../sql/tries.ts";
@@ -172,7 +180,7 @@ function lineOf(error: unknown): string {
  * @param own the side of the file in plans that begin now
  */
 function sessionMethods({ database, leases, texts }: Swept, own: () => Dialect, holder: Holder) {
-  /** The rows of sessions that were committed to since their leases were taken. */
+  /** The rows of sessions that were made here, or committed to since their leases were taken. */
   const known = new Map<string, Session>();
   const leased = async (id: string) => ({ ...(await database.perform(shownSession(id, own()))), fence: 0 });
   const checkHeld = (id: string) => {
@@ -182,14 +190,19 @@ function sessionMethods({ database, leases, texts }: Swept, own: () => Dialect, 
     async create(session) {
       let taken = false;
       const work = async () => {
-        await database.perform(createSession(session, holder));
+        const made = await database.perform(createSession(session, holder));
         taken = leases.take(session.id);
         if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
         const { begins } = session;
         const begun = begins && (await database.perform(begin(begins, { ...begins, fence: 0 }, own())));
-        return { ...(await leased(session.id)), ...(begun === undefined ? {} : { begun }) };
+        const row = await database.perform(madeSession(made, holder, own()));
+        known.set(made.id, made);
+        return { ...row, fence: 0, ...(begun === undefined ? {} : { begun }) };
       };
-      return database.write(work, () => taken && leases.forget(session.id));
+      return database.write(work, () => {
+        known.delete(session.id);
+        if (taken) leases.forget(session.id);
+      });
     },
     async lease(id) {
       await takeLease(database, leases, id);
