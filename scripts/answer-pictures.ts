@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Page } from "playwright-core";
 import { pdf } from "../tests/src/documents/packed.ts";
 import { startModelServer } from "../tests/support/model-server.ts";
-import { launch } from "../tests/support/view/chromium.ts";
 import { mustRun } from "./process.ts";
 
-// Makes the pictures of an answer's page: a question about a folder of contracts, with a scripted model. Needs a Chromium.
+// Makes the pictures of an answer's page: a question about a folder of contracts, with a scripted model.
 
 const SIZE = { width: 1200, height: 900 };
 
@@ -38,7 +38,7 @@ answer(
 ];
 
 /** Takes a picture of the page of an answer in each scheme, with its first source opened. @param command arguments of node that make it `belay` */
-export async function makeAnswerPictures(folder: string, command: readonly string[]): Promise<void> {
+export async function makeAnswerPictures(page: Page, folder: string, command: readonly string[]): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
   const contracts = join(home, "contracts");
   mkdirSync(join(contracts, "letters"), { recursive: true });
@@ -61,26 +61,30 @@ export async function makeAnswerPictures(folder: string, command: readonly strin
   const asked = ["ask", question, "-c", "contracts", "--session", "lease", "--view=page.html", "-q", ...model];
   try {
     await mustRun(process.execPath, [...command, ...asked], { cwd: home, env });
-    await photograph(pathToFileURL(join(home, "page.html")).href, home, folder);
+    await photograph(page, home, folder);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
 /** The folder of the script is not shown. */
-async function photograph(url: string, home: string, folder: string): Promise<void> {
-  const browser = await launch();
+async function photograph(page: Page, home: string, folder: string): Promise<void> {
+  await page.setViewportSize(SIZE);
+  await page.goto(pathToFileURL(join(home, "page.html")).href);
+  await page.waitForSelector("html[data-ready]", { state: "attached" });
+  await page.getByRole("button", { name: /^Source 1/ }).click();
+  const shown = page.getByText(`from ${home}/contracts`).first();
+  await shown.evaluate((element) => {
+    element.textContent = element.textContent?.replace(/from \S+\//, "from ") ?? "";
+  });
+  await page.evaluate("document.activeElement?.blur(); scrollTo(0, 0)");
+  await inBothSchemes(page, (scheme) => join(folder, `answer-${scheme}.png`));
+}
+
+/** Takes a picture of what a page shows in each scheme. */
+export async function inBothSchemes(page: Page, pathOf: (scheme: "light" | "dark") => string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
-    const page = await browser.newPage({ viewport: SIZE, colorScheme });
-    await page.goto(url);
-    await page.waitForSelector("html[data-ready]", { state: "attached" });
-    await page.getByRole("button", { name: /^Source 1/ }).click();
-    const shown = page.getByText(`from ${home}/contracts`).first();
-    await shown.evaluate((element) => {
-      element.textContent = element.textContent?.replace(/from \S+\//, "from ") ?? "";
-    });
-    await page.evaluate("document.activeElement?.blur(); scrollTo(0, 0)");
-    await page.screenshot({ path: join(folder, `answer-${colorScheme}.png`) });
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: pathOf(colorScheme) });
   }
-  await browser.close();
 }

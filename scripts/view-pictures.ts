@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import type { Page } from "playwright-core";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { launch } from "../tests/support/view/chromium.ts";
-import { makeAnswerPictures } from "./answer-pictures.ts";
+import { inBothSchemes, makeAnswerPictures } from "./answer-pictures.ts";
 import { mustRun, ROOT } from "./process.ts";
 
 // Makes the pictures of docs/pictures: the page of an answer, and the calls of an ask whose process was killed, with a scripted model.
@@ -44,7 +45,7 @@ interface Asked {
 }
 
 /** Takes a picture of the calls of an ask in each scheme. */
-export async function makePictures(folder: string, { calls, awayMs, command }: Asked): Promise<void> {
+export async function makePictures(page: Page, folder: string, { calls, awayMs, command }: Asked): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
   const turns = turnsOf(calls);
   await using server = await startModelServer(({ body, index, prompt }) => {
@@ -82,34 +83,33 @@ export async function makePictures(folder: string, { calls, awayMs, command }: A
     const on = awayMs > 0 ? ["resume", "promises", ...model] : asked;
     await mustRun(process.execPath, [...command, ...on, "-q"], { cwd: home, env });
     await mustRun(process.execPath, [...command, "view", "promises", "-o", "page.html"], { cwd: home, env });
-    await photograph(home, folder);
+    await photograph(page, home, folder);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
 /** Takes a picture of the calls in each scheme, with the first batch opened. The folder of the script is not shown. */
-async function photograph(home: string, folder: string): Promise<void> {
-  const url = pathToFileURL(join(home, "page.html")).href;
-  const browser = await launch();
-  for (const colorScheme of ["light", "dark"] as const) {
-    const page = await browser.newPage({ viewport: SIZE, colorScheme });
-    await page.goto(url);
-    await page.waitForSelector("html[data-ready]", { state: "attached" });
-    await page.evaluate("document.querySelector('.work').scrollIntoView()");
-    await page.getByRole("row", { name: /batch of/ }).dblclick();
-    await page.getByRole("heading", { name: /^Batch of/ }).waitFor();
-    const shown = page.getByText(`load ${home}/docs`, { exact: true }).first();
-    await shown.evaluate((label) => {
-      label.textContent = "load docs";
-    });
-    await page.screenshot({ path: join(folder, `view-${colorScheme}.png`) });
-  }
-  await browser.close();
+async function photograph(page: Page, home: string, folder: string): Promise<void> {
+  await page.setViewportSize(SIZE);
+  await page.goto(pathToFileURL(join(home, "page.html")).href);
+  await page.waitForSelector("html[data-ready]", { state: "attached" });
+  await page.evaluate("document.querySelector('.work').scrollIntoView()");
+  await page.getByRole("row", { name: /batch of/ }).dblclick();
+  await page.getByRole("heading", { name: /^Batch of/ }).waitFor();
+  const shown = page.getByText(`load ${home}/docs`, { exact: true }).first();
+  await shown.evaluate((label) => {
+    label.textContent = "load docs";
+  });
+  await inBothSchemes(page, (scheme) => join(folder, `view-${scheme}.png`));
 }
 
 if (process.argv[1] === import.meta.filename) {
   const command = [join(ROOT, "src/cli/main.ts")];
-  await makeAnswerPictures(join(ROOT, "docs/pictures"), command);
-  await makePictures(join(ROOT, "docs/pictures"), { calls: 150, awayMs: 4000, command });
+  const pictures = join(ROOT, "docs/pictures");
+  const browser = await launch();
+  const page = await browser.newPage();
+  await makeAnswerPictures(page, pictures, command);
+  await makePictures(page, pictures, { calls: 150, awayMs: 4000, command });
+  await browser.close();
 }

@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { makeAnswerPictures } from "../../scripts/answer-pictures.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { makePictures } from "../../scripts/view-pictures.ts";
 import { COMMAND } from "../support/command.ts";
 import { folderWith } from "../support/tree.ts";
-import { CHROMIUM } from "../support/view/chromium.ts";
+import { CHROMIUM, launch } from "../support/view/chromium.ts";
 
 const NAMES = ["view-light.png", "view-dark.png", "answer-light.png", "answer-dark.png"];
 
@@ -18,8 +18,11 @@ test.skipIf(CHROMIUM === undefined)(
   { timeout: 60_000 },
   async () => {
     const folder = folderWith();
-    await makePictures(folder, { calls: 14, awayMs: 0, command: COMMAND });
-    await makeAnswerPictures(folder, COMMAND);
+    const browser = await launch();
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    await makePictures(page, folder, { calls: 14, awayMs: 0, command: COMMAND });
+    await makeAnswerPictures(page, folder, COMMAND);
     const pictures = NAMES.map((name) => join(folder, name));
     expect(pictures.map(widthOf)).toEqual([1200, 1200, 1200, 1200]);
     const hashes = new Set(pictures.map((path) => readFileSync(path).toString("base64")));
