@@ -45,7 +45,7 @@ export async function benchDelivery(): Promise<Report> {
   });
   const [many, one] = [`${JOBS} jobs`, "one job"];
   const measured = await takeTurns(
-    [JOBS, 1].flatMap((jobs) => [cost("by batch", jobs, BY_BATCH), cost("at once", jobs, [])]).slice(0, size(4, 1)),
+    [JOBS, 1].flatMap((jobs) => [cost("by batch", jobs, BY_BATCH), cost("at once", jobs, [])]).slice(0, size(4, 2)),
     { rounds: 3, warmups: 1 },
   );
   const [batches = [], lives = [], batch = [], live = []] = measured.map(({ samples }) => samples);

@@ -49,7 +49,7 @@ export async function benchWorkflow(): Promise<Report> {
     ROUNDS,
   );
   const none = await takeTurns(
-    size([{ name: "belay workflow", once: () => timed(() => run(NO_AGENT, "empty", 42)) }], []),
+    [{ name: "belay workflow", once: () => timed(() => run(NO_AGENT, "empty", 42)) }],
     ROUNDS,
   );
   const [belay = 0, alone = 0] = many.map(({ samples }) => median(samples));
