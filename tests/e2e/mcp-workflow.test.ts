@@ -6,7 +6,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
 import { agentsOf, doing, loggedIn, scriptedAgent, startsIn } from "../support/agents/agents.ts";
-import { COMMAND } from "../support/command.ts";
+import { COMMAND, COMPILED } from "../support/command.ts";
 import { commandHere } from "../support/command-here.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
@@ -37,6 +37,7 @@ async function scene(): Promise<Scene> {
     BELAY_HOME: join(folder, "home"),
     BELAY_AGENT_LOG: log,
     XDG_CONFIG_HOME: join(folder, "config"),
+    NODE_COMPILE_CACHE: COMPILED,
     K: "key",
   };
   return { work: join(folder, "work"), log, env, models };

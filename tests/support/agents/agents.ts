@@ -33,7 +33,7 @@ export function scriptedAgent(
     lines: { output: { lines: true, text: "/item/text", ...tokens } },
     text: {},
   };
-  return { command, env: ["BELAY_AGENT_LOG"], ...outputs[form], ...more };
+  return { command, env: ["BELAY_AGENT_LOG", "NODE_COMPILE_CACHE"], ...outputs[form], ...more };
 }
 
 /** One line of the log of scripted agents. */
