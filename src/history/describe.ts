@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { Json } from "../../runtime/index.ts";
+import { hasCode, type Json } from "../../runtime/index.ts";
 import { toldSkips } from "../context/index.ts";
 import { waitsFor } from "../provider-batches/index.ts";
-import { childName, type Describing, sessionNamed, startedAgents, summaryOf } from "../session/index.ts";
+import { childName, type Describing, sessionNamed, startedAgents, storedContext, summaryOf } from "../session/index.ts";
 import { coverageIn, toldCoverage } from "../session/journal/coverage.ts";
 import { coveredContext, NEVER, sumCoverage } from "../session/journal/coverage-sums.ts";
 import { contextKeyIn, readRecord, readStepExtras } from "../session/journal/records.ts";
@@ -34,7 +34,7 @@ export async function describeSession(
 export async function describeWhole(
   store: Store,
   nameOrId: string,
-  { children = 0, partly = false }: Describing = {},
+  { children = 0, partly = false, readsContext = false }: DescribingWhole = {},
 ): Promise<WholeDescription> {
   const left = { children, partly };
   const row = await sessionNamed(store, nameOrId);
@@ -45,8 +45,30 @@ export async function describeWhole(
   const never_opened = covered?.largest(NEVER, MOST_IDS).map(({ id }) => id) ?? [];
   const coverage = covered && { ...covered.totals, never_opened };
   const skipped = context && toldSkips(context.skipped, MOST_IDS);
-  const described = { ...(await withChildren(store, session, left)), coverage, skipped };
+  const lost = readsContext && key !== null ? await lossOf(store, key) : [];
+  const described = { ...withDamage(await withChildren(store, session, left), lost), coverage, skipped };
   return { session: waits.length > 0 ? { ...described, waits } : described, key, covered };
+}
+
+/** A way to describe a session with its context. */
+interface DescribingWhole extends Describing {
+  /** Reads the text of its context, too, to tell whether it is whole. */
+  readonly readsContext?: boolean;
+}
+
+/** A line about a context that the store has lost; none if it is whole. A large one is checked as it is read. */
+async function lossOf(store: Store, key: string): Promise<readonly string[]> {
+  try {
+    using _text = (await storedContext(store, key)).text;
+    return [];
+  } catch (error) {
+    if (hasCode(error, "context_lost")) return [error.message];
+    throw error;
+  }
+}
+
+function withDamage(session: SessionDescription, lines: readonly string[]): SessionDescription {
+  return lines.length === 0 ? session : { ...session, damaged: [...(session.damaged ?? []), ...lines] };
 }
 
 /** Damage of the session, and of those that answer its calls: a line for each part. */

@@ -14,6 +14,8 @@ export interface Usage {
    * written to it cost more. Absent: nothing was read or written, or no price is known.
    */
   readonly saved_usd?: number;
+  /** Tokens that are estimated by the lengths of texts, since the provider told none; absent: it told all. */
+  readonly estimated?: number;
 }
 
 /** USD per million tokens. */

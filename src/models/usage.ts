@@ -18,6 +18,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
     ...withoutUndefined({
       reasoning: sumOf(one.reasoning, other.reasoning),
       saved_usd: sumOf(one.saved_usd, other.saved_usd),
+      estimated: sumOf(one.estimated, other.estimated),
     }),
   };
 }

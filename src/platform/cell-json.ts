@@ -1,5 +1,15 @@
+import type { Json } from "../../runtime/index.ts";
 import { cutText, jsonText } from "./visible.ts";
-import { DEEPEST, hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
+import {
+  DEEPEST,
+  hasFields,
+  isList,
+  mayPrintOtherwise,
+  propertiesIn,
+  propertiesWritten,
+  readJson,
+  type WrittenJson,
+} from "./written-json.ts";
 
 /** JSON as cells get it. */
 export interface CellJson {
@@ -16,6 +26,27 @@ export function cellJson(json: string): CellJson {
   const fields = new Set<string>();
   const text = JSON.stringify(heldAlone(value, "", fields));
   return { json: text, asText: firstOf([...fields]) };
+}
+
+/**
+ * The same of JSON that a person has given. @throws SyntaxError also for an object with two properties of one name, of which
+ * JavaScript would keep the last
+ */
+export function givenJson(json: string): CellJson {
+  const properties = propertiesIn(readJson(json));
+  if (properties === null) throw new SyntaxError(`it is nested deeper than ${DEEPEST} levels`);
+  if (propertiesWritten(json) !== properties) throw new SyntaxError("an object has two properties of one name");
+  return cellJson(json);
+}
+
+/** The value of JSON that a person has given. @throws SyntaxError as `givenJson`, and for a number that JavaScript would round */
+export function exactJson(text: string): Json {
+  const { json, asText } = givenJson(text);
+  const [field] = asText;
+  if (field === undefined) return JSON.parse(json);
+  throw new SyntaxError(
+    `JavaScript would round ${field === "" ? "the number" : `the number ${field}`}: put its digits into quotes`,
+  );
 }
 
 /** More names would hide other warnings. */

@@ -30,7 +30,11 @@ export interface Looked {
  * @param other the id of a session with which it is compared; null: none
  */
 export async function lookAt(store: Store, id: string, tracing: Tracing, other: string | null = null): Promise<Looked> {
-  const { session, key, covered } = await describeWhole(store, id, { children: CHILDREN, partly: true });
+  const { session, key, covered } = await describeWhole(store, id, {
+    children: CHILDREN,
+    partly: true,
+    readsContext: true,
+  });
   const isCited = session.execs.some(({ ask }) => ask !== null && ask.citations.length > 0);
   const isRead = isCited && tracing.texts && key !== null;
   const context = isRead ? await nullIf("context_lost", storedContext(store, key)) : null;

@@ -41,11 +41,21 @@ export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: C
   return parts.join(" · ");
 }
 
-/** `9.6k from the provider's cache ($0.026 saved)`, or nothing if no call has tokens from there. */
-export function fromCache(calls: readonly Pick<CallDescription, "usage">[]): string[] {
-  const { cache_read, saved_usd = 0 } = calls.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+/**
+ * `9.6k from the provider's cache ($0.026 saved)` and `10 estimated, since the server told none`; nothing if no call has such
+ * tokens.
+ */
+export function tokenRemarks(calls: readonly Pick<CallDescription, "usage">[]): string[] {
+  const usage = calls.reduce((sum, call) => addUsage(sum, call.usage), NO_USAGE);
+  const { cache_read, saved_usd = 0 } = usage;
   const saved = priced(saved_usd).map((usd) => ` (${usd} saved)`);
-  return cache_read === 0 ? [] : [`${compact(cache_read)} from the provider's cache${saved.join("")}`];
+  const cached = cache_read === 0 ? [] : [`${compact(cache_read)} from the provider's cache${saved.join("")}`];
+  return [...cached, ...estimatedTokens(usage)];
+}
+
+/** `10 estimated, since the server told none`; nothing if it told all. */
+export function estimatedTokens({ estimated = 0 }: CallDescription["usage"]): string[] {
+  return estimated === 0 ? [] : [`${compact(estimated)} estimated, since the server told none`];
 }
 
 /**
@@ -73,9 +83,9 @@ export function callLines(
 const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 1", "left"];
 
 /** An agent that has answered without tokens has not told them. */
-function tokensOf({ agent, cached, status, tokens }: CallDescription): string {
+function tokensOf({ agent, cached, status, tokens, usage }: CallDescription): string {
   const isUntold = agent !== null && status === "ok" && !cached && tokens === 0;
-  return isUntold ? "tokens not told" : `${compact(tokens)} tokens`;
+  return isUntold ? "tokens not told" : `${usage.estimated ? "~" : ""}${compact(tokens)} tokens`;
 }
 
 function statusOf(call: CallDescription, isRunning: boolean): string {

@@ -1,6 +1,7 @@
 import { unreadSentence } from "../../context/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-reads.ts";
+import { exactJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -133,7 +134,7 @@ async function schemaIn(file: string): Promise<Json> {
   if ("problem" in read) throw new RlmError("invalid_argument", `${file} ${read.problem}`, { suggestion });
   let schema: Json;
   try {
-    schema = JSON.parse(read.text);
+    schema = exactJson(read.text);
   } catch (error) {
     throw new RlmError("invalid_argument", `${file} is not valid JSON: ${messageOf(error)}`, { suggestion });
   }

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-reads.ts";
+import { exactJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { GivenAnswer } from "../../session/index.ts";
@@ -25,7 +26,7 @@ function answerIn(typed: string): GivenAnswer {
 
 function valueIn(call: string, text: string): Json {
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch (error) {
     throw new RlmError("invalid_argument", `the answer of call ${call} is not valid JSON: ${messageOf(error)}`, {
       suggestion: `Put a text into double quotes, and all of it into single ones for the shell: --answer ${call}='"yes"'.`,

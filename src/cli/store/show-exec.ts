@@ -13,7 +13,7 @@ import { inLine } from "../../platform/visible.ts";
 import { limitName } from "../../session/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { commandLine } from "../flags/usage.ts";
-import { fromCache } from "../render/calls.ts";
+import { tokenRemarks } from "../render/calls.ts";
 import { table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
@@ -58,7 +58,7 @@ export function showExec(exec: ExecDescription, session: SessionDescription, pag
   output.write(`begun     ${ago(now - began_at)}${again}\n`);
   const made = calls.length > 0 ? [amount(calls.length, "call")] : [];
   const spent = calls.length > 0 || tokens > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
-  const cached = fromCache(exec.calls);
+  const cached = tokenRemarks(exec.calls);
   const took = [...(time_ms === null ? ["not over"] : [duration(time_ms)]), ...made, ...spent, ...cached];
   output.write(`took      ${took.join(" · ")}\n`);
   if (ask) showAskOf(ask, exec.status, output);
@@ -109,7 +109,7 @@ export function showCall({ exec, call }: CallDetail, session: SessionDescription
   const took = [
     ...(time_ms === null ? [unansweredText(call)] : [duration(time_ms), `${compact(tokens)} tokens`]),
     ...priced(cost_usd),
-    ...fromCache([call]),
+    ...tokenRemarks([call]),
     ...(cached ? ["from the cache"] : []),
     ...(refused ? ["refused: nothing was sent"] : []),
     ...(attempts > 0 ? [`sent ${attempts + 1} times`] : []),

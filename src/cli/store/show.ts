@@ -26,7 +26,7 @@ import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { fromCache, waitsForText, waitText } from "../render/calls.ts";
+import { tokenRemarks, waitsForText, waitText } from "../render/calls.ts";
 import { damageError, failureText, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
@@ -59,7 +59,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
         return { ...(await exportingOf(store, id, process.env)), target };
       }
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
-      const { session, covered } = await describeWhole(store, id, { children, partly: true });
+      const { session, covered } = await describeWhole(store, id, { children, partly: true, readsContext: true });
       if (own.unread && !covered) {
         const suggestion = `Load one: \`${newLine(place.flags, typedName(session))}\`.`;
         const problem = `${displayName(session)} has no context, or it is lost`;
@@ -179,7 +179,7 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   const spent = [
     `${compact(tokens)} tokens`,
     ...priced(cost_usd),
-    ...fromCache(found.execs.flatMap(({ calls }) => calls)),
+    ...tokenRemarks(found.execs.flatMap(({ calls }) => calls)),
   ];
   const took = [amount(sub_calls, "sub-call"), ...spent, `${size(bytes)} kept`];
   output.write(`took      ${took.join(" · ")}\n`);

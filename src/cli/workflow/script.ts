@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { LIMITS } from "../../../runtime/index.ts";
 import { type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-reads.ts";
-import { cellJson } from "../../platform/cell-json.ts";
+import { givenJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { statsOf } from "../../platform/paths.ts";
@@ -90,7 +90,7 @@ function argsIn(typed: string, say: (line: string) => void): Json {
   const isFile = typed.startsWith("@");
   const text = isFile ? textOf(typed.slice(1)) : typed;
   try {
-    const { json, asText } = cellJson(text);
+    const { json, asText } = givenJson(text);
     for (const field of asText)
       say(`args${field === "" ? "" : `.${field}`} is passed as a text: JavaScript would round it`);
     return JSON.parse(json);

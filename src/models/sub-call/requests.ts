@@ -219,7 +219,7 @@ function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, price: Model["
   if (answer.charged || chars === undefined) return answer.usage;
   const output = estimateTokens(chars);
   const cost_usd = costOf(price, estimate.input_tokens, output);
-  return { ...NO_USAGE, input: estimate.input_tokens, output, cost_usd };
+  return { ...NO_USAGE, input: estimate.input_tokens, output, cost_usd, estimated: estimate.input_tokens + output };
 }
 
 function charsOf({ text, toolUses }: ModelTurn): number {

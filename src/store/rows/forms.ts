@@ -59,6 +59,7 @@ const USAGE: Form = {
   cache_write: "count",
   cost_usd: "count",
   "saved_usd?": "number",
+  "estimated?": "count",
 };
 const SPENT: Form = { sub_calls: "count", tokens: "count", cost_usd: "count", time_ms: "count" };
 const EXEC_LIMITS: Form = {

@@ -6,7 +6,11 @@ import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
 
-const SCHEMAS = { "wrong.json": '{"type":"nope"}', "object.json": '{"type":"object","required":["a"]}' };
+const SCHEMAS = {
+  "twice.json": '{"type":"object","type":"string"}',
+  "wrong.json": '{"type":"nope"}',
+  "object.json": '{"type":"object","required":["a"]}',
+};
 const FILES = { "a.txt": "alpha\n", "b.txt": "beta\n", "broken.json": "{", ...SCHEMAS };
 const LOOK = cell("print(list_docs().map(({ id }) => id).join())");
 
@@ -43,6 +47,7 @@ test.each([
 test.each([
   ["missing.json", "path_not_found", "missing.json does not exist"],
   ["broken.json", "invalid_argument", "broken.json is not valid JSON"],
+  ["twice.json", "invalid_argument", "twice.json is not valid JSON: an object has two properties of one name"],
   ["wrong.json", "invalid_argument", "the answer's schema is wrong at /type"],
 ])("--schema %s is refused before anything is loaded", async (file, error_code, problem) => {
   const { server, cwd, home, model } = await scene();

@@ -170,6 +170,28 @@ test("an exec whose start is damaged is left out", async () => {
   expect(session.execs.map(({ input }: { input: string }) => input)).toEqual(["let n = 42", "n"]);
 });
 
+test("a session whose context is damaged says so in show, and on its page", async () => {
+  const cwd = folderWith({ "a.txt": "alpha" });
+  const home = join(cwd, "home");
+  const belay = (...args: string[]) => belayHere(args, { home, cwd });
+  expect(await belay("exec", "-c", "a.txt", "--session", "work", "-e", "P.length")).toMatchObject({ code: 0 });
+  const whole = await belay("show", "work");
+  expect(whole).toMatchObject({ code: 0, stderr: "" });
+  {
+    using database = new DatabaseSync(join(home, "belay.db"));
+    database.exec("UPDATE chunks SET bytes = x'00'");
+  }
+  const told =
+    /^error: context [0-9a-f]{64}: its part [0-9a-f]{64} is missing or damaged\. Only what can be read is shown/;
+  const shown = await belay("show", "work");
+  expect(shown).toMatchObject({ code: 1, stderr: expect.stringMatching(told) });
+  expect(shown.stdout).toContain("P.length");
+  const { session } = JSON.parse((await belay("show", "work", "--json")).stdout);
+  expect(session.damaged).toEqual([expect.stringMatching(/is missing or damaged$/)]);
+  const page = await belay("view", "work", "-o", "page.html");
+  expect(page).toMatchObject({ code: 1, stderr: expect.stringMatching(/is missing or damaged/) });
+});
+
 // `npm run campaign -- corrupt` does hundreds of damages.
 test("a store with runs whose file, or whose checksum of a job, is cut is refused by every command", async () => {
   const { lines } = await corruptRuns({ folder: folderWith(), flips: 0, seed: 1, cutEvery: 512 });

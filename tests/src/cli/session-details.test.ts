@@ -77,6 +77,17 @@ const SESSION: SessionDescription = {
   checkpoints: [checkpoint("d", null), checkpoint("e", "d")],
 };
 
+test("tokens that the server did not tell are marked as an estimate", () => {
+  const { output, written } = recorded();
+  const execs = SESSION.execs.map((exec) => ({
+    ...exec,
+    calls: [{ ...CALL, usage: { ...CALL.usage, estimated: 100 } }],
+  }));
+  showSession({ ...SESSION, execs }, PAGE, output);
+  expect(written.join("")).toMatch(/^took .* · 100 estimated, since the server told none/m);
+  expect(written.join("")).toMatch(/ 1 .* ~100 tokens/);
+});
+
 test("a session is shown with its calls, and with the line that resumes it", () => {
   const { output, written } = recorded();
   showSession(SESSION, PAGE, output);

@@ -151,7 +151,7 @@ test("a model that says what its requests may take holds that, whatever their te
 test("an answer without usage is charged its estimate, a failure without usage nothing", async () => {
   const budget = budgetOf();
   const outcome = await run(script(fails("provider_error", true), says("12345678", null)), {}, { budget });
-  const charged = { ...NONE, input: 5, output: 2, cost_usd: (5 * 1000 + 2 * 2000) / 1e6 };
+  const charged = { ...NONE, input: 5, output: 2, estimated: 7, cost_usd: (5 * 1000 + 2 * 2000) / 1e6 };
   expect(outcome).toMatchObject({ ok: true, usage: charged, requests: 2 });
   expect(budget.settled).toEqual([NONE, charged]);
 });
