@@ -100,10 +100,8 @@ const PRAGMAS = "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA
  * @throws RlmError `store_corrupt`
  */
 function checkSchema(connection: DatabaseSync, path: string): void {
-  using own = new DatabaseSync(":memory:");
-  for (const migration of MIGRATIONS) own.exec(migration);
   const found = schemaOf(connection);
-  const expected = schemaOf(own);
+  const expected = ownSchema();
   const other = [...found, ...expected].find((one) => !found.has(one) || !expected.has(one));
   if (other === undefined) return;
   connection.close();
@@ -111,6 +109,17 @@ function checkSchema(connection: DatabaseSync, path: string): void {
   throw new RlmError("store_corrupt", `${path}: ${name} is not what Belay makes there`, {
     suggestion: "The schema of the store was changed: put a copy from before there, or choose another folder.",
   });
+}
+
+let own: ReadonlySet<string> | undefined;
+
+/** What the migrations make. To make it takes as long as the rest of opening, so it is made once. */
+function ownSchema(): ReadonlySet<string> {
+  if (own) return own;
+  using made = new DatabaseSync(":memory:");
+  for (const migration of MIGRATIONS) made.exec(migration);
+  own = schemaOf(made);
+  return own;
 }
 
 /**
