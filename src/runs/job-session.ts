@@ -16,7 +16,7 @@ import {
   readRecord,
   type Session,
   storedContext,
-  summaryOf,
+  type Totals,
 } from "../session/index.ts";
 import { optionsOfJob } from "../settings/options.ts";
 import type { JobOfRun, JobRow, Lease, Store } from "../store/index.ts";
@@ -61,8 +61,9 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun, taking?
       const spec = specOfJob(ofRun, found.job);
       const input = await store.jobs.input({ run: found.job.run, n: found.job.n });
       const lent = lentTo(parts.own.lent, spec, { session: id, input });
-      const session = await openJobSession(parts, found, spec, { leased, stops, input, lent });
-      const opened = jobSession(store, session, spec, { job: found.job, isLent: lent !== null });
+      const spent = openSpent();
+      const session = await openJobSession(parts, found, spec, { leased, stops, input, lent, spent });
+      const opened = jobSession(store, session, spec, { job: found.job, isLent: lent !== null, spent });
       return lent ? withAgent(opened, lent, parts.placeOf) : opened;
     },
     release: () => store.release(id),
@@ -106,6 +107,29 @@ interface JobOpening {
   /** JSON. */
   readonly input: string;
   readonly lent: LentAgent | null;
+  readonly spent: Spent;
+}
+
+/** What a job's session has spent, in all its tries. */
+interface Spent {
+  hear(totals: Totals): void;
+  /** The facts of it that are kept with the job's end. */
+  told(): { readonly [field: string]: Json };
+}
+
+function openSpent(): Spent {
+  let totals: Totals = { execs: 0, sub_calls: 0, tokens: 0, cost_usd: 0 };
+  return {
+    hear(next) {
+      totals = next;
+    },
+    told() {
+      const { sub_calls, tokens, cost_usd, reused } = totals;
+      const spent = { sub_calls, tokens, cost_usd };
+      if (!reused) return spent;
+      return { ...spent, reused: reused.answers, saved: { tokens: reused.tokens, cost_usd: reused.cost_usd } };
+    },
+  };
 }
 
 /** Opens the session with the job's context, its input, and a share in the money of its run. */
@@ -113,7 +137,7 @@ async function openJobSession(
   { store, own, env, clock, random, troubles, onProgress, ...parts }: JobSessionsParts,
   { job, run }: JobOfRun,
   spec: RunSpec,
-  { leased, stops, input, lent }: JobOpening,
+  { leased, stops, input, lent, spent }: JobOpening,
 ): Promise<Session> {
   const { jobs } = store;
   const suspension = openSuspension();
@@ -153,6 +177,7 @@ async function openJobSession(
       suspension,
       models: onlyThese(parts.openModels(spec.model), own.models),
       job: input,
+      onTotals: spent.hear,
       run: money,
       ...(lent ? { workflows: lent.workflows } : {}),
       root: { session: job.session, run: job.run, comesBack: true },
@@ -170,15 +195,15 @@ function jobSession(
   store: Store,
   session: Session,
   spec: RunSpec,
-  { job, isLent }: { readonly job: JobRow; readonly isLent: boolean },
+  { job, isLent, spent }: { readonly job: JobRow; readonly isLent: boolean; readonly spent: Spent },
 ): JobSession {
-  const endOf = async (envelope: ExecEnvelope): Promise<JobEnd> => {
+  const endOf = (envelope: ExecEnvelope): JobEnd => {
     if (!envelope.success && envelope.resumable) return { kind: "unfinished", ...damageIn(envelope) };
     return {
       kind: "over",
       code: envelope.success ? null : envelope.error_code,
       result: envelope.success ? JSON.stringify(envelope.result_json) : null,
-      told: { ...told(envelope), ...(await spentBy(store, session.id)) },
+      told: { ...told(envelope), ...spent.told() },
     };
   };
   return {
@@ -191,7 +216,7 @@ function jobSession(
     },
     async discard() {
       await session.discard();
-      return spentBy(store, session.id);
+      return spent.told();
     },
     close: () => session.close(),
   };
@@ -242,15 +267,6 @@ function told(envelope: ExecEnvelope): { readonly [field: string]: Json } {
   if (envelope.success) return ended;
   const { error_code, error_message, suggestion } = envelope;
   return { error_code, error: error_message, suggestion, ...ended };
-}
-
-async function spentBy(store: Store, session: string): Promise<{ readonly [field: string]: Json }> {
-  const row = await store.find(session);
-  if (!row) return {};
-  const { sub_calls, tokens, cost_usd, reused } = summaryOf(row);
-  const spent = { sub_calls, tokens, cost_usd };
-  if (!reused) return spent;
-  return { ...spent, reused: reused.answers, saved: { tokens: reused.tokens, cost_usd: reused.cost_usd } };
 }
 
 /** The models that the worker's own flags reach. */

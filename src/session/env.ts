@@ -17,6 +17,7 @@ import type { Signer } from "../settings/signed-settings.ts";
 import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { SessionEvent } from "./events.ts";
+import type { Totals } from "./journal/account.ts";
 import { type BudgetRules, UNLIMITED } from "./journal/ledger.ts";
 import type { BudgetLimits } from "./journal/records.ts";
 import type { HostedOptions, OnRestart } from "./option-types.ts";
@@ -103,6 +104,8 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly recorded?: RecordedAnswers;
   /** The session, if the caller has its lease already: then the caller gives it back. */
   readonly leased?: Lease;
+  /** Hears what the session has spent: when it is open, and after each commit. */
+  readonly onTotals?: (totals: Totals) => void;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext?: (key: string) => Context | null;
 }

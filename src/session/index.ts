@@ -9,7 +9,7 @@ export { mostOf } from "./contexts/size.ts";
 export type { RecordedAnswers } from "./env.ts";
 export type * from "./events.ts";
 export { loadIntoStore } from "./exec/load.ts";
-export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
+export { EMPTY_ACCOUNT, follow, type Totals } from "./journal/account.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
 export { coveredContext, NEVER, SkippedSchema } from "./journal/coverage-sums.ts";
 export { coverageLine, coverageSentence } from "./journal/coverage-words.ts";

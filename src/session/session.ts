@@ -199,10 +199,9 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   const patience = above?.patience ?? openPatience(env, options.waitForServerMs ?? LIMITS.serverWaitMs);
   const records = await journalOf(env.store, row);
   for (const model of [...(host.answered ?? []), ...answeredIn(records)]) patience.answered.add(model);
-  let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
-  const state = () => current;
+  const { state, moved } = holdState(await stateAfter(records, env, host.heldContext, granted, options), host);
   const workflows = host.workflows ?? openWorkflowMarks(host.signer ?? null);
-  const rules = rulesFor(current.account, workflows, rulesOf(options, above, host));
+  const rules = rulesFor(state().account, workflows, rulesOf(options, above, host));
   const agents = openAgents({ row, options, env, rules, suspension, state, workflows, cwd });
   const own = {
     row,
@@ -222,7 +221,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
     agents,
   };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
-  const space = above?.space ?? openStoreQuota(row, current.context, quotaOptionsOf(options, records));
+  const space = above?.space ?? openStoreQuota(row, state().context, quotaOptionsOf(options, records));
   const children = openChildren({
     ...own,
     places,
@@ -245,9 +244,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
   };
   return {
     ...session,
-    moved(next) {
-      current = next;
-    },
+    moved,
     questions: above ? undefined : host.questions,
     called: { key: null },
     functions: factsOfFunctions(options.functions),
@@ -261,6 +258,18 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
     guestOptions,
     guest: openGuest(guestOptions),
     gcEnds: opening.isInMemory ? openEndGc() : () => [],
+  };
+}
+
+function holdState(first: SessionState, { onTotals }: Pick<Host, "onTotals">) {
+  let current = first;
+  onTotals?.(current.account.totals);
+  return {
+    state: () => current,
+    moved(next: SessionState) {
+      current = next;
+      onTotals?.(current.account.totals);
+    },
   };
 }
 

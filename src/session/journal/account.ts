@@ -55,9 +55,11 @@ export interface Account {
   readonly ask: AskRecords | null;
   /** The newest record. */
   readonly newest: Newest;
-  /** Counted over the session's whole life. */
-  readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd" | "reused">;
+  readonly totals: Totals;
 }
+
+/** Counted over the session's whole life. */
+export type Totals = Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd" | "reused">;
 
 /** When the newest record was written, ms since the epoch, and what was there before the resumes that are the newest. */
 interface Newest {

@@ -83,6 +83,7 @@ const PARTS: Decided<Host> = {
   answersOf: false,
   questions: false,
   leavesNoState: false,
+  onTotals: false,
   leased: false,
 };
 
