@@ -110,7 +110,7 @@ interface JobOpening {
   readonly spent: Spent;
 }
 
-/** What a job's session has spent, in all its tries. */
+/** The spending of a job's session, in all its tries. */
 interface Spent {
   hear(totals: Totals): void;
   /** The facts of it that are kept with the job's end. */

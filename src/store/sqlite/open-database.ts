@@ -113,7 +113,7 @@ function checkSchema(connection: DatabaseSync, path: string): void {
 
 let own: ReadonlySet<string> | undefined;
 
-/** What the migrations make. To make it takes as long as the rest of opening, so it is made once. */
+/** Entries of the schema that the migrations make, which takes as long as the rest of opening: it is made once. */
 function ownSchema(): ReadonlySet<string> {
   if (own) return own;
   using made = new DatabaseSync(":memory:");
