@@ -6,13 +6,20 @@ export interface PageSource {
   readonly style: string;
 }
 
-/** Builds the page. In the package's bundle, its result replaces this module. */
-export async function pageSource(): Promise<PageSource> {
+let built: Promise<PageSource> | undefined;
+
+/** Builds the page, once in a process. In the package's bundle, its result replaces this module. */
+export function pageSource(): Promise<PageSource> {
+  built ??= build();
+  return built;
+}
+
+async function build(): Promise<PageSource> {
   const { rolldown } = await import("rolldown");
   const input = fileURLToPath(new URL("./page/main.ts", import.meta.url));
-  const build = await rolldown({ input, platform: "browser", tsconfig: false });
-  const { output } = await build.generate({ format: "iife", minify: true });
-  await build.close();
+  const bundle = await rolldown({ input, platform: "browser", tsconfig: false });
+  const { output } = await bundle.generate({ format: "iife", minify: true });
+  await bundle.close();
   return { script: output[0].code.trim(), style: await pageStyle() };
 }
 
