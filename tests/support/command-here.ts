@@ -1,4 +1,5 @@
 import { Readable, Writable } from "node:stream";
+import { type Host, processHost } from "../../src/cli/commands/define.ts";
 import { run } from "../../src/cli/run.ts";
 
 /** How a command ended, and what it printed. */
@@ -18,6 +19,8 @@ export interface Surroundings {
   readonly input?: string | Uint8Array | undefined;
   /** Called with all that was printed so far, whenever more was. */
   readonly onWritten?: ((text: string) => void) | undefined;
+  /** Opens the command's store. Default: as the command itself does. */
+  readonly host?: Host | undefined;
   /** Time that stdout and stderr need for each text that is written; absent: they take it at once. */
   readonly takenMs?: number;
 }
@@ -25,7 +28,7 @@ export interface Surroundings {
 /** Runs a command in this process. It takes the streams, the folder and the variables of the process until it ends. */
 export async function commandHere(
   args: readonly string[],
-  { cwd, home, env, input = "", onWritten = () => {}, takenMs }: Surroundings,
+  { cwd, home, env, input = "", onWritten = () => {}, host = processHost, takenMs }: Surroundings,
 ): Promise<Ran> {
   const [folder, variables] = [process.cwd(), { ...process.env }];
   const written = { stdout: "", stderr: "" };
@@ -34,7 +37,7 @@ export async function commandHere(
   Object.assign(process.env, { BELAY_HOME: home, ...env });
   if (cwd !== undefined) process.chdir(cwd);
   try {
-    return { code: await run(args), ...written };
+    return { code: await run(args, host), ...written };
   } finally {
     process.chdir(folder);
     // A plain object in its place would be unknown to what reads the process's own, such as tmpdir().

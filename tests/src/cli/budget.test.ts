@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { endedAt, json, jsonLines } from "./belay.ts";
-import { belayHere } from "./in-process.ts";
+import { json, jsonLines } from "./belay.ts";
+import { belayHere, killedHere } from "./in-process.ts";
 
 // Each new exec, ask and query has the budget of the settings; what is continued keeps what it has spent.
 
@@ -77,7 +77,7 @@ test.each([
   const next = `${CAUGHT}; result = left`;
   const line = ["exec", "-e", cell, "-e", next, ...shared];
   expect((await run("exec", "-e", call("earlier"))).code).toBe(0);
-  await endedAt(server, 2, "SIGKILL", line, { cwd, home });
+  await killedHere(server, 2, line, { cwd, home });
   pace.isFast = true;
   const goneOn = jsonLines(await belayHere(resume ?? line, { cwd, home }));
   // The cell behind it is of the same question, whose two calls are spent.
@@ -92,7 +92,7 @@ test.each([
 test("a resume with a higher limit has more left, and what was spent stays", async () => {
   const { server, pace, home, cwd, shared } = await scene();
   const line = ["exec", "-e", `${call("one")}; ${call("slow two")}; result = budget().sub_calls`, ...shared];
-  await endedAt(server, 2, "SIGKILL", line, { cwd, home });
+  await killedHere(server, 2, line, { cwd, home });
   pace.isFast = true;
   const resumed = await belayHere(["resume", "work", "-q", "--json", "--max-sub-calls", "9"], { cwd, home });
   expect(json(resumed)).toMatchObject({ result_json: 7 });
@@ -101,7 +101,7 @@ test("a resume with a higher limit has more left, and what was spent stays", asy
 test("an ask that a kill interrupted still knows the limits that it had met", async () => {
   const { server, pace, home, cwd, shared } = await scene([CAUGHT, "// slow\nanswer('yes')"]);
   const line = ["ask", "Which?", "-c", "notes.txt", ...shared];
-  await endedAt(server, 4, "SIGKILL", line, { cwd, home });
+  await killedHere(server, 4, line, { cwd, home });
   pace.isFast = true;
   const resumed = await belayHere(["resume", "work", "-q", "--json"], { cwd, home });
   expect(resumed.code).toBe(3);

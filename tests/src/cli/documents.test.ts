@@ -6,8 +6,8 @@ import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { html, ORIGINALS, scan } from "../documents/originals.ts";
 import { pdfWith, streamOf, zip } from "../documents/packed.ts";
-import { belay, endedAt, json, startBelay } from "./belay.ts";
-import { belayHere } from "./in-process.ts";
+import { belay, json, startBelay } from "./belay.ts";
+import { belayHere, killedHere } from "./in-process.ts";
 
 const report = ORIGINALS["report.pdf"]?.() ?? Buffer.alloc(0);
 const IDS = "list_docs().map(({ id }) => id)";
@@ -104,7 +104,7 @@ test("a session that was killed goes on without the original and the texts that 
   const code = 'const said = await llm_query("?", { tools: [] }); [said, doc_at(P.indexOf("Annual")).place]';
   const line = ["exec", "-q", "--session", "s", "-c", "report.pdf", "-e", code];
   const flags = ["--model", "local/scripted", "--base-url", server.url];
-  await endedAt(server, 1, "SIGKILL", [...line, ...flags], { cwd, home });
+  await killedHere(server, 1, [...line, ...flags], { cwd, home });
   isFast = true;
   renameSync(join(cwd, "report.pdf"), join(cwd, "moved.pdf"));
   rmSync(join(home, "index"), { recursive: true });
@@ -124,7 +124,7 @@ test("an ask that was killed tells files that could not be read, by what its loa
   const [cwd, home] = [folderWith(files), join(folderWith(), "home")];
   const flags = ["--model", "local/scripted", "--base-url", server.url];
   const line = ["ask", "Is there an addendum?", "-q", "--session", "s", "-c", "docs", ...flags];
-  await endedAt(server, 1, "SIGKILL", line, { cwd, home });
+  await killedHere(server, 1, line, { cwd, home });
   isFast = true;
   rmSync(join(cwd, "docs"), { recursive: true });
   const told = { count: 1, unread: 1, files: [{ path: "scan.pdf" }], capped: false };

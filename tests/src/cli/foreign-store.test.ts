@@ -6,8 +6,7 @@ import { openSigner } from "../../../src/settings/signed-settings.ts";
 import { openStore } from "../../../src/store/index.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { endedAt } from "./belay.ts";
-import { belayHere } from "./in-process.ts";
+import { belayHere, killedHere } from "./in-process.ts";
 
 const KEY = "the victim's key";
 const SECRET = "the victim's secret";
@@ -40,7 +39,7 @@ async function startTrap() {
   const grants = ["--model", "local/m", "--base-url", server.url, "--api-key-env", "VICTIM_KEY", "--root", secret];
   const planted = join(folder, "home/planted.txt");
   const args = ["exec", "-e", ASK, "-s", "trap", "--store", store, "-o", planted, ...grants];
-  await endedAt(server, 1, "SIGKILL", args, { env: person({ VICTIM_KEY: "the author's key" }) });
+  await killedHere(server, 1, args, { env: person({ VICTIM_KEY: "the author's key" }) });
   thief.goOn();
   const sent = server.requests.length;
   const victim = { home: join(folder, "home"), env: person({ VICTIM_KEY: KEY }) };

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { shareStore } from "../../../src/store/index.ts";
 import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { endedAt, json } from "./belay.ts";
-import { belayHere } from "./in-process.ts";
+import { json } from "./belay.ts";
+import { belayHere, killedHere } from "./in-process.ts";
 
 // A command that is refused changes nothing. Settings of the command that makes a session are recorded; later flags hold for their
 // command alone, and for what it leaves unfinished.
@@ -42,7 +42,7 @@ const call = (prompt: string) => `await llm_query(${JSON.stringify(prompt)}, { t
 
 test("a command that is refused because of something unfinished records nothing, and the resume asks where it began", async () => {
   const { pace, first, other, home, cwd, at, run, begin, row } = await scene();
-  await endedAt(first, 1, "SIGKILL", ["exec", "-e", call("slow one"), ...begin], { home, cwd });
+  await killedHere(first, 1, ["exec", "-e", call("slow one"), ...begin], { home, cwd });
   const before = (await row())?.settings;
   const flags = [...at(other), "--max-sub-calls", "9", "--label", "mine", "--root", "c", "--keep-steps"];
   for (const args of [
@@ -85,7 +85,7 @@ test("later flags hold for their command alone, and for what it leaves unfinishe
     "--max-sub-calls",
     "3",
   ];
-  await endedAt(other, 1, "SIGKILL", line, { home, cwd });
+  await killedHere(other, 1, line, { home, cwd });
   pace.isFast = true;
   const resumed = json(await belayHere(["resume", "work", "-q", "--json"], { home, cwd }));
   expect(resumed).toMatchObject({ result_json: ["other slow c", 2] });
@@ -97,8 +97,8 @@ test("later flags hold for their command alone, and for what it leaves unfinishe
 
 test("a resume with flags that is killed too goes on with them", async () => {
   const { pace, first, other, home, cwd, at, begin } = await scene();
-  await endedAt(first, 1, "SIGKILL", ["exec", "-e", call("slow one"), ...begin], { home, cwd });
-  await endedAt(other, 1, "SIGKILL", ["resume", "work", ...at(other)], { home, cwd });
+  await killedHere(first, 1, ["exec", "-e", call("slow one"), ...begin], { home, cwd });
+  await killedHere(other, 1, ["resume", "work", ...at(other)], { home, cwd });
   pace.isFast = true;
   const resumed = await belayHere(["resume", "work", "-q", "--json"], { home, cwd });
   expect(json(resumed)).toMatchObject({ result_json: "other slow one", resumed: 2 });

@@ -5,7 +5,7 @@ import { openSession } from "../../../src/index.ts";
 import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { endedAt, json, jsonLines } from "./belay.ts";
-import { belayHere } from "./in-process.ts";
+import { belayHere, killedHere } from "./in-process.ts";
 
 /** Answers a prompt with itself in capitals; `slow` prompts only once `isFast` is set. */
 async function startSlowServer() {
@@ -51,7 +51,7 @@ test("the same command over files that have changed since a kill names the line 
   const { server, pace, flags } = slow;
   const [cwd, home] = [folderWith({ "a.md": "alpha" }), join(folderWith(), "home")];
   const line = ["exec", "-e", CELL, "-c", "a.md", "-s", "work", "-q", ...flags];
-  await endedAt(server, 2, "SIGKILL", line, { cwd, home });
+  await killedHere(server, 2, line, { cwd, home });
   writeFileSync(join(cwd, "a.md"), "other");
   const refused = await belayHere([...line, "--json"], { cwd, home });
   expect(json(refused)).toMatchObject({
@@ -92,7 +92,7 @@ test("the same command resumes what it began, another is refused, --discard give
     { success: true, result_json: "SLOW TWO" },
   ]);
   pace.isFast = false;
-  await endedAt(server, 2, "SIGTERM", ["exec", "-e", `globalThis.x = 1; ${CELL}`, "-s", "work"], { home });
+  await killedHere(server, 2, ["exec", "-e", `globalThis.x = 1; ${CELL}`, "-s", "work"], { home });
   const discarded = await run("-e", "[typeof x, two]", "--discard");
   expect(json(discarded)).toMatchObject({ success: true, result_json: ["undefined", "SLOW TWO"] });
 });
@@ -104,7 +104,7 @@ test.each(["begun", "resumed"])("%s with --on-restart fail, a call in flight fai
   const fail = (at: string) => (at === where ? ["--on-restart", "fail"] : []);
   const code = `const one = ${ask("one")}; let two; try { ${ask("slow")} } catch ({ code }) { two = code } [one, two, ${ask("three")}]`;
   const args = ["exec", "-e", code, "-s", "work", ...fail("begun"), ...flags];
-  await endedAt(server, 2, "SIGKILL", args, { home });
+  await killedHere(server, 2, args, { home });
   const resumed = await belayHere(["resume", "-q", ...fail("resumed")], { home });
   expect(resumed).toEqual({ code: 0, stdout: '["ONE", "process_restarted", "THREE"]\n', stderr: "" });
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "slow", "three"]);
