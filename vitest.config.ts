@@ -1,12 +1,12 @@
-import { availableParallelism, loadavg } from "node:os";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { PROVIDERS } from "./src/models/keys/keys.ts";
 import { COMPILED, QUICK } from "./tests/support/command.ts";
 
-/** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that take the streams of theirs. */
-const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/load/walk.test.ts"];
+/** Tests that start many processes: to start one takes the longer the more memory its parent has. Others share what they load. */
+const PROCESSES = ["tests/e2e/**/*.test.ts"];
 
 /** Tests that replace a module or look at the heap: a file before theirs may have loaded it, or left something there. */
 const ALONE = [
@@ -31,13 +31,8 @@ const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((file) => modul
 /** Tests that need a PostgreSQL server share one, which the first of them has started. */
 const POSTGRES = "./tests/support/postgres/setup.ts";
 
-const CORES = availableParallelism();
-
 /** Many tests wait: for processes of their own, for commits, for times that must pass. */
-const WORKERS = CORES + 3;
-
-/** How many processes share a core: workers of tests, or all that a busy computer has to do. */
-const SHARING = Math.max(WORKERS, loadavg()[0] ?? 0) / CORES;
+const WORKERS = availableParallelism() + 3;
 
 /**
  * Workers live long, and what they load they keep: V8 begins to look for garbage among it when so
@@ -98,8 +93,6 @@ export default defineConfig({
           include: ["tests/**/*.test.ts"],
           exclude: [...PROCESSES, ...ALONE],
           globalSetup: ["./tests/support/bundle.ts", POSTGRES],
-          // Ten seconds of a core.
-          testTimeout: 10_000 * SHARING,
           execArgv: [...QUICK.slice(0, 1), FEW_COLLECTIONS],
         },
       },
