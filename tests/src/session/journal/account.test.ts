@@ -43,7 +43,7 @@ test("an account stays what it was when others are made of it, however often", (
     for (const account of again) expect(account).toEqual(accountOf(records));
     const read = accounts.map((account) => structuredClone(account));
     expect(read).toEqual(records.map((_, index) => records.slice(0, index).reduce(follow, EMPTY_ACCOUNT)));
-  }, 100);
+  }, 50);
 });
 
 test("two ways to go on from one account do not see each other's calls and answers", () => {
