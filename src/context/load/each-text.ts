@@ -139,6 +139,8 @@ async function* largeFile(
     const room = Buffer.alloc(HEAD_BYTES);
     const head = room.subarray(0, file.fill(room, 0));
     yield* textIn(bytesOfFile(file, onSearched), { name, head, file, onSearched }, options);
+    // Lines behind the end of a log take nothing away.
+    if (file.isRewritten()) options.tell(`${name} was changed while it was searched: search it again`, true);
   } finally {
     file[Symbol.dispose]();
   }

@@ -150,6 +150,8 @@ export interface SteppedFile extends Disposable {
    * the file.
    */
   fill(buffer: Uint8Array, position: number): number;
+  /** True if it is shorter than when it was opened, or as long and written to: what was read may be neither. */
+  isRewritten(): boolean;
 }
 
 /** Opens a file as `withFile` does, to be read in steps. */
@@ -177,6 +179,10 @@ function stepped({ descriptor, stats }: Opened): SteppedFile {
         filled += count;
       }
       return filled;
+    },
+    isRewritten() {
+      const { size, mtimeMs } = fstatSync(descriptor);
+      return size < stats.size || (size === stats.size && mtimeMs !== stats.mtimeMs);
     },
     [Symbol.dispose]: () => closeSync(descriptor),
   };

@@ -64,12 +64,20 @@ export async function inputsOf(
     return values(rowInputs(documentRows(jobs, kind, shape, { signal, note, most }), shape), false);
   }
   const stream = addAbortSignal(signal, jobs === "-" ? process.stdin : openFile(jobs));
-  const chunks = unpackedChunks(stream, jobs);
+  const chunks = unpackedChunks(found?.isFile() ? whileUnchanged(stream, jobs, found) : stream, jobs);
   const name = jobs === "-" ? "stdin" : jobs;
   if (kind === "rows") return values(csvRows(chunks, name, decoding, shape));
   if (kind === "json" && most !== undefined) return values(arrayItems(chunks, name, most));
   if (kind === "json") return values(jsonItems(chunks, name, decoding));
   return values(jsonLines(chunks, name, most ?? LINE_BYTES, decoding));
+}
+
+/** The bytes of a file, which must not be written to meanwhile: the last row might be half of one. @throws BadInput */
+async function* whileUnchanged(bytes: AsyncIterable<Uint8Array>, path: string, before: Stats) {
+  yield* bytes;
+  const now = statsOf(path);
+  if (now?.size === before.size && now.mtimeMs === before.mtimeMs) return;
+  throw new BadInput(null, `${path} was changed while it was read`, "Copy it once it is whole, and name the copy.");
 }
 
 const EXTENSIONS: Readonly<Record<string, "rows" | "lines" | "json">> = {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { appendFileSync, closeSync, constants, openSync, truncateSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
@@ -353,4 +353,18 @@ test("the items of an array are read one at a time, wherever its pieces are cut"
   await refused("[1,,2]", "is not valid JSON");
   await refused("[{]}]", "is not valid JSON");
   await refused('["abcdef"]', "has an item of more than", 4);
+});
+
+test.each<[string, (path: string) => void]>([
+  ["cut", (path) => truncateSync(path, 3 * 100_000)],
+  ["written to", (path) => appendFileSync(path, "9,")],
+])("a table that is %s while it is read is refused, and one that stays is not", async (_how, change) => {
+  const table = join(folderWith({ "t.csv": `a,b\n${"1,2\n".repeat(500_000)}` }), "t.csv");
+  const read = async (meanwhile: () => void) => {
+    let rows = 0;
+    for await (const _row of (await inputsOf(table, NEVER)).all) if (rows++ === 0) meanwhile();
+    return rows;
+  };
+  expect(await read(() => {})).toBe(500_000);
+  await expect(read(() => change(table))).rejects.toThrow(/another number of fields|was changed while it was read/);
 });
