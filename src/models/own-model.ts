@@ -145,11 +145,11 @@ function answerOf(id: string, given: unknown, price: Model["price"], request: Mo
     return noAnswer("provider_error", message, { retriable: false, suggestion });
   }
   const { isCut, usage: told } = read.output;
-  const { text, isThought, mended } = withoutThinking(read.output.text, shownTexts(request));
+  const { text, isThought, isEnded, mended } = withoutThinking(read.output.text, shownTexts(request));
   const toolUses = usesOf(read.output.toolUses, request.tools);
   const usage = told ? usageOf(told, price) : NO_USAGE;
   const charged = told !== undefined;
-  const stop = toolUses.length > 0 ? "tools" : isCut ? "length" : "end";
+  const stop = toolUses.length > 0 ? "tools" : isCut && !isEnded ? "length" : "end";
   if (stop === "end" && text.trim() === "") return { ok: false, usage, charged, error: nothingSaid(id, isThought) };
   const turn = { text, toolUses, stop, raw: null, ...withoutUndefined({ mended }) } as const;
   return { ok: true, usage, charged, turn };

@@ -4,7 +4,7 @@ import { withoutMark } from "../../context/text/decode.ts";
 import { decodedHtml, isJapanese, labelOf } from "../decoded.ts";
 import { CUT_OFF, type Growing, GUESSED_ENCODING, growing, Unreadable } from "../growing.ts";
 import { readHtml, textOfHtml } from "../html/html.ts";
-import { keepFooters } from "./base64.ts";
+import { isCut, keepFooters } from "./base64.ts";
 
 /** Words of a mail, as plain text or as HTML. */
 export interface Shown {
@@ -92,6 +92,7 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
   if (!isFile && (isHtml || PLAIN.test(type))) {
     const { encoding } = part.contentTransferEncoding;
     if (!DECODED.test(encoding)) text.lose("undecoded part", encoding);
+    if (isCut(part)) text.lose(CUT_OFF);
     const words = decodedBy(params.charset ?? "", bytes, text);
     return asShown(/^flowed$/i.test(params.format ?? "") ? unfolded(words, params) : words, isHtml);
   }

@@ -34,7 +34,7 @@ export function toTurn(
 ): { readonly turn: ModelTurn; readonly isThought: boolean } {
   const texts = message.content.filter((part): part is TextContent => part.type === "text");
   const said = texts.map((part) => part.text).join("");
-  const { text, isThought, mended = [] } = withoutThinking(said, shownTexts(request));
+  const { text, isThought, isEnded, mended = [] } = withoutThinking(said, shownTexts(request));
   const uses = message.content.flatMap((part, at) =>
     isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
   );
@@ -44,7 +44,7 @@ export function toTurn(
   const turn: ModelTurn = {
     text,
     toolUses: toolUses(uses, tools),
-    stop: isCut ? "length" : uses.length > 0 ? "tools" : "end",
+    stop: isCut && !isEnded ? "length" : uses.length > 0 ? "tools" : "end",
     raw: text === said ? message : withText(message, text),
     ...(kinds.length === 0 ? {} : { mended: kinds }),
     ...(isCut && hasThought && text.trim() === "" && uses.length === 0 ? { isThought: true } : {}),

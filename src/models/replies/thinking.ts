@@ -7,6 +7,8 @@ interface Spoken {
   readonly text: string;
   /** Thinking was taken off. */
   readonly isThought: boolean;
+  /** Its end was marked, and turns behind it were left out: it is whole, wherever its server has cut the reply. */
+  readonly isEnded?: true;
   /** The kinds of mending that a warning names; absent: there are none. */
   readonly mended?: readonly string[];
 }
@@ -73,7 +75,7 @@ export function withoutThinking(text: string, shown: readonly string[]): Spoken 
   const begun = turnStart(text, 0, isShown);
   let at = begun;
   for (let end = thinkingEnd(text, at, isShown); end !== at; end = thinkingEnd(text, at, isShown)) at = end;
-  const { end, told } = ownTurn(text, at, isShown);
+  const { end, told, isEnded } = ownTurn(text, at, isShown);
   const own = text.slice(0, end);
   const unopened = at < own.length ? unopenedEnd(own, at, isShown) : null;
   at = unopened ?? at;
@@ -86,6 +88,7 @@ export function withoutThinking(text: string, shown: readonly string[]): Spoken 
   return {
     text: VISIBLE.test(said) || said.trim() === "" ? said : "",
     isThought,
+    ...(isEnded && said.trim() !== "" ? { isEnded } : {}),
     ...(mended.length === 0 ? {} : { mended }),
   };
 }

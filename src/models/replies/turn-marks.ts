@@ -6,6 +6,8 @@ interface OwnTurn {
   readonly end: number;
   /** The kind of mending that a warning names; absent: nothing but marks was left out. */
   readonly told?: string;
+  /** A mark ends it within the reply. */
+  readonly isEnded?: true;
 }
 
 const INVENTED = "turns behind its end";
@@ -56,7 +58,7 @@ export function ownTurn(text: string, from: number, isShown: (mark: string) => b
     const isStruck = words === "</s>" && struck < index;
     if (isSpokenOf || isStruck || (words === "<|end|>" && matchAt(NEXT_MESSAGE, text, behind))) continue;
     if (end === undefined || matchAt(GOES_ON, text, behind)) return { ...whole, told: WITHIN };
-    return { start: from, end: index, told: INVENTED };
+    return { start: from, end: index, told: INVENTED, isEnded: true };
   }
   return whole;
 }
