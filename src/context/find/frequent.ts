@@ -7,13 +7,13 @@ export interface LiteralBytes {
   readonly rarest: readonly [one: number, other: number];
 }
 
-/** All places of a literal in a part of a text. */
+/** All places of a literal in a part of a text. They may overlap. */
 export interface Block {
   readonly from: number;
   /** The places before it are known. */
   readonly end: number;
-  /** Ascending. They may overlap. */
-  readonly places: Uint32Array;
+  /** Ascending. */
+  readonly places: Uint32Array | readonly number[];
 }
 
 /** Bytes of a text in which places are found at once. */

@@ -54,11 +54,32 @@ export function rarestIn(haystack: Buffer, [first, ...others]: readonly Required
 
 /** The number of all matches of a pattern that is nothing but literals. */
 export function countLiterals(haystack: Buffer, literals: readonly Literal[], between = () => {}): number {
+  const [only] = literals;
+  if (only && literals.length === 1 && isPlain(only)) return countPlain(haystack, only, between);
   const next = openFinder(haystack, literals, between);
   let matches = 0;
   for (let found = next(0); found; found = next(found.at + found.bytes)) {
     matches += 1;
     if (matches % SOME === 0) between();
+  }
+  return matches;
+}
+
+/** As `countLiterals`, without an object for each match. */
+function countPlain(haystack: Buffer, literal: Literal, between: () => void): number {
+  const { length, blockFrom } = openPlaces(haystack, literal, countsOf(haystack.subarray(0, SAMPLE_BYTES)));
+  let matches = 0;
+  let told = 0;
+  let free = 0;
+  for (let block = blockFrom(0); block; block = blockFrom(Math.max(free, block.end))) {
+    for (const at of block.places) {
+      if (at < free) continue;
+      matches += 1;
+      free = at + length;
+    }
+    if (matches < told + SOME) continue;
+    told = matches;
+    between();
   }
   return matches;
 }
@@ -138,25 +159,59 @@ function countsOf(bytes: Uint8Array): Uint32Array {
   return counts;
 }
 
-/** Finds a literal with Node's search or, where it is frequent, many places at once. */
+/** Finds a literal. */
 function plainFinder(haystack: Buffer, literal: Literal, counts: Uint32Array): Finder {
+  const { length, blockFrom } = openPlaces(haystack, literal, counts);
+  let block: Block | undefined = { from: 0, end: 0, places: [] };
+  /** The first place of the block that may be wanted next. */
+  let next = 0;
+
+  /** The first place of the block at or after a byte of it. */
+  function placeInBlock(places: Block["places"], from: number): number | undefined {
+    if (from <= (places[next - 1] ?? -1)) next = 0;
+    while ((places[next] ?? from) < from) next += 1;
+    return places[next];
+  }
+
+  return (from) => {
+    for (let start = from; ; ) {
+      if (block && start >= block.from && start < block.end) {
+        const at = placeInBlock(block.places, start);
+        if (at !== undefined) return { at, bytes: length };
+        start = block.end;
+      }
+      block = blockFrom(start);
+      next = 0;
+      if (!block) return undefined;
+    }
+  };
+}
+
+/** The places of a literal in a text. */
+interface Places {
+  /** Bytes of the literal. */
+  readonly length: number;
+  /** The places in a part of the text that begins with a byte; undefined: there are no more. */
+  blockFrom(start: number): Block | undefined;
+}
+
+/** Looks for a literal with Node's search or, where it is frequent, for many places at once. */
+function openPlaces(haystack: Buffer, literal: Literal, counts: Uint32Array): Places {
   const whole = bytesOf(literal, counts);
   const { bytes, mask } = whole;
+  const { length } = bytes;
   const [rarest] = whole.rarest;
   // Node looks for the first byte of a short needle, so the needle begins with the literal's rarest one.
   const gap = mask.indexOf(0, rarest);
-  const needle = bytes.subarray(rarest, Math.min(rarest + QUICK_BYTES, gap < 0 ? bytes.length : gap));
-  let block: Block = { from: 0, end: 0, places: new Uint32Array() };
-  /** The first place of the block that may be wanted next. */
-  let next = 0;
+  const needle = bytes.subarray(rarest, Math.min(rarest + QUICK_BYTES, gap < 0 ? length : gap));
   /** Needles that were found since a byte. */
   let hits = { count: 0, since: 0 };
 
   function isAt(start: number): boolean {
-    for (let n = 0; n < bytes.length; n++) {
+    for (let n = 0; n < length; n++) {
       if (mask[n] !== 0 && haystack[start + n] !== bytes[n]) return false;
     }
-    return start + bytes.length <= haystack.length;
+    return start + length <= haystack.length;
   }
 
   function isFrequent(at: number): boolean {
@@ -164,31 +219,22 @@ function plainFinder(haystack: Buffer, literal: Literal, counts: Uint32Array): F
     return hits.count >= FREQUENT && findsBlocks();
   }
 
-  /** The first place of the block at or after a byte of it. */
-  function placeInBlock(from: number): number | undefined {
-    if (from <= (block.places[next - 1] ?? -1)) next = 0;
-    while ((block.places[next] ?? from) < from) next += 1;
-    return block.places[next];
-  }
-
-  return (from) => {
-    for (let start = from; ; ) {
-      if (start >= block.from && start < block.end) {
-        const at = placeInBlock(start);
-        if (at !== undefined) return { at, bytes: bytes.length };
-        start = block.end;
-        hits = { count: block.places.length, since: start };
-      } else if (isFrequent(start) && start + bytes.length <= haystack.length) {
-        block = blockOf(haystack, start, whole);
-        next = 0;
-      } else {
+  return {
+    length,
+    blockFrom(from) {
+      for (let start = from; ; ) {
+        if (isFrequent(start) && start + length <= haystack.length) {
+          const { end, places } = blockOf(haystack, start, whole);
+          hits = { count: places.length, since: end };
+          return { from, end, places };
+        }
         const at = haystack.indexOf(needle, start + rarest) - rarest;
         if (at < start) return undefined;
         hits.count += 1;
-        if (isAt(at)) return { at, bytes: bytes.length };
+        if (isAt(at)) return { from, end: at + 1, places: [at] };
         start = at + 1;
       }
-    }
+    },
   };
 }
 

@@ -23,6 +23,8 @@ export interface Sizes {
   readonly largestWindow: number;
   /** Pieces of which a text has more if other threads help to search it. */
   readonly alone: number;
+  /** The same for a pattern that is nothing but literals. */
+  readonly aloneForLiterals: number;
   /** Matches of a piece that are held until they are wanted. If it has more, it is searched again. */
   readonly held: number;
 }
@@ -42,6 +44,7 @@ export const SIZES: Sizes = {
   largestWindow: 128 * MB,
   // A thread starts in the time of about so many.
   alone: 8,
+  aloneForLiterals: 32,
   // 2 MB.
   held: 128 * 1024,
 };

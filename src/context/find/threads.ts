@@ -147,7 +147,8 @@ export function* answersOf({ text, pattern, sizes, between }: Search, most: numb
   const own = (number: number) => answerOf(text, number, pattern, { sizes, most }, between, room.bytes);
   let ports: readonly MessagePort[] = [];
   function askForHelp(): void {
-    if (all > sizes.alone) ports = send({ text: text.data, source: pattern.source, sizes, most, shared });
+    if (all > (pattern.literals ? sizes.aloneForLiterals : sizes.alone))
+      ports = send({ text: text.data, source: pattern.source, sizes, most, shared });
   }
   Atomics.store(shared, SHARED.next, 1);
   try {

@@ -27,6 +27,7 @@ const smallSizes = fc
       windows: { smallest, largest: smallest * factor, effort: 1e6 },
       largestWindow: 2 ** 20,
       alone: Number.POSITIVE_INFINITY,
+      aloneForLiterals: Number.POSITIVE_INFINITY,
     }),
   );
 
