@@ -5,6 +5,8 @@ import { compileFind, find, textFromString } from "../../src/context/index.ts";
 import { isIgnoredName, noRules, withRuleText } from "../../src/context/load/ignore-rules.ts";
 import { matchGlob } from "../../src/context/load/paths.ts";
 import { parseRoutes } from "../../src/context/routes/entries.ts";
+import { CHUNK_UNITS } from "../../src/context/search/chunks.ts";
+import { queryWords } from "../../src/context/search/query-words.ts";
 import { tokensOf } from "../../src/context/search/tokens.ts";
 import { SCORE_NAMES, scoreOf } from "../../src/eval/rows.ts";
 import { explain } from "../../src/models/pi-ai/refusal.ts";
@@ -125,6 +127,10 @@ export const READERS: readonly TextReader[] = [
     read: (text) => [...openLines(textFromString(LINES)).in(`a${text}b`)],
   },
   { id: "words for search", isApart: true, units: 1_000_000, read: (text) => tokensOf(text).length },
+  {
+    ...{ id: "the best line of a chunk", isApart: true, units: CHUNK_UNITS, known: ["ab_", "a-", "A"] },
+    read: (text) => queryWords("a abstract 2b readFile").bestLine(text),
+  },
   {
     id: "a cell that is not JavaScript",
     isApart: true,

@@ -1,5 +1,13 @@
 import type { IndexFile, SegmentFacts } from "./index-file.ts";
-import { addCounts, blockOf, chunkFacts, type IndexTerm, indexTerm, type TermCounts } from "./reader.ts";
+import {
+  blockOf,
+  chunkFacts,
+  type IndexTerm,
+  indexTerm,
+  openPostingsReader,
+  POSTING,
+  type TermPostings,
+} from "./reader.ts";
 import { CHUNK_WORDS } from "./segment.ts";
 
 /** A range of P, UTF-16 units, with its score, which is above 0. */
@@ -21,7 +29,7 @@ const EXACT_WEIGHT = 2;
 const K1 = 1.2;
 const B = 0.75;
 const LEAST_IDF = 1e-6;
-/** Blocks stay in memory between the two times that they are needed, up to this. */
+/** Postings stay in memory between the two times that they are needed, up to this. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
 /** A term of a query. */
@@ -44,27 +52,20 @@ export function rank(file: IndexFile, query: readonly WeightedTerm[], seed: numb
     weight,
     holders: { exact: 0, forms: 0 },
   }));
-  const blocks = openBlocks(file, terms);
-  const room = openRoom(file.segments);
+  const postings = openPostings(file, terms);
   for (const segment of file.segments) {
-    for (const { term, block } of blocks.in(segment)) {
-      const { exact, forms } = room.counts(segment, term, block);
-      term.holders.exact += holdersIn(exact);
-      term.holders.forms += holdersIn(forms);
+    for (const { term, from, to, exact } of postings.in(segment)) {
+      term.holders.exact += exact;
+      term.holders.forms += (to - from) / POSTING.numbers;
     }
   }
-  const worthOf = openWorth(file.segments);
+  const scorer = openScorer(file.segments);
   const best = openBest(k);
   for (const segment of file.segments) {
-    const matched = blocks.in(segment);
+    const matched = postings.in(segment);
     if (matched.length === 0) continue;
     const facts = chunkFacts(file, segment);
-    const { words, stems } = room.scores(segment);
-    for (const { term, block } of matched) {
-      const { exact, forms } = room.counts(segment, term, block);
-      addWorth(words, exact, term.weight, worthOf(term.holders.exact, facts));
-      addWorth(stems, forms, term.weight, worthOf(term.holders.forms, facts));
-    }
+    const { words, stems } = scorer.scores(segment, facts, matched);
     for (let chunk = 0; chunk < words.length; chunk++) {
       const score = EXACT_WEIGHT * (words[chunk] ?? 0) + (stems[chunk] ?? 0);
       if (score > best.least()) best.add(rangeOf(segment, facts, chunk, score));
@@ -73,103 +74,83 @@ export function rank(file: IndexFile, query: readonly WeightedTerm[], seed: numb
   return best.all();
 }
 
-/** The block of a term in a segment. */
-interface TermBlock {
+const mostChunks = (segments: readonly SegmentFacts[]) =>
+  segments.reduce((most, { chunks }) => Math.max(most, chunks), 0);
+
+/** A term in a segment. */
+interface FoundTerm extends TermPostings {
   readonly term: Term;
-  readonly block: Buffer;
 }
 
-/** The blocks of terms by segments. */
-interface Blocks {
-  in(segment: SegmentFacts): readonly TermBlock[];
+/** Terms by segments. */
+interface Postings {
+  in(segment: SegmentFacts): readonly FoundTerm[];
 }
 
-function openBlocks(file: IndexFile, terms: readonly Term[]): Blocks {
-  const kept = new Map<SegmentFacts, readonly TermBlock[]>();
+function openPostings(file: IndexFile, terms: readonly Term[]): Postings {
+  const kept = new Map<SegmentFacts, readonly FoundTerm[]>();
+  const reader = openPostingsReader(mostChunks(file.segments));
   let bytes = 0;
   return {
     in(segment) {
       const known = kept.get(segment);
       if (known) return known;
-      const blocks = terms.flatMap((term) => {
+      const found = terms.flatMap((term): FoundTerm[] => {
         const block = blockOf(file, segment, term);
-        return block ? [{ term, block }] : [];
+        return block ? [{ term, ...reader.read(block, term) }] : [];
       });
-      bytes += blocks.reduce((sum, { block }) => sum + block.length, 0);
-      // A copy, since a block keeps its page.
-      if (bytes <= KEPT_BYTES) {
-        kept.set(
-          segment,
-          blocks.map(({ term, block }) => ({ term, block: Buffer.from(block) })),
-        );
-      }
-      return blocks;
+      bytes += found.reduce((sum, { from, to }) => sum + (to - from) * Uint32Array.BYTES_PER_ELEMENT, 0);
+      if (bytes <= KEPT_BYTES) kept.set(segment, found);
+      return found;
     },
   };
 }
 
-/** The scores of the chunks of a segment, for words and for stems. */
+/** The scores of the chunks of a segment, for words and for stems. They hold until the next segment. */
 interface SegmentScores {
   readonly words: Float64Array;
   readonly stems: Float64Array;
 }
 
-/** Memory for one segment after the other. */
-interface Room {
-  counts(segment: SegmentFacts, term: IndexTerm, block: Buffer): TermCounts;
-  /** Scores that are 0. */
-  scores(segment: SegmentFacts): SegmentScores;
+/** Scores the chunks of one segment after the other by BM25. */
+interface Scorer {
+  scores(segment: SegmentFacts, facts: Uint32Array, found: readonly FoundTerm[]): SegmentScores;
 }
 
-function openRoom(segments: readonly SegmentFacts[]): Room {
-  const most = segments.reduce((largest, { chunks }) => Math.max(largest, chunks), 0);
-  const exact = new Uint32Array(most);
-  const forms = new Uint32Array(most);
+function openScorer(segments: readonly SegmentFacts[]): Scorer {
+  const most = mostChunks(segments);
+  const all = segments.reduce((sum, { chunks }) => sum + chunks, 0);
+  const averageWords = segments.reduce((sum, segment) => sum + segment.words, 0) / all;
   const words = new Float64Array(most);
   const stems = new Float64Array(most);
-  return {
-    counts({ chunks }, term, block) {
-      const counts = { exact: exact.subarray(0, chunks).fill(0), forms: forms.subarray(0, chunks).fill(0) };
-      addCounts(block, term, counts);
-      return counts;
-    },
-    scores: ({ chunks }) => ({
-      words: words.subarray(0, chunks).fill(0),
-      stems: stems.subarray(0, chunks).fill(0),
-    }),
-  };
-}
+  /** Added to a count, by which a long chunk is worth less. */
+  const lengths = new Float64Array(most);
 
-function holdersIn(counts: Uint32Array): number {
-  let holders = 0;
-  for (let chunk = 0; chunk < counts.length; chunk++) if (counts[chunk] !== 0) holders += 1;
-  return holders;
-}
-
-/** The worth of a term that a chunk has so many times. */
-type Worth = (chunk: number, count: number) => number;
-
-/** BM25. @returns the worth of a term that so many chunks have, in a segment with these facts */
-function openWorth(segments: readonly SegmentFacts[]): (holders: number, facts: Uint32Array) => Worth {
-  const chunks = segments.reduce((sum, segment) => sum + segment.chunks, 0);
-  const averageWords = segments.reduce((sum, segment) => sum + segment.words, 0) / chunks;
-  return (holders, facts) => {
-    const idf = Math.max(Math.log((chunks - holders + 0.5) / (holders + 0.5)), LEAST_IDF);
-    return (chunk, count) => {
-      const words = facts[chunk * CHUNK_WORDS + 2] ?? 0;
-      const share = 1 - B + (B * words) / averageWords;
-      return idf * ((count * (K1 + 1)) / (count + K1 * share));
-    };
-  };
-}
-
-function addWorth(scores: Float64Array, counts: Uint32Array, weight: number, worthOf: Worth): void {
-  for (let chunk = 0; chunk < counts.length; chunk++) {
-    const count = counts[chunk] ?? 0;
-    if (count === 0) continue;
-    const worth = worthOf(chunk, count);
-    for (let times = 0; times < weight; times++) scores[chunk] = (scores[chunk] ?? 0) + worth;
+  /** Adds what a term is worth that so many chunks have. @param which the number of a posting that counts */
+  function addWorth(scores: Float64Array, { term, numbers, from, to }: FoundTerm, which: number, holders: number) {
+    const idf = Math.max(Math.log((all - holders + 0.5) / (holders + 0.5)), LEAST_IDF);
+    for (let at = from; at < to; at += POSTING.numbers) {
+      const count = numbers[at + which] ?? 0;
+      if (count === 0) continue;
+      const chunk = numbers[at] ?? 0;
+      const worth = idf * ((count * (K1 + 1)) / (count + (lengths[chunk] ?? 0)));
+      for (let times = 0; times < term.weight; times++) scores[chunk] = (scores[chunk] ?? 0) + worth;
+    }
   }
+
+  return {
+    scores({ chunks: count }, facts, found) {
+      for (let chunk = 0; chunk < count; chunk++) {
+        lengths[chunk] = K1 * (1 - B + (B * (facts[chunk * CHUNK_WORDS + 2] ?? 0)) / averageWords);
+      }
+      const scores = { words: words.subarray(0, count).fill(0), stems: stems.subarray(0, count).fill(0) };
+      for (const one of found) {
+        addWorth(scores.words, one, POSTING.exact, one.term.holders.exact);
+        addWorth(scores.stems, one, POSTING.forms, one.term.holders.forms);
+      }
+      return scores;
+    },
+  };
 }
 
 function rangeOf({ start }: SegmentFacts, facts: Uint32Array, chunk: number, score: number): Ranked {

@@ -21,13 +21,21 @@ export function indexTerm(term: string, seed: number): IndexTerm {
   return { word, stem, hash: hashOf(bytes, 0, bytes.length, seed) };
 }
 
-/** The counts of a term in the chunks of a segment. */
-export interface TermCounts {
-  /** For each chunk the number of times that it has the word itself. */
-  readonly exact: Uint32Array;
-  /** For each chunk the number of times that it has any word of the stem. */
-  readonly forms: Uint32Array;
+/** A term in the chunks of a segment that have it, in no order. */
+export interface TermPostings {
+  /**
+   * From `from` to `to` three numbers for each chunk: its own, the number of times that it has the word
+   * itself, and the number of times that it has any word of the stem.
+   */
+  readonly numbers: Uint32Array;
+  readonly from: number;
+  readonly to: number;
+  /** The chunks that have the word itself. */
+  readonly exact: number;
 }
+
+/** Numbers of a chunk in postings. */
+export const POSTING = { chunk: 0, exact: 1, forms: 2, numbers: 3 } as const;
 
 /** The block of a stem in a segment; undefined: no word of the segment has the stem. */
 export function blockOf(file: IndexFile, segment: SegmentFacts, { stem, hash }: IndexTerm): Buffer | undefined {
@@ -46,27 +54,94 @@ export function blockOf(file: IndexFile, segment: SegmentFacts, { stem, hash }: 
   return undefined;
 }
 
-/** Adds the postings of a block to the counts of its segment. */
-export function addCounts(block: Buffer, { word }: IndexTerm, { exact, forms }: TermCounts): void {
-  const cursor = openCursor(block);
-  while (cursor.at() < block.length) {
-    const isExact = cursor.text() === word;
-    const length = cursor.number();
-    const end = cursor.at() + length;
-    for (let chunk = 0; cursor.at() < end; ) {
-      const posting = cursor.number();
+/** Reads blocks, one after the other. */
+interface PostingsReader {
+  read(block: Buffer, term: IndexTerm): TermPostings;
+}
+
+/** Numbers that are allocated at once: 1 MB. */
+const ROOM_NUMBERS = 256 * 1024;
+
+/** Opens a reader. @param most the chunks of the largest segment */
+export function openPostingsReader(most: number): PostingsReader {
+  // For each chunk of the segment; 0 between two blocks.
+  const exactOf = new Uint32Array(most);
+  const formsOf = new Uint32Array(most);
+  const met = new Uint32Array(most);
+  let numbers = new Uint32Array(0);
+  let used = 0;
+
+  /** Adds the postings of a word, from a byte of the block on, and returns how many chunks were met. */
+  function addWord(block: Buffer, from: number, end: number, counts: Uint32Array | null, before: number): number {
+    let count = before;
+    for (let at = from, chunk = 0; at < end; ) {
+      // Most numbers have one byte.
+      let posting = block[at++] ?? 0;
+      if (posting >= 0x80) {
+        posting &= 0x7f;
+        for (let shift = 7, byte = 0x80; byte >= 0x80; shift += 7) {
+          byte = block[at++] ?? 0;
+          posting |= (byte & 0x7f) << shift;
+        }
+      }
       chunk += posting >>> 1;
-      const count = posting % 2 === 1 ? cursor.number() : 1;
-      forms[chunk] = (forms[chunk] ?? 0) + count;
-      if (isExact) exact[chunk] = count;
+      let times = 1;
+      if ((posting & 1) === 1) {
+        times = block[at++] ?? 0;
+        if (times >= 0x80) {
+          times &= 0x7f;
+          for (let shift = 7, byte = 0x80; byte >= 0x80; shift += 7) {
+            byte = block[at++] ?? 0;
+            times |= (byte & 0x7f) << shift;
+          }
+        }
+      }
+      const known = formsOf[chunk] ?? 0;
+      if (known === 0) met[count++] = chunk;
+      formsOf[chunk] = known + times;
+      if (counts) counts[chunk] = times;
     }
+    return count;
   }
+
+  return {
+    read(block, { word }) {
+      const cursor = openCursor(block);
+      let count = 0;
+      while (cursor.at() < block.length) {
+        const isExact = cursor.text() === word;
+        const length = cursor.number();
+        count = addWord(block, cursor.at(), cursor.at() + length, isExact ? exactOf : null, count);
+        cursor.skip(length);
+      }
+      const needed = POSTING.numbers * count;
+      if (used + needed > numbers.length) {
+        numbers = new Uint32Array(Math.max(needed, Math.min(ROOM_NUMBERS, 2 * POSTING.numbers * most)));
+        used = 0;
+      }
+      const from = used;
+      let exact = 0;
+      for (let n = 0; n < count; n++) {
+        const chunk = met[n] ?? 0;
+        const times = exactOf[chunk] ?? 0;
+        if (times !== 0) exact += 1;
+        numbers[used] = chunk;
+        numbers[used + POSTING.exact] = times;
+        numbers[used + POSTING.forms] = formsOf[chunk] ?? 0;
+        used += POSTING.numbers;
+        exactOf[chunk] = 0;
+        formsOf[chunk] = 0;
+      }
+      return { numbers, from, to: used, exact };
+    },
+  };
 }
 
 /** Start, end and words of each chunk of a segment; starts and ends are counted from its start. */
 export function chunkFacts(file: IndexFile, { at, chunks }: SegmentFacts): Uint32Array {
-  const bytes = file.read(at, at + chunks * CHUNK_WORDS * WORD_BYTES);
-  return new Uint32Array(Uint8Array.from(bytes).buffer);
+  const bytes = new Uint8Array(chunks * CHUNK_WORDS * WORD_BYTES);
+  bytes.set(file.read(at, at + bytes.length));
+  return new Uint32Array(bytes.buffer);
 }
 
 /** A place in a block that moves on. */

@@ -128,7 +128,8 @@ function* jointed(folded: string): Generator<string> {
   }
 }
 
-function isNameUnit(unit: number): boolean {
+/** True for the code of a letter, a digit, `_` and `-`, and for all that are not ASCII. */
+export function isNameUnit(unit: number): boolean {
   return (
     (unit >= 97 && unit <= 122) ||
     (unit >= 65 && unit <= 90) ||
