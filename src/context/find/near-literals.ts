@@ -9,6 +9,13 @@ import { afterLineFeed, boundary, CHARACTER_BYTES, LINE_FEED } from "./window.ts
 const LITERAL_COST = 60;
 /** Native RegExp reads as many bytes while the engine reads one. */
 const NATIVE_SPEED = 5;
+/** Parts of the most bytes that the engine is given, where native RegExp may take over behind each. */
+const NATIVE_SHARE = 8;
+/**
+ * An engine that looks around clears memory for all of what it was given after each match: of 64 KB that took longer
+ * than to search.
+ */
+const LOOKING_SHARE = 16;
 /** A match with more before its literal, or in all, is searched for in the whole line. */
 const MOST_NEAR_BYTES = 256;
 /** No match goes beyond it. */
@@ -37,7 +44,8 @@ export function openNear(
   if (!required || !pattern.lineLocal) return () => undefined;
   const gather = openGather(haystack, pattern, required, next);
   const { source, native } = pattern;
-  const [speed, size] = native ? [NATIVE_SPEED, most / 8] : [1, most];
+  const speed = native ? NATIVE_SPEED : 1;
+  const size = most / (native ? NATIVE_SHARE : pattern.looks ? LOOKING_SHARE : 1);
   let paused = 0;
   let pause = most;
   return (from, within) => {
