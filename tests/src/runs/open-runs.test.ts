@@ -11,6 +11,7 @@ import {
   type Runs,
 } from "../../../src/runs/open-runs.ts";
 import { collected } from "../../support/collected.ts";
+import { BUNDLED } from "../../support/command.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -176,7 +177,10 @@ test("an aborted signal suspends the jobs, and no recorded answer is asked for t
 test("a killed process leaves a run that the same program continues", async () => {
   const folder = folderWith({});
   mkdirSync(join(folder, "home"));
-  const entry = JSON.stringify(join(ROOT, "src/runs/open-runs.ts"));
+  const isBundled = process.env.VITEST_MODE === "RUN";
+  const entry = JSON.stringify(
+    isBundled ? join(BUNDLED, "src/runs/open-runs.js") : join(ROOT, "src/runs/open-runs.ts"),
+  );
   writeFileSync(
     join(folder, "program.ts"),
     `import { openRuns } from ${entry};
