@@ -104,7 +104,7 @@ test("a command ends when its work has ended, whatever a proxy holds open", asyn
   await using proxy = await startProxy("silent");
   const env = { ANTHROPIC_API_KEY: "key-of-the-user-123", HTTPS_PROXY: proxy.url };
   const asking = ["exec", "-e", 'await llm_query("hi", { tools: [] })', "--model", "anthropic/claude-sonnet-5"];
-  const run = await belay([...asking, "--no-store", "--max-time-ms", "300"], { env });
+  const run = await belay([...asking, "--no-store", "--max-time-ms", "1500"], { env });
   expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("the time of the budget has run out") });
   expect(proxy.seen).toEqual(["CONNECT api.anthropic.com:443"]);
 });
