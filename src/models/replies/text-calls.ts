@@ -45,7 +45,8 @@ const FORMATS: readonly (readonly [mark: RegExp, vllm: string, sglang: string])[
   [/<\|START_ACTION\|>/, "cohere_command3", "cohere_command4"],
   [/<\|tool_call_start\|>/, "lfm2", "lfm2"],
   [/<\|action_start\|>/, "internlm", "interns1"],
-  [/<TOOLCALL>|<function_calls>|<invoke |```tool_call/, "", ""],
+  [/<TOOLCALL>|<invoke |```tool_call/, "", ""],
+  [/<(?:[a-z]{1,20}[:|_])?(?:tool|function)_calls?[ >]/, "", ""],
 ];
 const MARKS = FORMATS.map(([mark]) => mark.source).join("|");
 const MARK = new RegExp(` {0,3}(${MARKS})`, "y");
@@ -174,7 +175,11 @@ function listedCall(text: string, head: RegExpExecArray, argument: RegExp): Foun
     args[key] = literal === undefined ? value : readLiteral(literal);
     end = endOf(next);
   }
-  return end === from ? null : { calls: [{ id: null, name: head[1], arguments: args }], end };
+  if (end > from) return { calls: [{ id: null, name: head[1], arguments: args }], end };
+  // Llama 3.1 writes `<function=NAME>{…}`.
+  const whole = text[from] === "{" ? balancedEnd(text, from) : undefined;
+  if (whole === undefined) return null;
+  return { calls: [{ id: null, name: head[1], arguments: text.slice(from, whole) }], end: whole };
 }
 
 /** An object that names a tool and its arguments, or a list of such. */
