@@ -441,7 +441,7 @@ test("a job whose input was forged fails by name before anything is sent, and th
   expect(await store.jobs.counts(run.id)).toMatchObject({ done: 3 });
 });
 
-test("a try of a fresh job goes to the store six times beside what its session does", async () => {
+test("a try of a fresh job goes to the store five times beside what its session does", async () => {
   const asked: string[] = [];
   const around = (kept: Store) =>
     storeAround(kept, (name, run) => {
@@ -454,5 +454,5 @@ test("a try of a fresh job goes to the store six times beside what its session d
   await works({ run });
   const own = new Set(["commit", "hasBaseline", "putBaseline"]);
   const tries = asked.filter((name) => !looks.includes(name) && !name.startsWith("batches.") && !own.has(name));
-  expect(tries).toEqual(["jobs.read", "create", "jobs.input", "find", "jobs.finish", "release"]);
+  expect(tries).toEqual(["jobs.read", "create", "jobs.input", "jobs.finish", "release"]);
 });
