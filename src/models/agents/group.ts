@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { send } from "../../platform/processes.ts";
 
-/** The variable that marks the processes of an agent. The processes that they start have it too. */
+/**
+ * The variable that marks the processes of an agent. The processes that they start have it too. Its value is the key of the
+ * agent's call, a slash, and what no other start has.
+ */
 export const MARK = "BELAY_AGENT";
 
 /** A process by its id and the time of its start, which no later process with that id has. */
@@ -34,11 +37,13 @@ export function isRunning({ pid, born }: KnownProcess): boolean {
 /**
  * The processes with the mark of an agent, also those that have left its group. Empty without
  * `/proc`, and for those that have cleared their environment.
+ *
+ * @param key of one start, or of all starts of a call
  */
 export function markedBy(key: string): number[] {
-  const wanted = Buffer.from(`\0${MARK}=${key}\0`);
+  const wanted = ["\0", "/"].map((end) => Buffer.from(`\0${MARK}=${key}${end}`));
   const pids = processes().filter((pid) => pid !== process.pid);
-  return pids.filter((pid) => hasVariable(pid, wanted));
+  return pids.filter((pid) => hasOneOf(pid, wanted));
 }
 
 /** Sends a signal to the processes with the mark of an agent. */
@@ -54,17 +59,18 @@ function processes(): number[] {
   }
 }
 
-/** @param wanted a variable and its value, between NUL characters */
-function hasVariable(pid: number, wanted: Buffer): boolean {
+/** True if the variables of a process, each of which ends with a NUL character, have one of these. */
+function hasOneOf(pid: number, wanted: readonly Buffer[]): boolean {
   try {
-    const variables = readFileSync(`/proc/${pid}/environ`);
-    const first = wanted.subarray(1);
-    return variables.includes(wanted) || variables.subarray(0, first.length).equals(first);
+    const variables = Buffer.concat([NUL, readFileSync(`/proc/${pid}/environ`)]);
+    return wanted.some((one) => variables.includes(one));
   } catch {
     // It is another user's, or it has ended.
     return false;
   }
 }
+
+const NUL = Buffer.alloc(1);
 
 /** The state of a process and the time of its start; null: it has ended, or there is no `/proc`. */
 function statOf(pid: number): { readonly state: string; readonly born: string } | null {

@@ -34,7 +34,7 @@ export interface AgentJob {
   readonly max_bytes: number;
   /** Name of the worktree in the outbox that the agent works in; null: it works in `cwd`. */
   readonly tree: string | null;
-  /** Marks the agent's processes. */
+  /** Marks the processes of this start. */
   readonly key: string;
   /** Number of the start, from 1. */
   readonly tries: number;

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as later } from "node:timers/promises";
 import { hasCode, LIMITS } from "../../../runtime/index.ts";
@@ -222,7 +223,8 @@ function prepare(run: AgentRun, { job: last, start, result }: OutboxState): void
     timeout_ms: timeoutMs,
     max_bytes: printedMost(command),
     tree: worktree ? treeName(folder, start === null ? (last?.tree ?? null) : null) : null,
-    key,
+    // A keeper still ends what an earlier start has left when the next one begins.
+    key: `${key}/${randomUUID()}`,
     tries: Math.max(start?.tries ?? 0, result?.tries ?? 0) + 1,
     // One that could not be started has cost nothing.
     cut: start ? start.cut + (result?.ended === "not_started" ? 0 : 1) : 0,

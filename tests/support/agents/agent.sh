@@ -6,7 +6,9 @@
 
 read -r name seconds rest
 log=$1
-note() { printf '%s\n' "$1 $name $BELAY_AGENT $$ $PPID" >> "$log"; }
+# Without what tells one start from another.
+call=${BELAY_AGENT%/*}
+note() { printf '%s\n' "$1 $name $call $$ $PPID" >> "$log"; }
 wait_for() {
   case $seconds in
     @*) while [ ! -e "${seconds#@}" ]; do sleep 0.02; done ;;
@@ -15,7 +17,7 @@ wait_for() {
 }
 said="\"$name($rest)\""
 case $name in
-  m*.3) case $BELAY_AGENT in */*.*.*) value="{\"said\":$said}" ;; *) value='{"said":7}' ;; esac ;;
+  m*.3) case $call in */*.*.*) value="{\"said\":$said}" ;; *) value='{"said":7}' ;; esac ;;
   *.3) value="{\"said\":$said}" ;;
   *) value=null ;;
 esac

@@ -68,14 +68,12 @@ export function keepersOf(folder: string): number[] {
     .filter((pid) => orFalse(() => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("keeper-entry")));
 }
 
-/** The processes that an agent's mark is on. */
+/** The processes that the mark of any start of a call is on. */
 export function agentsOf(key: string): number[] {
   return readdirSync("/proc")
     .map(Number)
     .filter(Boolean)
-    .filter((pid) =>
-      orFalse(() => readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`BELAY_AGENT=${key}`)),
-    );
+    .filter((pid) => orFalse(() => readFileSync(`/proc/${pid}/environ`, "utf8").includes(`BELAY_AGENT=${key}/`)));
 }
 
 function linksOf(pid: number): string[] {

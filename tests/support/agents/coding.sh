@@ -3,7 +3,7 @@
 # folder, once the file GATE is there, and prints it as `claude -p --output-format json` does. The log has a line for each start.
 
 prompt=$(cat)
-printf '%s\t%s\t%s\n' "$BELAY_AGENT" "$PWD" "$(ls)" >> "$1"
+printf '%s\t%s\t%s\n' "${BELAY_AGENT%/*}" "$PWD" "$(ls)" >> "$1"
 while [ -n "$2" ] && [ ! -e "$2" ]; do sleep 0.02; done
 vault=$(printf '%s' "$prompt" | sed -n 's/.*vault of \([A-Za-z]*\).*/\1/p')
 fact=$(grep -rho "A number that opens the vault of $vault is [0-9]*" .)

@@ -43,7 +43,8 @@ export interface Script {
   readonly dies?: "SIGKILL" | "SIGSEGV" | "SIGTERM";
 }
 
-const key = process.env.BELAY_AGENT ?? "";
+/** Of its call: without what tells one start from another. */
+const key = (process.env.BELAY_AGENT ?? "").replace(/\/[^/]*$/, "");
 const log = process.env.BELAY_AGENT_LOG ?? "";
 const note = (what: string) => {
   if (log !== "") appendFileSync(log, `${what} ${key} ${process.pid}\n`);
