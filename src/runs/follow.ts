@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/index.ts";
 import { hasWaited, waitsFor } from "../provider-batches/index.ts";
-import { everyRun, type JobPage, type Jobs, type Store } from "../store/index.ts";
+import { everyRun, type JobPage, type Jobs, type RunRow, type Store } from "../store/index.ts";
 import { refusalOfRun } from "./failures.ts";
 import { isOfAnotherBuild } from "./process-parts.ts";
 import { jobsOf } from "./readable-jobs.ts";
@@ -58,8 +58,8 @@ export async function followRun(following: Following): Promise<CountedRun | null
       const { counts, waits } = found;
       const refusal = await refusalOfRun((page) => following.store.jobs.list(following.run, page), counts);
       counted = { ...found, refusal };
-      const next =
-        counts.parked > 0 && waits.length === 0 ? await nextParked(following.store.jobs, following.run) : null;
+      const parked = await lookAtParked(following.store.jobs, found);
+      const { next } = parked;
       const held_back = await heldJobs(following.store.jobs, counted.run, counts.parked);
       await following.look({ at: clock.now(), ...counted, next, held_back });
       goneSince = null;
@@ -67,7 +67,7 @@ export async function followRun(following: Following): Promise<CountedRun | null
       leftSince = isLeftToProviders(counted) ? (leftSince ?? clock.now()) : null;
       const waitMs = following.waitMs?.() ?? Number.POSITIVE_INFINITY;
       if (leftSince !== null && hasWaited(waits, clock.now() - leftSince - waitMs)) return counted;
-      if (await isOver(following, { ...counted, next, held_back })) return counted;
+      if (await isOver(following, counted, parked)) return counted;
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "store_failed" || !following.unreachable) throw error;
       goneSince ??= clock.now();
@@ -108,27 +108,41 @@ export async function countsAndWaits(
 }
 
 /** True if no job runs, and none will by itself. */
-async function isOver({ store: { jobs }, run: id, isAlone }: Following, counted: Look): Promise<boolean> {
-  const { run, counts, waits, next } = counted;
+async function isOver(
+  { store: { jobs }, run: id, isAlone }: Following,
+  { run, counts, waits }: CountedRun,
+  parked: Parked,
+): Promise<boolean> {
   const isPaused = run.state === "paused";
   // Rows of jobs that could not be put back say that they run: nobody holds their sessions.
   if (isPaused && isAlone === true && counts.workers === 0) return true;
   if (counts.running + counts.cancelling > 0) return false;
   if (isPaused) return true;
   if (waits.length > 0) return false;
-  if (counts.waiting === 0 && next === null) return true;
+  if (counts.waiting === 0 && !parked.continue) return true;
   return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
 }
 
-/**
- * The instant at which the first of its parked jobs continues by itself, such as when its provider
- * may be asked again; null: none does.
- */
-async function nextParked(jobs: Pick<Jobs, "list">, run: string): Promise<number | null> {
-  const parked = await jobs.list(run, { states: ["parked"], from: 0, limit: 1000 });
-  const instants = parked.flatMap(({ run_at }) => run_at ?? []);
-  return instants.length > 0 ? Math.min(...instants) : null;
+/** The parked jobs of a run that waits for no provider. */
+interface Parked {
+  /** The instant at which the first continues by itself, such as when its provider may be asked again; null: none does. */
+  readonly next: number | null;
+  /** Some continue: at that instant, or because they have been offered since they were counted. */
+  readonly continue: boolean;
 }
+
+async function lookAtParked(
+  jobs: Pick<Jobs, "list">,
+  { run, counts, waits }: Pick<CountedRun, "counts" | "waits"> & { readonly run: Pick<RunRow, "id"> },
+): Promise<Parked> {
+  if (counts.parked === 0 || waits.length > 0) return { next: null, continue: false };
+  const parked = await jobs.list(run.id, { states: ["parked"], from: 0, limit: PARKED_PAGE });
+  const instants = parked.flatMap(({ run_at }) => run_at ?? []);
+  const next = instants.length > 0 ? Math.min(...instants) : null;
+  return { next, continue: next !== null || parked.length < Math.min(counts.parked, PARKED_PAGE) };
+}
+
+const PARKED_PAGE = 1000;
 
 /**
  * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0
@@ -196,13 +210,13 @@ async function leftIn({ store, queues }: Idling): Promise<Left> {
   const { jobs } = store;
   let left: Left = null;
   try {
-    for await (const { id, queue, state } of everyRun(jobs)) {
-      if (state !== "open" || !queues.includes(queue)) continue;
-      const { counts, waits } = await countsAndWaits(store, id);
+    for await (const run of everyRun(jobs)) {
+      if (run.state !== "open" || !queues.includes(run.queue)) continue;
+      const { counts, waits } = await countsAndWaits(store, run.id);
       const { waiting, running, cancelling, parked } = counts;
       if (waiting + running + cancelling > 0) return "jobs";
       if (parked > 0 && waits.length > 0) left = "providers";
-      else if (parked > 0 && (await nextParked(jobs, id)) !== null) return "jobs";
+      else if ((await lookAtParked(jobs, { run, counts, waits })).continue) return "jobs";
     }
     return left;
   } catch (error) {

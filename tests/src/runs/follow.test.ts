@@ -91,6 +91,16 @@ test("a look has the time at which the first parked job goes on, and a run is ov
   expect(await looks([["open", parked]], [null, null, null])).toBe(0);
 });
 
+test("a run whose parked job has been offered since it was counted goes on", async () => {
+  expect(
+    await looks([
+      ["open", { parked: 1, done: 2 }],
+      ["open", { running: 1, done: 2, workers: 1 }],
+      ["open", { done: 3 }],
+    ]),
+  ).toBe(2);
+});
+
 test("a run whose answer arrives while it is looked at goes on: its jobs are counted again", async () => {
   const parked = { ...NONE, parked: 1 };
   const counts = [parked, { ...NONE, waiting: 1 }];
