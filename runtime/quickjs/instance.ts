@@ -1,6 +1,6 @@
 import { JSException, type JSValueHandle, QuickJS } from "quickjs-wasi";
 import { type EngineHost, type EngineImage, type Entered, MachineFault, type PreludeEntries } from "../engine.ts";
-import { type GuestHost, type Lodging, optionsFor, type Shells } from "./shells.ts";
+import { type GuestHost, optionsFor, type PooledGuest, type WasmPool } from "./wasm-pool.ts";
 
 export type Entries = PreludeEntries<JSValueHandle>;
 
@@ -17,14 +17,14 @@ export interface Instance {
   stopped: boolean;
   /** False once `shouldStop` has ended guest code or something has escaped: no other guest gets the instance. */
   isSound: boolean;
-  readonly leave: Lodging["leave"];
+  readonly leave: PooledGuest["leave"];
 }
 
 /**
  * Makes an instance whose prelude has not run yet, or, if an image is given, one with the guest of
  * the image.
  */
-export async function openInstance(shells: Shells, host: EngineHost, image?: EngineImage): Promise<Instance> {
+export async function openInstance(pool: WasmPool, host: EngineHost, image?: EngineImage): Promise<Instance> {
   let instance: Instance | undefined;
   const own: GuestHost = {
     now: host.now,
@@ -43,13 +43,13 @@ export async function openInstance(shells: Shells, host: EngineHost, image?: Eng
       attempt(opened, () => call(opened, rejected, promise, reason, isHandled ? opened.vm.true : opened.vm.false));
     },
   };
-  const { vm, leave } = image ? await shells.lodge(image, own) : await fresh(shells.wasm, own);
+  const { vm, leave } = image ? await pool.take(image, own) : await fresh(pool.wasm, own);
   instance = { vm, raw: vm._getExports(), entries: undefined, stopped: false, isSound: true, leave };
   return instance;
 }
 
 /** An instance whose guest is to be made. */
-async function fresh(wasm: WebAssembly.Module, host: GuestHost): Promise<Lodging> {
+async function fresh(wasm: WebAssembly.Module, host: GuestHost): Promise<PooledGuest> {
   const vm = await QuickJS.create(optionsFor(wasm, host));
   return { vm, leave: () => vm.dispose() };
 }

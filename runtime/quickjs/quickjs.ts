@@ -1,13 +1,13 @@
 import { EvalFlags, JSValueHandle } from "quickjs-wasi";
 import type { Engine, EngineHost, EngineImage, EngineOptions, PreludeEntries, PreludeEntry } from "../engine.ts";
 import { attempt, call, type Entries, entriesOf, exceptionIn, fault, type Instance, openInstance } from "./instance.ts";
-import { boundOf, nonZero, type Shells } from "./shells.ts";
 import { openStrings, type Strings } from "./strings.ts";
+import { boundOf, nonZero, type WasmPool } from "./wasm-pool.ts";
 
 /** Opens a guest on quickjs-wasi. Only this folder knows the package. */
-export async function openQuickJs(shells: Shells, options: EngineOptions): Promise<Engine> {
+export async function openQuickJs(pool: WasmPool, options: EngineOptions): Promise<Engine> {
   const { host, image, texts = [] } = options;
-  const instance = await openInstance(shells, host, image);
+  const instance = await openInstance(pool, host, image);
   const strings = openStrings(instance);
   const { post, forgetReply } = openGuestPost(instance, host, strings);
   instance.entries = image ? findPrelude(instance, post, image) : runPrelude(instance, post, options);

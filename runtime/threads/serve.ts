@@ -23,7 +23,7 @@ import {
   type ToThread,
 } from "../protocol.ts";
 import { openQuickJs } from "../quickjs/quickjs.ts";
-import { openShells } from "../quickjs/shells.ts";
+import { openWasmPool } from "../quickjs/wasm-pool.ts";
 
 /** The machine that a thread serves at the moment, and its library. */
 interface Served<Message> {
@@ -162,7 +162,7 @@ function openWorkshop<Message>(
   createLibrary: () => Library<Message>,
   tell: (note: ThreadNote) => void,
 ): Workshop<Message> {
-  const shells = openShells(wasm);
+  const pool = openWasmPool(wasm);
   const machineOf = (library: Library<Message>, memoryBytes: number, restore?: Restoration) =>
     openMachine({
       library,
@@ -173,7 +173,7 @@ function openWorkshop<Message>(
       prelude,
       notice: (text) => tell({ kind: "notice", text }),
       printed: openPrintRelay((parts) => tell({ kind: "printed", parts })),
-      openEngine: (options) => openQuickJs(shells, options),
+      openEngine: (options) => openQuickJs(pool, options),
       ...(restore ? { restore } : {}),
     });
 

@@ -3,7 +3,7 @@ import { type Clock, imageFormat, systemClock } from "../../runtime/index.ts";
 import { type Machine, openMachine } from "../../runtime/machine.ts";
 import { keepWasmCode, quickJsBuild } from "../../runtime/quickjs/build.ts";
 import { openQuickJs } from "../../runtime/quickjs/quickjs.ts";
-import { openShells } from "../../runtime/quickjs/shells.ts";
+import { openWasmPool } from "../../runtime/quickjs/wasm-pool.ts";
 import { openLibrary } from "../../src/session/machine/services.ts";
 
 export interface MachineHere extends Disposable {
@@ -25,7 +25,7 @@ export async function openMachineHere(clock: Clock = systemClock): Promise<Machi
     ...{ library, memoryBytes: 2 ** 27, clock, format: imageFormat(), prelude: null, notice() {}, printed() {} },
     shared: new Int32Array(new SharedArrayBuffer(64)),
     async openEngine(options) {
-      parts = { engine: await openQuickJs(openShells(module), options), host: options.host };
+      parts = { engine: await openQuickJs(openWasmPool(module), options), host: options.host };
       return parts.engine;
     },
   });

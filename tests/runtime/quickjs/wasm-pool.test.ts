@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Engine, EngineHost, EngineImage } from "../../../runtime/engine.ts";
 import { quickJsBuild } from "../../../runtime/quickjs/build.ts";
 import { openQuickJs } from "../../../runtime/quickjs/quickjs.ts";
-import { boundOf, openShells, type Shells } from "../../../runtime/quickjs/shells.ts";
+import { boundOf, openWasmPool, type WasmPool } from "../../../runtime/quickjs/wasm-pool.ts";
 import { openMachineHere } from "../../support/machine-here.ts";
 
 const { module: wasm } = quickJsBuild();
@@ -17,25 +17,25 @@ beforeAll(async () => {
   image = { memory, stackPointer, runtimePtr, contextPtr, entries };
 });
 
-type Raw = ReturnType<Awaited<ReturnType<Shells["lodge"]>>["vm"]["_getExports"]>;
+type Raw = ReturnType<Awaited<ReturnType<WasmPool["take"]>>["vm"]["_getExports"]>;
 
 /** The instances of a thread, with the one that each guest has got. */
-function watchedShells() {
-  const { lodge } = openShells(wasm);
+function watchedPool() {
+  const { take } = openWasmPool(wasm);
   const given: Raw[] = [];
-  const shells: Shells = {
+  const pool: WasmPool = {
     wasm,
-    async lodge(...of) {
-      const lodging = await lodge(...of);
-      given.push(lodging.vm._getExports());
-      return lodging;
+    async take(...of) {
+      const taken = await take(...of);
+      given.push(taken.vm._getExports());
+      return taken;
     },
   };
-  return { shells, given };
+  return { pool, given };
 }
 
-const open = (shells: Shells, host = NEVER, from = image) =>
-  openQuickJs(shells, { host, image: from, prelude: "", config: "" });
+const open = (pool: WasmPool, host = NEVER, from = image) =>
+  openQuickJs(pool, { host, image: from, prelude: "", config: "" });
 
 /** All that can differ between two instances. */
 function stateOf(engine: Engine, raw: Raw) {
@@ -56,8 +56,8 @@ const CELL = `globalThis.list = Array.from({ length: 500 }, (_, n) => ({ n, text
 
 /** A guest's state when it is new and when a cell has run, in an instance that nobody had before. */
 async function reference() {
-  const { shells, given } = watchedShells();
-  using engine = await open(shells);
+  const { pool, given } = watchedPool();
+  using engine = await open(pool);
   const [raw] = given;
   if (!raw) throw new Error("no instance was given");
   const fresh = stateOf(engine, raw);
@@ -66,9 +66,9 @@ async function reference() {
 }
 
 /** Checks that a guest is equal to one in a new instance, byte for byte: when it is new and when a cell has run. */
-async function expectAsNew({ shells, given }: ReturnType<typeof watchedShells>): Promise<void> {
+async function expectAsNew({ pool, given }: ReturnType<typeof watchedPool>): Promise<void> {
   const { fresh, ran } = await reference();
-  using engine = await open(shells);
+  using engine = await open(pool);
   const raw = given.at(-1);
   if (!raw) throw new Error("no instance was given");
   expectEqual(stateOf(engine, raw), fresh);
@@ -78,14 +78,14 @@ async function expectAsNew({ shells, given }: ReturnType<typeof watchedShells>):
 
 describe("the instances of a thread", () => {
   test("a guest in an instance that others have had is equal to one in a new instance", async () => {
-    const watched = watchedShells();
+    const watched = watchedPool();
     for (const [seconds, source] of [
       "globalThis.left = [1, 2, 3]",
       CELL,
       "throw new Error('no')",
       "await 1",
     ].entries()) {
-      using engine = await open(watched.shells, { ...NEVER, now: () => seconds });
+      using engine = await open(watched.pool, { ...NEVER, now: () => seconds });
       engine.setMemoryLimit(2 ** 27, 2 ** 27);
       engine.startCell(source, "cell 1");
       while (engine.runJob() === "ran");
@@ -101,9 +101,9 @@ describe("the instances of a thread", () => {
   });
 
   test("memory that has grown is not used again", async () => {
-    const watched = watchedShells();
+    const watched = watchedPool();
     {
-      using engine = await open(watched.shells);
+      using engine = await open(watched.pool);
       engine.startCell("globalThis.large = new Uint8Array(4e6)", "cell 1");
       expect(engine.linearBytes()).toBeGreaterThan(image.memory.length);
     }
@@ -112,11 +112,11 @@ describe("the instances of a thread", () => {
   });
 
   test("a guest of an image with larger memory is as it was, and leaves its instance to nobody", async () => {
-    const watched = watchedShells();
+    const watched = watchedPool();
     const grown = await grownImage();
-    (await open(watched.shells))[Symbol.dispose]();
+    (await open(watched.pool))[Symbol.dispose]();
     {
-      using engine = await open(watched.shells, NEVER, grown);
+      using engine = await open(watched.pool, NEVER, grown);
       expect(Buffer.from(engine.image().memory).equals(grown.memory)).toBe(true);
     }
     await expectAsNew(watched);
@@ -125,9 +125,9 @@ describe("the instances of a thread", () => {
   });
 
   test("an instance whose engine trapped is not used again", async () => {
-    const watched = watchedShells();
+    const watched = watchedPool();
     {
-      using engine = await open(watched.shells);
+      using engine = await open(watched.pool);
       const [raw] = watched.given;
       new Uint8Array(raw?.memory.buffer ?? new ArrayBuffer()).fill(0xff, image.stackPointer);
       expect(() => engine.startCell(CELL, "cell 1")).toThrow("memory access out of bounds");
@@ -137,9 +137,9 @@ describe("the instances of a thread", () => {
   });
 
   test("an instance whose guest was stopped is not used again", async () => {
-    const watched = watchedShells();
+    const watched = watchedPool();
     {
-      using engine = await open(watched.shells, { ...NEVER, shouldStop: () => true });
+      using engine = await open(watched.pool, { ...NEVER, shouldStop: () => true });
       engine.startCell("for (;;);", "cell 1");
     }
     await expectAsNew(watched);
@@ -147,9 +147,9 @@ describe("the instances of a thread", () => {
   });
 
   test("two guests at the same time have two instances", async () => {
-    const watched = watchedShells();
-    using one = await open(watched.shells);
-    using other = await open(watched.shells);
+    const watched = watchedPool();
+    using one = await open(watched.pool);
+    using other = await open(watched.pool);
     one.startCell("globalThis.n = 1", "cell 1");
     expect(other.linearBytes()).toBe(one.linearBytes());
     expect(new Set(watched.given).size).toBe(2);
@@ -158,8 +158,8 @@ describe("the instances of a thread", () => {
 
 /** Of a guest that has taken memory. */
 async function grownImage(): Promise<EngineImage> {
-  const { shells } = watchedShells();
-  using engine = await open(shells);
+  const { pool } = watchedPool();
+  using engine = await open(pool);
   engine.startCell("globalThis.large = new Uint8Array(4e6).fill(3)", "cell 1");
   const { memory, ...place } = engine.image();
   return { ...place, memory: Buffer.from(memory) };

@@ -13,7 +13,7 @@ export interface GuestHost {
 }
 
 /** A guest in an instance of the wasm that others may have had before. */
-export interface Lodging {
+export interface PooledGuest {
   readonly vm: QuickJS;
   /** Ends the guest. @param isSound true if the instance may have another guest */
   leave(isSound: boolean): void;
@@ -27,26 +27,26 @@ export interface Lodging {
  * instances: the wasm has no other global that changes, and writes to no table. A test compares.
  * All three are set for each guest; only memory that has grown cannot become less.
  */
-export interface Shells {
+export interface WasmPool {
   readonly wasm: WebAssembly.Module;
-  lodge(image: EngineImage, host: GuestHost): Promise<Lodging>;
+  take(image: EngineImage, host: GuestHost): Promise<PooledGuest>;
 }
 
-export function openShells(wasm: WebAssembly.Module): Shells {
-  let free: Shell | undefined;
+export function openWasmPool(wasm: WebAssembly.Module): WasmPool {
+  let free: PooledInstance | undefined;
   return {
     wasm,
-    async lodge(image, host) {
+    async take(image, host) {
       const known = free;
       free = undefined;
-      const shell = known && bytesOf(known) <= image.memory.length ? known : await newShell(wasm, image);
-      const vm = enter(shell, image, host);
+      const pooled = known && bytesOf(known) <= image.memory.length ? known : await newInstance(wasm, image);
+      const vm = enter(pooled, image, host);
       return {
         vm,
         leave(isSound) {
           vm.dispose();
-          shell.guest = undefined;
-          if (isSound && bytesOf(shell) <= FIRST_BYTES) free = shell;
+          pooled.guest = undefined;
+          if (isSound && bytesOf(pooled) <= FIRST_BYTES) free = pooled;
         },
       };
     },
@@ -54,29 +54,32 @@ export function openShells(wasm: WebAssembly.Module): Shells {
 }
 
 /** An instance of the wasm, and the guest that it has. */
-interface Shell {
+interface PooledInstance {
   /** Holds the instance. No guest is entered by it: its handles would still work for the next one. */
-  readonly door: QuickJS;
+  readonly owner: QuickJS;
   readonly options: QuickJSOptions;
   guest: { readonly vm: QuickJS; readonly host: GuestHost } | undefined;
 }
 
-async function newShell(wasm: WebAssembly.Module, { memory: _memory, ...image }: EngineImage): Promise<Shell> {
+async function newInstance(
+  wasm: WebAssembly.Module,
+  { memory: _memory, ...image }: EngineImage,
+): Promise<PooledInstance> {
   const guest = () => {
-    if (!shell.guest) throw new MachineFault("the instance has no guest");
-    return shell.guest;
+    if (!pooled.guest) throw new MachineFault("the instance has no guest");
+    return pooled.guest;
   };
   const options = optionsFor(wasm, {
     shouldStop: () => guest().host.shouldStop(),
     rejected: (...given) => guest().host.rejected(...given),
     now: () => guest().host.now(),
   });
-  const door = await QuickJS.restore({ ...image, memory: new Uint8Array(), extensions: [] }, options);
-  const hostCall: Inner = Reflect.get(door, "handleHostCall");
+  const owner = await QuickJS.restore({ ...image, memory: new Uint8Array(), extensions: [] }, options);
+  const hostCall: Inner = Reflect.get(owner, "handleHostCall");
   // The imports of the wasm are bound to the object that made the instance.
-  Reflect.set(door, "handleHostCall", (...given: unknown[]) => Reflect.apply(hostCall, guest().vm, given));
-  const shell: Shell = { door, options, guest: undefined };
-  return shell;
+  Reflect.set(owner, "handleHostCall", (...given: unknown[]) => Reflect.apply(hostCall, guest().vm, given));
+  const pooled: PooledInstance = { owner, options, guest: undefined };
+  return pooled;
 }
 
 /** The surroundings of every guest. */
@@ -94,10 +97,10 @@ export function optionsFor(wasm: WebAssembly.Module, host: GuestHost): QuickJSOp
 /** A function of quickjs-wasi 3.6.2 that its types hide. */
 type Inner = (...given: unknown[]) => unknown;
 
-/** Makes the shell one with the guest of the image, whatever was in it. */
-function enter(shell: Shell, image: EngineImage, host: GuestHost): QuickJS {
-  const { door, options } = shell;
-  const raw = door._getExports();
+/** Gives the instance the guest of the image, whatever was in it. */
+function enter(pooled: PooledInstance, image: EngineImage, host: GuestHost): QuickJS {
+  const { owner, options } = pooled;
+  const raw = owner._getExports();
   fill(raw.memory, image.memory);
   boundOf(raw).value = NO_BOUND;
   raw.qjs_set_runtime_and_context(image.runtimePtr, image.contextPtr);
@@ -105,7 +108,7 @@ function enter(shell: Shell, image: EngineImage, host: GuestHost): QuickJS {
   const vm: QuickJS = Reflect.construct(QuickJS, [options.wasm]);
   const setInstance: Inner = Reflect.get(vm, "setInstance");
   Reflect.apply(setInstance, vm, [{ exports: raw }]);
-  shell.guest = { vm, host };
+  pooled.guest = { vm, host };
   const applyLimits: Inner = Reflect.get(QuickJS, "applyLimits");
   Reflect.apply(applyLimits, QuickJS, [vm, options]);
   return vm;
@@ -121,7 +124,7 @@ export function boundOf(raw: object): WebAssembly.Global {
   throw new MachineFault("the engine has no bound on its memory");
 }
 
-const bytesOf = ({ door }: Shell) => door._getExports().memory.buffer.byteLength;
+const bytesOf = ({ owner }: PooledInstance) => owner._getExports().memory.buffer.byteLength;
 
 /** Makes memory that is not larger equal to that of an image. Beyond the first bytes it must be new. */
 function fill(own: WebAssembly.Memory, memory: Uint8Array): void {
