@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { pack } from "../runtime/images/changes.ts";
 import type { FreshHead } from "../runtime/threads/machines.ts";
 import { freshOf, openMachines } from "../runtime/threads/machines.ts";
@@ -9,8 +10,10 @@ import { freshOf, openMachines } from "../runtime/threads/machines.ts";
 
 const [folder = "dist"] = process.argv.slice(2);
 const entry = pathToFileURL(join(folder, "src/machine-thread-entry.js"));
-// That of an earlier bundle would be taken for this one's if the guest code has changed and its version has not.
-rmSync(freshOf(entry), { force: true });
+const kept = fileURLToPath(freshOf(entry));
+// That of an earlier bundle would be taken for this one's if the guest code has changed and its version has not. A process that
+// starts meanwhile makes its own.
+rmSync(kept, { force: true });
 const { seat, baseline } = await openMachines().take(entry);
 await seat.leave(false);
 
@@ -19,16 +22,15 @@ const parts = baseline.pages.map(({ numbers, changes, packed }) => ({
   numbers: bytesOf(numbers),
   packed: packed ?? pack(bytesOf(changes)),
 }));
+const written = Buffer.concat(parts.flatMap(({ numbers, packed }) => [numbers, packed]));
 const head: FreshHead = {
   id: baseline.image.id,
   meta: baseline.image.meta,
   parts: parts.map(({ numbers, packed }) => ({ numbers: numbers.length, packed: packed.length })),
+  sha256: hash("sha256", written),
 };
+const { memory, meta } = baseline.image;
 writeFileSync(
-  freshOf(entry),
-  Buffer.concat([
-    Buffer.from(`${JSON.stringify(head)}\n`),
-    baseline.image.memory.subarray(baseline.image.meta.stackPointer),
-    ...parts.flatMap(({ numbers, packed }) => [numbers, packed]),
-  ]),
+  kept,
+  Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), memory.subarray(meta.stackPointer), written]),
 );

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { backgroundClock, systemClock } from "../clock.ts";
@@ -105,6 +106,8 @@ export interface FreshHead {
   readonly meta: ImageMeta;
   /** Bytes that each part takes. */
   readonly parts: readonly { readonly numbers: number; readonly packed: number }[];
+  /** The hash of all parts, hex. */
+  readonly sha256: string;
 }
 
 /**
@@ -115,7 +118,7 @@ export function readFresh(file: URL, format: ImageFormat): Baseline | null {
   try {
     const bytes = readFileSync(file);
     let at = bytes.indexOf("\n") + 1;
-    const { id, meta, parts }: FreshHead = JSON.parse(bytes.toString("utf8", 0, at));
+    const { id, meta, parts, sha256 }: FreshHead = JSON.parse(bytes.toString("utf8", 0, at));
     const next = (length: number, zeros = 0) => {
       const shared = new Uint8Array(new SharedArrayBuffer(length));
       shared.set(bytes.subarray(at, at + length - zeros), zeros);
@@ -125,6 +128,7 @@ export function readFresh(file: URL, format: ImageFormat): Baseline | null {
     const memory = next(meta.linearBytes, meta.stackPointer);
     const { granted: _granted, texts: _texts, ...identified } = meta;
     if (JSON.stringify(meta.gate) !== JSON.stringify(format) || baselineId(memory, identified) !== id) return null;
+    if (hash("sha256", bytes.subarray(at)) !== sha256) return null;
     const pages = parts.map(({ numbers, packed }) => ({
       numbers: new Uint32Array(next(numbers).buffer),
       changes: new Uint32Array(next(0).buffer),

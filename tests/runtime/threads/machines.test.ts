@@ -33,12 +33,14 @@ test("a fresh guest that is missing, damaged or of another build is made anew", 
   const file = pathToFileURL(join(folder, "machine-thread-entry.fresh"));
   expect(readFresh(file, format)).toBeNull();
   const bytes = readFileSync(KEPT);
-  for (const at of [10, 1000, 400_000]) {
+  for (const at of [10, 1000, 400_000, bytes.length - 1]) {
     const damaged = Buffer.from(bytes);
     damaged[at] = (damaged[at] ?? 0) ^ 1;
     writeFileSync(file, damaged);
     expect(readFresh(file, format)).toBeNull();
   }
+  writeFileSync(file, bytes.subarray(0, -1));
+  expect(readFresh(file, format)).toBeNull();
   writeFileSync(file, bytes);
   expect(readFresh(file, format)).not.toBeNull();
   expect(readFresh(file, { ...format, bridge: format.bridge + 1 })).toBeNull();
