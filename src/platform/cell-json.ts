@@ -44,9 +44,7 @@ export function exactJson(text: string): Json {
   const { json, asText } = givenJson(text);
   const [field] = asText;
   if (field === undefined) return JSON.parse(json);
-  throw new SyntaxError(
-    `JavaScript would round ${field === "" ? "the number" : `the number ${field}`}: put its digits into quotes`,
-  );
+  throw new SyntaxError(`JavaScript would round the number${field === "" ? "" : ` ${field}`}`);
 }
 
 /** More names would hide other warnings. */

@@ -136,7 +136,7 @@ async function schemaIn(file: string): Promise<Json> {
   try {
     schema = exactJson(read.text);
   } catch (error) {
-    throw new RlmError("invalid_argument", `${file} is not valid JSON: ${messageOf(error)}`, { suggestion });
+    throw new RlmError("invalid_argument", `${file} cannot be read as JSON: ${messageOf(error)}`, { suggestion });
   }
   await checkSchema(schema);
   return schema;

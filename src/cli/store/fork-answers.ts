@@ -28,8 +28,8 @@ function valueIn(call: string, text: string): Json {
   try {
     return exactJson(text);
   } catch (error) {
-    throw new RlmError("invalid_argument", `the answer of call ${call} is not valid JSON: ${messageOf(error)}`, {
-      suggestion: `Put a text into double quotes, and all of it into single ones for the shell: --answer ${call}='"yes"'.`,
+    throw new RlmError("invalid_argument", `the answer of call ${call} cannot be read as JSON: ${messageOf(error)}`, {
+      suggestion: `Put a text, and the digits of a large number, into double quotes, and all of it into single ones for the shell: --answer ${call}='"yes"'.`,
     });
   }
 }

@@ -98,7 +98,7 @@ function argsIn(typed: string, say: (line: string) => void): Json {
     // A text that begins as JSON does was meant to be JSON.
     if (!isFile && !/^\s*[[{"]/.test(typed)) return typed;
     const what = isFile ? inLine(typed.slice(1)) : "--args";
-    throw new RlmError("invalid_argument", `${what} is not valid JSON: ${messageOf(error)}`, {
+    throw new RlmError("invalid_argument", `${what} cannot be read as JSON: ${messageOf(error)}`, {
       suggestion: 'Quote it for the shell, --args \'{"files": ["a.ts"]}\', or write it into a file: --args @FILE.',
     });
   }

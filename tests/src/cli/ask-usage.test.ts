@@ -46,8 +46,8 @@ test.each([
 
 test.each([
   ["missing.json", "path_not_found", "missing.json does not exist"],
-  ["broken.json", "invalid_argument", "broken.json is not valid JSON"],
-  ["twice.json", "invalid_argument", "twice.json is not valid JSON: an object has two properties of one name"],
+  ["broken.json", "invalid_argument", "broken.json cannot be read as JSON"],
+  ["twice.json", "invalid_argument", "twice.json cannot be read as JSON: an object has two properties of one name"],
   ["wrong.json", "invalid_argument", "the answer's schema is wrong at /type"],
 ])("--schema %s is refused before anything is loaded", async (file, error_code, problem) => {
   const { server, cwd, home, model } = await scene();

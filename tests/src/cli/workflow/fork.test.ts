@@ -27,9 +27,9 @@ test("a fork answers one agent by hand and skips another, and the copy continues
 
 test.each([
   [["--answer", "2"], 2, "it takes CALL=JSON"],
-  [["--answer", "2=yes"], 1, "the answer of call 2 is not valid JSON"],
-  [["--answer", '2={"a":1,"a":2}'], 1, "is not valid JSON: an object has two properties of one name"],
-  [["--answer", '2={"id":9007199254740993}'], 1, "JavaScript would round the number id: put its digits into quotes"],
+  [["--answer", "2=yes"], 1, "the answer of call 2 cannot be read as JSON"],
+  [["--answer", '2={"a":1,"a":2}'], 1, "cannot be read as JSON: an object has two properties of one name"],
+  [["--answer", '2={"id":9007199254740993}'], 1, "cannot be read as JSON: JavaScript would round the number id"],
   [["--answer", '2="a"', "--skip", "2"], 1, "the call 2 is answered twice"],
   [["--answer", '9="a"'], 1, "has no call 9"],
   [["--answer", "2=@none.json"], 1, "none.json does not exist"],

@@ -97,7 +97,7 @@ test("args are JSON, a file with JSON, or a text, and what was meant to be JSON 
   expect(rounded.stdout).toContain('"9007199254740993"');
   expect(rounded.stderr).toContain("args.id is passed as a text: JavaScript would round it");
   const wrong = await workflow("audit.js", "--args", '{"files": [');
-  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("--args is not valid JSON")]);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("--args cannot be read as JSON")]);
   const twice = await workflow("audit.js", "--args", '{"a": 1, "a": 2}');
   expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining("two properties of one name")]);
   const missing = await workflow("audit.js", "--args", "@none.json");
