@@ -56,10 +56,17 @@ interface DescribingWhole extends Describing {
   readonly readsContext?: boolean;
 }
 
+/** Keys of contexts that were found whole: they do not change, and a page that follows a session looks often. */
+const whole = new WeakMap<Store, Set<string>>();
+
 /** A line about a context that the store has lost; none if it is whole. A large one is checked as it is read. */
 async function lossOf(store: Store, key: string): Promise<readonly string[]> {
+  const known = whole.get(store) ?? new Set();
+  whole.set(store, known);
+  if (known.has(key)) return [];
   try {
     using _text = (await storedContext(store, key)).text;
+    known.add(key);
     return [];
   } catch (error) {
     if (hasCode(error, "context_lost")) return [error.message];
