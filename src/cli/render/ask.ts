@@ -4,7 +4,7 @@ import { tokensOf } from "../../models/index.ts";
 import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
 import { limitName } from "../../session/index.ts";
-import { estimatedTokens } from "./calls.ts";
+import { estimatedTokens, tokensText } from "./calls.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";
@@ -76,11 +76,7 @@ function nameOf({ turn, of, path }: TurnProgress): string {
 /** Every turn of an ask with its cells and what they showed, if the envelope has them. */
 export function showTrajectory({ trajectory = [] }: AskEnvelope, output: Output): void {
   for (const { turn, text, error_code, usage, elapsed_ms, cells } of trajectory) {
-    const took = [
-      duration(elapsed_ms),
-      `${usage.estimated ? "~" : ""}${compact(tokensOf(usage))} tokens`,
-      ...priced(usage.cost_usd),
-    ];
+    const took = [duration(elapsed_ms), tokensText(tokensOf(usage), usage), ...priced(usage.cost_usd)];
     output.write(`--- turn ${turn} (${took.join(" · ")})\n`, "dim");
     if (error_code !== null) output.write(`no reply that can be used: ${error_code}\n`, "red");
     if (text.trim() !== "") output.write(`${text.trim()}\n`);

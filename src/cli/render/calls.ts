@@ -85,7 +85,12 @@ const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 
 /** An agent that has answered without tokens has not told them. */
 function tokensOf({ agent, cached, status, tokens, usage }: CallDescription): string {
   const isUntold = agent !== null && status === "ok" && !cached && tokens === 0;
-  return isUntold ? "tokens not told" : `${usage.estimated ? "~" : ""}${compact(tokens)} tokens`;
+  return isUntold ? "tokens not told" : tokensText(tokens, usage);
+}
+
+/** `~1.2k tokens`: some of them are estimated. */
+export function tokensText(tokens: number, { estimated = 0 }: CallDescription["usage"]): string {
+  return `${estimated > 0 ? "~" : ""}${compact(tokens)} tokens`;
 }
 
 function statusOf(call: CallDescription, isRunning: boolean): string {

@@ -71,31 +71,14 @@ export function openPostingsReader(most: number): PostingsReader {
   let numbers = new Uint32Array(0);
   let used = 0;
 
-  /** Adds the postings of a word, from a byte of the block on, and returns how many chunks were met. */
-  function addWord(block: Buffer, from: number, end: number, counts: Uint32Array | null, before: number): number {
+  /** Adds the postings of a word that the cursor stands before, and returns how many chunks were met. */
+  function addWord(cursor: Cursor, bytes: number, counts: Uint32Array | null, before: number): number {
+    const end = cursor.at() + bytes;
     let count = before;
-    for (let at = from, chunk = 0; at < end; ) {
-      // Most numbers have one byte.
-      let posting = block[at++] ?? 0;
-      if (posting >= 0x80) {
-        posting &= 0x7f;
-        for (let shift = 7, byte = 0x80; byte >= 0x80; shift += 7) {
-          byte = block[at++] ?? 0;
-          posting |= (byte & 0x7f) << shift;
-        }
-      }
+    for (let chunk = 0; cursor.at() < end; ) {
+      const posting = cursor.number();
       chunk += posting >>> 1;
-      let times = 1;
-      if ((posting & 1) === 1) {
-        times = block[at++] ?? 0;
-        if (times >= 0x80) {
-          times &= 0x7f;
-          for (let shift = 7, byte = 0x80; byte >= 0x80; shift += 7) {
-            byte = block[at++] ?? 0;
-            times |= (byte & 0x7f) << shift;
-          }
-        }
-      }
+      const times = (posting & 1) === 1 ? cursor.number() : 1;
       const known = formsOf[chunk] ?? 0;
       if (known === 0) met[count++] = chunk;
       formsOf[chunk] = known + times;
@@ -110,9 +93,7 @@ export function openPostingsReader(most: number): PostingsReader {
       let count = 0;
       while (cursor.at() < block.length) {
         const isExact = cursor.text() === word;
-        const length = cursor.number();
-        count = addWord(block, cursor.at(), cursor.at() + length, isExact ? exactOf : null, count);
-        cursor.skip(length);
+        count = addWord(cursor, cursor.number(), isExact ? exactOf : null, count);
       }
       const needed = POSTING.numbers * count;
       if (used + needed > numbers.length) {

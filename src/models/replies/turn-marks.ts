@@ -2,7 +2,6 @@ import { matchAt } from "./value-places.ts";
 
 /** The part of a reply that its model wrote in the turn it was asked for. */
 interface OwnTurn {
-  readonly start: number;
   readonly end: number;
   /** The kind of mending that a warning names; absent: nothing but marks was left out. */
   readonly told?: string;
@@ -45,7 +44,7 @@ export function turnStart(text: string, from: number, isShown: (mark: string) =>
  * was shown, are spoken of.
  */
 export function ownTurn(text: string, from: number, isShown: (mark: string) => boolean): OwnTurn {
-  const whole = { start: from, end: withoutLast(text, from, isShown) };
+  const whole = { end: withoutLast(text, from, isShown) };
   const struck = struckFrom(text);
   const fences = fencesIn(text).values();
   let fence = fences.next().value;
@@ -58,7 +57,7 @@ export function ownTurn(text: string, from: number, isShown: (mark: string) => b
     const isStruck = words === "</s>" && struck < index;
     if (isSpokenOf || isStruck || (words === "<|end|>" && matchAt(NEXT_MESSAGE, text, behind))) continue;
     if (end === undefined || matchAt(GOES_ON, text, behind)) return { ...whole, told: WITHIN };
-    return { start: from, end: index, told: INVENTED, isEnded: true };
+    return { end: index, told: INVENTED, isEnded: true };
   }
   return whole;
 }
@@ -76,14 +75,14 @@ function withoutLast(text: string, from: number, isShown: (mark: string) => bool
 }
 
 const lastMark = (text: string, end: number) => LAST.exec(text.slice(Math.max(0, end - LAST_UNITS), end));
+/** More than a mark has, with the white space behind it. */
+const LAST_UNITS = 50;
+
 /** The place from which on `</s>` ends words that are struck out. */
 function struckFrom(text: string): number {
   const at = text.search(/<s[ >]/i);
   return at < 0 ? text.length : at;
 }
-
-/** More than a mark has, with the white space behind it. */
-const LAST_UNITS = 50;
 
 /** The fences of a text that are closed. */
 function fencesIn(text: string): readonly (readonly [opening: number, closing: number])[] {

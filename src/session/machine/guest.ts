@@ -268,7 +268,6 @@ function machineWith(
 ): Machine {
   let untold = warnings;
   let hasHistory = false;
-  let lent: readonly FunctionFacts[] = [];
   return {
     sandbox,
     images,
@@ -279,9 +278,7 @@ function machineWith(
       await sandbox.tell({ history: history && (await historyText(history, messageOf)) });
     },
     async useFunctions(functions) {
-      if (functions.length === 0 || functions === lent) return;
-      await sandbox.tell({ functions });
-      lent = functions;
+      if (functions.length > 0) await sandbox.tell({ functions });
     },
     takeWarnings() {
       const taken = untold;
