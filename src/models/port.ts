@@ -14,7 +14,9 @@ export interface Usage {
    * written to it cost more. Absent: nothing was read or written, or no price is known.
    */
   readonly saved_usd?: number;
-  /** Tokens that are estimated by the lengths of texts, since the provider told none; absent: it told all. */
+  /**
+   * Tokens that nobody told: estimated by the lengths of texts, or what an agent held. Absent: all were told.
+   */
   readonly estimated?: number;
 }
 

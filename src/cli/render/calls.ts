@@ -42,7 +42,7 @@ export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: C
 }
 
 /**
- * `9.6k from the provider's cache ($0.026 saved)` and `10 estimated, since the server told none`; nothing if no call has such
+ * `9.6k from the provider's cache ($0.026 saved)` and `10 estimated, since none were told`; nothing if no call has such
  * tokens.
  */
 export function tokenRemarks(calls: readonly Pick<CallDescription, "usage">[]): string[] {
@@ -53,9 +53,9 @@ export function tokenRemarks(calls: readonly Pick<CallDescription, "usage">[]): 
   return [...cached, ...estimatedTokens(usage)];
 }
 
-/** `10 estimated, since the server told none`; nothing if it told all. */
+/** `10 estimated, since none were told`; nothing if all were told. */
 export function estimatedTokens({ estimated = 0 }: CallDescription["usage"]): string[] {
-  return estimated === 0 ? [] : [`${compact(estimated)} estimated, since the server told none`];
+  return estimated === 0 ? [] : [`${compact(estimated)} estimated, since none were told`];
 }
 
 /**

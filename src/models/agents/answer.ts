@@ -1,5 +1,6 @@
 import type { AgentOutput } from "../../platform/agent-commands.ts";
 import { fieldOf, isList, isNumber, readJson, type WrittenJson } from "../../platform/written-json.ts";
+import { type StopMeaning, stopMeaning } from "../replies/stop-meaning.ts";
 
 /** The answer of an agent, read from what it printed. */
 export interface AgentAnswer {
@@ -12,6 +13,12 @@ export interface AgentAnswer {
   readonly tokens: TokensUsed | null;
   /** null: it does not say. */
   readonly cost_usd: number | null;
+  /** The reason to stop that stands beside it, and what that means. Absent: there is none. */
+  readonly stopped?: { readonly reason: string; readonly meaning: StopMeaning };
+  /** The last of its lines ends within a value. */
+  readonly isBrokenOff?: true;
+  /** Its lines ended without what it took. */
+  readonly isUnended?: true;
 }
 
 export interface TokensUsed {
@@ -30,11 +37,7 @@ export interface TokensUsed {
 export function readAnswer(rule: AgentOutput | undefined, printed: string): AgentAnswer | null {
   const nothingSaid = { isValue: false, failed: false, tokens: null, cost_usd: null };
   if (!rule) return { ...nothingSaid, text: printed.trim() };
-  if (rule.lines)
-    return answerIn(
-      rule,
-      printed.split("\n").flatMap((line) => jsonIn(line) ?? []),
-    );
+  if (rule.lines) return answerInLines(rule, printed);
   for (const value of wholeValues(printed)) {
     const answer = answerIn(rule, [value]);
     if (answer) return answer;
@@ -42,18 +45,47 @@ export function readAnswer(rule: AgentOutput | undefined, printed: string): Agen
   return null;
 }
 
+/** The answer in JSON lines, whose end tells what it took. If an event of a failure ends them instead, the agent has failed. */
+function answerInLines(rule: AgentOutput, printed: string): AgentAnswer | null {
+  const lines = printed.trimEnd().split("\n");
+  const values = lines.flatMap((line) => jsonIn(line) ?? []);
+  const answer = answerIn(rule, values);
+  const last = lines.at(-1)?.trim() ?? "";
+  const isBrokenOff = last.startsWith("{") && jsonIn(last) === undefined;
+  if (!answer || answer.failed) return answer;
+  if (isBrokenOff) return { ...answer, isBrokenOff };
+  const tellsTokens = rule.input !== undefined || rule.output !== undefined;
+  if (!tellsTokens || answer.tokens !== null) return answer;
+  const error = errorIn(values.at(-1));
+  return error === undefined
+    ? { ...answer, isUnended: true }
+    : { ...answer, failed: true, isValue: false, text: error };
+}
+
+/** The words of an event that says by its type that something has failed; undefined: it does not. */
+function errorIn(event: WrittenJson | undefined): string | undefined {
+  const type = event === undefined ? undefined : fieldOf(event, "type");
+  if (event === undefined || typeof type !== "string" || !/error|failed/i.test(type)) return undefined;
+  const error = fieldOf(event, "error") ?? event;
+  const told = fieldOf(error, "message") ?? fieldOf(event, "message") ?? error;
+  return typeof told === "string" ? told : JSON.stringify(told);
+}
+
 function answerIn(rule: AgentOutput, values: readonly WrittenJson[]): AgentAnswer | null {
   // A later value counts: agents print more than once what they took so far.
-  const at = (pointer: string | undefined): WrittenJson | undefined =>
-    pointer === undefined ? undefined : values.map((value) => pointedAt(value, pointer)).findLast(isSaid);
+  const lastOf = (pointer: string | undefined): Found | undefined =>
+    pointer === undefined ? undefined : values.flatMap((value) => foundAt(value, pointer) ?? []).at(-1);
+  const at = (pointer: string | undefined) => lastOf(pointer)?.value;
   const number = (pointer: string | undefined): number | null => {
     const found = at(pointer);
     const figure = isNumber(found) ? Number(JSON.stringify(found)) : Number.NaN;
     return Number.isFinite(figure) && figure >= 0 ? figure : null;
   };
-  const value = at(rule.value);
+  const found = lastOf(rule.value);
+  const said = lastOf(rule.text);
+  const value = found?.value;
   const error = at(rule.error);
-  const text = error ?? at(rule.text);
+  const text = error ?? said?.value;
   const failed = error !== undefined || at(rule.failed) === true;
   if (value === undefined && text === undefined && !failed) return null;
   const input = number(rule.input);
@@ -71,10 +103,33 @@ function answerIn(rule: AgentOutput, values: readonly WrittenJson[]): AgentAnswe
     failed,
     tokens: input === null && output === null ? null : tokens,
     cost_usd: number(rule.cost_usd),
+    ...stoppedIn((found ?? said)?.within),
   };
 }
 
-const isSaid = (value: WrittenJson | undefined) => value !== undefined && value !== null;
+/** A value, and the object that it stands in. */
+interface Found {
+  readonly value: WrittenJson;
+  readonly within: WrittenJson | undefined;
+}
+
+/** The value at a pointer; undefined: nothing is said there, or an object that its type calls thinking has it. */
+function foundAt(root: WrittenJson, pointer: string): Found | undefined {
+  const value = pointedAt(root, pointer);
+  if (value === undefined || value === null) return undefined;
+  const within = pointedAt(root, pointer.slice(0, pointer.lastIndexOf("/")));
+  const type = within === undefined ? undefined : fieldOf(within, "type");
+  return typeof type === "string" && THINKING.test(type) ? undefined : { value, within };
+}
+
+const THINKING = /^(?:reasoning|thinking|thought|analysis)/i;
+const STOPS = ["stop_reason", "finish_reason", "stopReason", "finishReason"];
+
+function stoppedIn(within: WrittenJson | undefined): Pick<AgentAnswer, "stopped"> {
+  const reason = within === undefined ? undefined : STOPS.map((name) => fieldOf(within, name)).find((one) => one);
+  const meaning = typeof reason === "string" ? stopMeaning(reason) : undefined;
+  return typeof reason === "string" && meaning !== undefined ? { stopped: { reason, meaning } } : {};
+}
 
 /** The value at a JSON pointer (RFC 6901). */
 function pointedAt(root: WrittenJson, pointer: string): WrittenJson | undefined {

@@ -14,11 +14,15 @@ import type {
   Reserved,
   Usage,
 } from "../port.ts";
-import { NO_USAGE } from "../usage.ts";
+import { withoutThinking } from "../replies/thinking.ts";
+import { shownTexts } from "../sent-messages.ts";
+import { addUsage, NO_USAGE } from "../usage.ts";
+import type { AgentAnswer } from "./answer.ts";
 import { problemOf } from "./command-line.ts";
 import { limitIn } from "./limit.ts";
 import { cutBefore, emptyOutbox } from "./outbox.ts";
 import { type AgentOutcome, type AgentRun, runAgent } from "./run.ts";
+import { withoutCodes } from "./terminal-codes.ts";
 
 /** A call that an agent answers. */
 export interface AgentCall extends Pick<AgentRun, "command" | "model" | "schema" | "cwd" | "worktree" | "mostTries"> {
@@ -45,7 +49,8 @@ export function agentModels(call: AgentCall): Models {
     },
     async complete(request, signal) {
       try {
-        return await complete(call, runOf(call, request, requests++), reserves, signal);
+        const run = runOf(call, request, requests++);
+        return await complete(call, run, { reserves, shown: shownTexts(request) }, signal);
       } catch (error) {
         return failed(call, NO_USAGE, "no_model_configured", `could not be started: ${messageOf(error)}`, {
           ends: "job",
@@ -56,14 +61,25 @@ export function agentModels(call: AgentCall): Models {
   return { fallback: id, resolve: () => agent, price: () => null };
 }
 
-async function complete(call: AgentCall, run: AgentRun, reserves: Reserved, signal: AbortSignal): Promise<ModelAnswer> {
+/** The charge of an agent that does not tell what it took, and the texts that it was shown. */
+interface Given {
+  readonly reserves: Reserved;
+  readonly shown: readonly string[];
+}
+
+async function complete(
+  call: AgentCall,
+  run: AgentRun,
+  { reserves, shown }: Given,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
   const problem = problemOf(call.command, run);
   if (problem !== null) {
     return { ok: false, usage: NO_USAGE, charged: true, error: failure("invalid_argument", problem) };
   }
   const outcome = await runAgent(run, signal);
   if (!outcome) return failed(call, chargeOf(reserves, 1), "cancelled", "was ended");
-  const answer = await answerOf(call, outcome, usageOf(outcome, reserves));
+  const answer = await answerOf(call, outcome, { usage: usageOf(outcome, reserves), shown });
   // A failure that the user must act on is no answer: a later process asks again. A doubt stays.
   if (!answer.ok && answer.ends === "job" && outcome.ended !== "in_doubt") emptyOutbox(run.folder);
   return answer;
@@ -113,7 +129,7 @@ function timesOf({ tokens, cost_usd }: Reserved, starts: number): Reserved {
 /** The charge of so many starts by what an agent holds. */
 function chargeOf(reserved: Reserved, starts: number): Usage {
   const { tokens, cost_usd } = timesOf(reserved, starts);
-  return { ...NO_USAGE, output: tokens, cost_usd };
+  return { ...NO_USAGE, output: tokens, cost_usd, ...(tokens > 0 ? { estimated: tokens } : {}) };
 }
 
 /** The charge of an agent: what it held stands in for what it does not say, and for each start that was cut. */
@@ -121,14 +137,8 @@ function usageOf({ ended, answer, cut }: AgentOutcome, reserves: Reserved): Usag
   const before = chargeOf(reserves, cut);
   if (ended === "not_started") return before;
   const { tokens = null, cost_usd = null } = answer ?? {};
-  const { input, output, cache_read, cache_write } = tokens ?? { ...NO_USAGE, output: reserves.tokens };
-  return {
-    input,
-    output: before.output + output,
-    cache_read,
-    cache_write,
-    cost_usd: before.cost_usd + (cost_usd ?? reserves.cost_usd),
-  };
+  const own = tokens === null ? chargeOf(reserves, 1) : { ...NO_USAGE, ...tokens };
+  return addUsage(before, { ...own, cost_usd: cost_usd ?? reserves.cost_usd });
 }
 
 type FailedAnswer = Extract<ModelAnswer, { ok: false }>;
@@ -144,7 +154,11 @@ function failed(
   return { ok: false, usage, charged: true, error, ...(ends ? { ends } : {}) };
 }
 
-async function answerOf(call: AgentCall, outcome: AgentOutcome, usage: Usage): Promise<ModelAnswer> {
+async function answerOf(
+  call: AgentCall,
+  outcome: AgentOutcome,
+  { usage, shown }: { readonly usage: Usage; readonly shown: readonly string[] },
+): Promise<ModelAnswer> {
   const { command } = call;
   const { ended, answer, code, signal, said, why = "" } = outcome;
   const no = (...why: [FailureCode, string, (Cure & Pick<FailedAnswer, "ends">)?]) => failed(call, usage, ...why);
@@ -169,8 +183,13 @@ async function answerOf(call: AgentCall, outcome: AgentOutcome, usage: Usage): P
       return no("cancelled", "was ended");
     case "exited":
   }
-  if (code === 0 && answer !== null && !answer.failed && answer.text.trim() !== "")
-    return { ok: true, usage, charged: true, turn: turnOf(answer.text, answer.isValue, outcome.isGarbled) };
+  if (code === 0 && answer !== null && !answer.failed && answer.text.trim() !== "") {
+    const flaw = flawOf(answer);
+    if (flaw) return no(...flaw);
+    const { turn, isThought } = turnOf(answer, outcome, { isRaw: command.output === undefined, shown });
+    if (turn.text.trim() !== "") return { ok: true, usage, charged: true, turn };
+    return no("empty_answer", isThought ? "only thought" : "gave no text");
+  }
   const limit = command.limit === undefined ? null : await limitIn(command.limit, said, new Date());
   if (limit) {
     return no("rate_limited", `has reached a limit${limit.when}: ${lastWords(said)}`, {
@@ -196,18 +215,45 @@ const LAST_WORDS = 400;
 
 const lastWords = (said: string) => said.slice(-LAST_WORDS).replaceAll(/\s+/g, " ").trim().toWellFormed();
 
-/** A paid text is not lost for being long: it is cut, and says so. A value is refused by its size. */
-function turnOf(answer: string, isValue: boolean, isGarbled: boolean): ModelTurn {
+/** The failure of an answer whose program says that it is cut or withheld; null: it says nothing of the kind. */
+function flawOf({ stopped, isBrokenOff }: AgentAnswer): [FailureCode, string] | null {
+  if (isBrokenOff) return ["truncated_answer", "printed a last line that ends within a value"];
+  if (stopped?.meaning === "cut") return ["truncated_answer", `says that its answer was cut (${stopped.reason})`];
+  if (stopped?.meaning !== "withheld") return null;
+  return ["content_filtered", `says that its answer was withheld (${stopped.reason})`];
+}
+
+interface ReadBy {
+  /** The text is all that the program has printed, and no field of its output. */
+  readonly isRaw: boolean;
+  readonly shown: readonly string[];
+}
+
+/**
+ * The turn of an agent, without thinking that its program left in the text, and whether there was some. A paid text is not
+ * lost for being long: it is cut, and says so. A value is refused by its size.
+ */
+function turnOf(
+  { text: answer, isValue, isUnended }: AgentAnswer,
+  { isGarbled }: AgentOutcome,
+  { isRaw, shown }: ReadBy,
+): { readonly turn: ModelTurn; readonly isThought: boolean } {
   const most = LIMITS.answerUnits - 200;
   const whole = answer.toWellFormed();
-  const isLong = whole.length > most && !isValue;
+  const plain = isRaw ? withoutCodes(whole) : whole;
+  const spoken = isValue ? { text: plain, isThought: false } : withoutThinking(plain, shown);
+  const isLong = spoken.text.length > most && !isValue;
   const text = isLong
-    ? `${whole.slice(0, most).toWellFormed()}\n[cut: the agent answered with ${whole.length} characters]`
-    : whole;
+    ? `${spoken.text.slice(0, most).toWellFormed()}\n[cut: the agent answered with ${spoken.text.length} characters]`
+    : spoken.text;
   const mended = [
+    ...(spoken.mended ?? []),
     ...(isLong ? ["an answer that was too long"] : []),
     ...(isGarbled ? ["bytes that are not UTF-8"] : []),
     ...(whole === answer ? [] : ["half characters"]),
+    ...(plain === whole ? [] : ["codes of a terminal"]),
+    ...(isUnended ? ["no end of its lines"] : []),
   ];
-  return { text, toolUses: [], stop: "end", raw: null, ...(mended.length > 0 ? { mended } : {}) };
+  const turn = { text, toolUses: [], stop: "end", raw: null, ...(mended.length > 0 ? { mended } : {}) } as const;
+  return { turn, isThought: spoken.isThought };
 }

@@ -181,7 +181,7 @@ async function stopping<T>(folder: string, work: Promise<T>, signal: AbortSignal
 function isWhole({ command, folder }: AgentRun): boolean {
   const { output } = command;
   const answer = output ? readAnswer(output, textIn(folder, "out", printedMost(command)) ?? "") : null;
-  return answer !== null && (!output?.lines || answer.tokens !== null);
+  return answer !== null && !answer.isBrokenOff && (!output?.lines || answer.tokens !== null);
 }
 
 const printedMost = ({ max_bytes = LIMITS.agentBytes }: AgentCommand) => max_bytes;

@@ -1,6 +1,7 @@
 import type { AssistantMessage } from "belay-pi-ai";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { answerEvents } from "../../provider-batches/providers/index.ts";
+import { type StopMeaning, stopMeaning } from "../replies/stop-meaning.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
 /**
@@ -193,24 +194,6 @@ function streamOf(text: string): Response {
 }
 
 /**
- * The meaning of a reason to stop: the answer is whole, cut or withheld; its call could not be
- * read; its turn was paused.
- */
-type StopMeaning = "whole" | "cut" | "withheld" | "unread" | "paused";
-
-const REASONS: readonly (readonly [StopMeaning, RegExp])[] = [
-  ["whole", /^(?:stop|end|eos|eos_token|end_turn|stop_sequence|stop_token|complete)$/i],
-  ["cut", /^(?:length|max_tokens|model_length|(?:incomplete\.)?max_output_tokens|model_context_window_exceeded)$/i],
-  ["withheld", /^(?:refusal|sensitive|blocklist|spii|language|(?:image_)?(?:safety|recitation|prohibited_content))$/i],
-  ["withheld", /^(?:(?:incomplete\.)?content_filter(?:ed)?|guardrail_intervened|prompt_blocked|blocked)$/i],
-  [
-    "unread",
-    /^(?:malformed_function_call|unexpected_tool_call|too_many_tool_calls|malformed_(?:tool_use|model_output))$/i,
-  ],
-  ["paused", /^pause_turn$/i],
-];
-
-/**
  * pi-ai's words about a reason that it takes for an error; older copies hand it on in these alone.
  */
 const NAMED = /(?:stop|finish)[_ ]?reason: (\w{1,40})$|stopped with: (\w{1,40})$|incomplete: (\w{1,40})$/i;
@@ -229,6 +212,6 @@ export function stopReasonOf({
   const named = NAMED.exec(errorMessage);
   const reason = rawStopReason ?? named?.[1] ?? named?.[2] ?? named?.[3];
   if (reason === undefined) return null;
-  const [meaning] = REASONS.find(([, words]) => words.test(reason)) ?? [];
+  const meaning = stopMeaning(reason);
   return meaning === undefined ? null : { reason, meaning };
 }

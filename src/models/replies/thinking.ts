@@ -43,6 +43,7 @@ const WORDS: readonly (readonly [opening: string, closing: string])[] = [
   ["Here is my thought process:", "Here is my response:"],
   ["Here's my thought process:", "Here's my response:"],
   ["Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"],
+  ["Thinking...\n", "\n...done thinking."],
   ["analysis", "assistantfinal"],
 ];
 

@@ -169,7 +169,8 @@ function missing(name: string, known: readonly string[]): SubCallError {
 /** The answer to a call whose agents were ended: each is charged what it held. */
 function charged(command: AgentCommand, model: string, begun: number): Answered {
   const { tokens, cost_usd } = reservesOf(command);
-  const usage = { ...FREE.usage, output: begun * tokens, cost_usd: begun * cost_usd };
+  const output = begun * tokens;
+  const usage = { ...FREE.usage, output, cost_usd: begun * cost_usd, ...(output > 0 ? { estimated: output } : {}) };
   const error = guestError(failure("cancelled", "the call was given up"));
   return { settlement: { ok: false, error }, record: { ...FREE, usage, model }, cacheKey: null };
 }

@@ -84,7 +84,7 @@ test("tokens that the server did not tell are marked as an estimate", () => {
     calls: [{ ...CALL, usage: { ...CALL.usage, estimated: 100 } }],
   }));
   showSession({ ...SESSION, execs }, PAGE, output);
-  expect(written.join("")).toMatch(/^took .* · 100 estimated, since the server told none/m);
+  expect(written.join("")).toMatch(/^took .* · 100 estimated, since none were told/m);
   expect(written.join("")).toMatch(/ 1 .* ~100 tokens/);
 });
 
