@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { LIMITS } from "../runtime/index.ts";
 import { bundleCommands } from "../tests/support/command.ts";
 import { script, seedOf, wholeNumber } from "./arguments.ts";
 import { largeCampaign, printedLarge } from "./large/campaign.ts";
@@ -40,7 +41,14 @@ function read(args: string[]) {
     kills: wholeNumber("kills", values.kills),
     most: wholeNumber("most", values.most),
     seed: seedOf(values.seed),
-    sizes: values.mb.split(",").map((mb) => wholeNumber("mb", mb)),
-    files: wholeNumber("files", values.files),
+    sizes: values.mb.split(",").map((mb) => above("mb", mb, LIMITS.contextBytes / 2 ** 20)),
+    files: above("files", values.files, LIMITS.files),
   };
+}
+
+/** The option's value. @throws Error if a context of this size is held in memory, whose index `belay rm` leaves for others */
+function above(option: string, text: string, most: number): number {
+  const value = wholeNumber(option, text);
+  if (value > most) return value;
+  throw new Error(`--${option} takes a number above ${most}, not ${value}: such a context is not large`);
 }
