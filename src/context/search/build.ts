@@ -39,6 +39,8 @@ export interface IndexLocation {
 /** With fewer parts to build, another thread would start too late to help. */
 const PARTS_TO_SHARE = 4;
 const MOST_THREADS = 4;
+/** Memory of such a thread for what it drops soon. V8 would let it grow to 48 MB. */
+const YOUNG_MB = 3;
 /** Time after which the other threads of a build are taken for dead if they finish no part, ms. */
 const STALLED_MS = 5000;
 const LOOK_MS = 20;
@@ -102,7 +104,8 @@ function startThreads(parts: Parts, missing: number): void {
   if (missing < PARTS_TO_SHARE) return;
   for (let thread = 1; thread < Math.min(availableParallelism(), MOST_THREADS); thread++) {
     // Flags of a caller such as --input-type are refused for a thread.
-    const worker = new Worker(entryUrl("context/search/thread-entry"), { workerData: parts, execArgv: [] });
+    const options = { workerData: parts, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } };
+    const worker = new Worker(entryUrl("context/search/thread-entry"), options);
     worker.on("error", () => {});
     worker.unref();
   }
