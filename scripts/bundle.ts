@@ -5,6 +5,7 @@ import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import packageJson from "../package.json" with { type: "json" };
 import { ENTRIES as STARTED } from "../src/entries.ts";
 import { pageSource } from "../src/view/page-source.ts";
+import { compileEarly } from "./eager.ts";
 import { mustRun, ROOT } from "./process.ts";
 
 /** What is started or imported by its own file: everything else becomes chunks of these. */
@@ -27,6 +28,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
   for (const part of parts) outputs.push(await bundled(folder, part));
   await copyGuestFiles(folder);
   await mustRun(process.execPath, [join(ROOT, "scripts/fresh-guest.ts"), folder], { cwd: ROOT });
+  await compileEarly(folder);
   return [...new Set(outputs.flat().flatMap((file) => (file.type === "chunk" ? file.moduleIds : [])))];
 }
 
