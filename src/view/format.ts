@@ -12,7 +12,8 @@ export const COLUMNS = [
   ...["asked", "queue", "run"],
   // Indexes of the head's `kinds`, `models` and, twice, `errors`: the failure, and why a job waits.
   ...["kind", "model", "error", "why"],
-  ...["input", "output", "cached_in", "cache_write"],
+  // Tokens, and how many of all these nobody told.
+  ...["input", "output", "cached_in", "cache_write", "estimated"],
   // Dollars × 10⁶, and the rest × 10⁹: its own cost, without what a described child has spent.
   ...["micro", "nano"],
   // Requests that failed and were sent again, and the times that a resume sent it again; of a job
@@ -31,9 +32,10 @@ export type Row = Readonly<Record<Column, number | null>>;
 
 /**
  * Marks of a call: it took over the answer of an earlier run, a person gave its answer, its agent
- * has a worktree of its own, and its agent was started and has no answer yet.
+ * has a worktree of its own, its agent was started and has no answer yet, something was put right in
+ * its replies, and its model does not take all of its parameters.
  */
-export const MARKS = ["taken over", "by hand", "worktree", "started"] as const;
+export const MARKS = ["taken over", "by hand", "worktree", "started", "mended", "without a parameter"] as const;
 
 /**
  * Stands for null: in `queue` of a call that was not sent, in `run` of one without an answer, in

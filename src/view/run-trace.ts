@@ -66,9 +66,7 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
       why: errors.numberOf(job.ended_at === null ? job.why : ""),
       // The store has one sum of tokens.
       input: spent.tokens,
-      output: 0,
-      cached_in: 0,
-      cache_write: 0,
+      ...NO_OTHER_TOKENS,
       calls: spent.sub_calls,
       micro: Math.floor(spent.nanodollars / 1000),
       nano: spent.nanodollars % 1000,
@@ -119,6 +117,8 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
   const lists = { models: models.all(), errors: errors.all(), labels: [""], phases: [""] };
   return traceFile({ ...told, ...lists }, rows, [kept], words);
 }
+
+const NO_OTHER_TOKENS = { output: 0, cached_in: 0, cache_write: 0, estimated: 0 };
 
 const FINAL: readonly JobRow["state"][] = ["done", "failed", "cancelled"];
 

@@ -151,6 +151,7 @@ function rowOf(
     output: own.output,
     cached_in: own.cache_read,
     cache_write: own.cache_write,
+    estimated: own.estimated,
     micro: Math.floor(nanos / 1000),
     nano: nanos % 1000,
     tries: call.attempts,
@@ -178,14 +179,15 @@ function kindOf({ resumes }: ExecDescription, call: CallDescription): (typeof KI
  */
 function ownUsage({ usage, child }: CallDescription) {
   const below = (child?.description?.execs ?? []).flatMap(({ calls }) => calls.map((call) => call.usage));
-  const rest = (name: "input" | "output" | "cost_usd" | "cache_read" | "cache_write") =>
-    below.reduce((left, one) => Math.max(0, left - one[name]), usage[name]);
+  const rest = (name: "input" | "output" | "cost_usd" | "cache_read" | "cache_write" | "estimated") =>
+    below.reduce((left, one) => Math.max(0, left - (one[name] ?? 0)), usage[name] ?? 0);
   return {
     input: rest("input"),
     output: rest("output"),
     cost_usd: rest("cost_usd"),
     cache_read: rest("cache_read"),
     cache_write: rest("cache_write"),
+    estimated: rest("estimated"),
   };
 }
 

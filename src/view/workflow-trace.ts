@@ -46,13 +46,15 @@ const firstLine = (prompt: string) => inLine(prompt.trim().split("\n", 1)[0] ?? 
 
 /** The marks of a call as bits, by the places of `MARKS`. @param isAgent it is a call of a workflow */
 export function marksOf(call: CallDescription, isAgent: boolean): number {
-  const { reused, cached, by_hand, started } = call;
+  const { reused, cached, by_hand, started, mended, ignored } = call;
   const [, options] = call.args;
   const marks: Readonly<Record<(typeof MARKS)[number], boolean>> = {
     "taken over": !by_hand && (reused !== undefined || (isAgent && cached)),
     "by hand": by_hand,
     worktree: isRecord(options) && options.isolation === "worktree",
     started,
+    mended: mended.length > 0,
+    "without a parameter": ignored.length > 0,
   };
   return MARKS.reduce((bits, name, at) => (marks[name] ? bits | (1 << at) : bits), 0);
 }

@@ -75,7 +75,7 @@ export function callLines(
     call.model || (call.effects ?? "-"),
     call.time_ms === null ? "-" : duration(call.time_ms),
     [tokensOf(call), ...priced(call.cost_usd)].join(" "),
-    [...sentAgain(call), ...takenFrom(call), wordsOf(call), ...changesOf(call)].join(" "),
+    [...sentAgain(call), ...takenFrom(call), ...mendedIn(call), wordsOf(call), ...changesOf(call)].join(" "),
   ]);
   return table(rows, COLUMNS, output);
 }
@@ -103,6 +103,8 @@ function statusOf(call: CallDescription, isRunning: boolean): string {
   if (cached) return reused ? "reused" : "cached";
   return error_code ?? status;
 }
+
+const mendedIn = ({ mended }: CallDescription) => (mended.length > 0 ? ["(mended)"] : []);
 
 const takenFrom = ({ reused }: CallDescription) => (reused ? [`(from ${reused.from})`] : []);
 

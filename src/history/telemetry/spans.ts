@@ -136,6 +136,7 @@ function callSpan(step: WalkedCall, above: SpanPlace | null, texts: boolean): ob
   const { call, of } = step;
   const { exec } = of;
   const { call_id, status, sent_at, asked_at, attempts, resent, cached, refused, batch, delivery } = call;
+  const { mended, ignored, reused, by_hand, usage } = call;
   const [, provider = "", model = ""] = /^(?:(.*?)\/)?(.*)$/s.exec(call.model) ?? [];
   const isChild = call.child !== null;
   // A call that a resume sent again would reach over the time without a process.
@@ -153,6 +154,11 @@ function callSpan(step: WalkedCall, above: SpanPlace | null, texts: boolean): ob
     "belay.resent": resent || null,
     "belay.batch": batch,
     "belay.cached": cached,
+    "belay.reused": reused !== undefined,
+    "belay.by_hand": by_hand,
+    "belay.mended": mended.join(", "),
+    "belay.ignored": ignored.join(", "),
+    "belay.estimated_tokens": isChild ? null : usage.estimated || null,
     "belay.refused": refused,
     "belay.unfinished": status === "pending",
     ...(texts ? textsOf(call, exec) : {}),

@@ -246,12 +246,13 @@ function execItem(exec: ExecDescription, depth: number): Item {
 }
 
 function callItems(call: CallDescription, depth: number): readonly Item[] {
-  const { number, name, status, error_code, model, time_ms, tokens, cost_usd, cached, refused, prompt, child } = call;
-  const state = refused ? "refused" : cached ? "cached" : (error_code ?? status);
+  const { number, name, status, error_code, model, time_ms, tokens, cost_usd, prompt, child, usage } = call;
+  const state = call.refused ? "refused" : (takenFrom(call) ?? error_code ?? status);
   const facts = [
     ...(model === "" ? [] : [model]),
-    ...spent(tokens, cost_usd),
+    ...spent(tokens, cost_usd, usage.estimated),
     ...(time_ms === null ? [] : [duration(time_ms)]),
+    ...(call.mended.length > 0 ? ["mended"] : []),
   ].join(" · ");
   const own = item(depth, STYLES[status], [`${number} ${name}`, state, facts, prompt], () => wholeCall(call));
   if (!child) return [own];
@@ -264,11 +265,18 @@ function callItems(call: CallDescription, depth: number): readonly Item[] {
 
 const STYLES = { ok: "good", failed: "bad", unfinished: "plain", pending: "plain" } as const;
 
-function spent(tokens: number, cost_usd: number): string[] {
-  return tokens > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
+/** @param estimated tokens among them that nobody told */
+function spent(tokens: number, cost_usd: number, estimated = 0): string[] {
+  return tokens > 0 ? [`${estimated > 0 ? "~" : ""}${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
 }
 
-function wholeExec({ source, turn, stdout, stderr, result_json, error, ask }: ExecDescription): string {
+/** The source of an answer that was not asked for; null: it was. */
+function takenFrom({ by_hand, cached, reused }: CallDescription): string | null {
+  if (by_hand) return "by hand";
+  return reused ? `reused from ${reused.from}` : cached ? "cached" : null;
+}
+
+function wholeExec({ source, turn, stdout, stderr, warnings, result_json, error, ask }: ExecDescription): string {
   return parts([
     ["asked", turn ? turn.messages.join("\n") : valueText(source)],
     ["said", turn?.text ?? ""],
@@ -276,15 +284,18 @@ function wholeExec({ source, turn, stdout, stderr, result_json, error, ask }: Ex
     ["errors", stderr],
     ["result", valueText(result_json)],
     ["answer", ask ? valueText(ask.answer) : ""],
+    ["warnings", [...warnings, ...(ask?.warnings ?? [])].join("\n")],
     ["error", error ?? ""],
   ]);
 }
 
-function wholeCall({ prompt, args, answer, status }: CallDescription): string {
+function wholeCall({ prompt, args, answer, status, mended, ignored }: CallDescription): string {
   return parts([
     ["asked", prompt ?? valueText(args)],
     ["options", valueText(args[1] ?? null)],
     [status === "failed" ? "error" : "answered", valueText(answer)],
+    ["mended", mended.join(", ")],
+    ["not taken by the model", ignored.join(", ")],
   ]);
 }
 

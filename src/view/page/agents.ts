@@ -1,9 +1,9 @@
 import { messageOf } from "../../platform/errors.ts";
-import { compact, dollars, thousands } from "../../platform/figures.ts";
+import { dollars, thousands } from "../../platform/figures.ts";
 import type { Texts } from "../format.ts";
 import { textSection } from "./details.ts";
 import { button, type Child, fill, h, lasting, tint } from "./dom.ts";
-import { isOver, kindOf, type Model, ranFor, type Sums, sumsOver } from "./model.ts";
+import { isOver, kindOf, type Model, ranFor, type Sums, sumsOver, tokensOf } from "./model.ts";
 import { answeredBy, countsLine, phasesOf, stateOf, type WorkflowExec } from "./run.ts";
 import { LOOKS, markWords, type View } from "./view.ts";
 
@@ -114,7 +114,7 @@ function rowOf(view: View, call: number, number: number, isOpen: boolean, toggle
   const [, , style] = LOOKS[kindOf(model, call)];
   const numbers = [
     isOver(model, call) ? lasting(ranFor(model, call)) : "",
-    tokensOf(sums) > 0 ? compact(tokensOf(sums)) : "",
+    hasTokens(sums) ? tokensOf(sums) : "",
     sums.nanos > 0 ? dollars(sums.nanos / 1e9) : "",
   ];
   return h(
@@ -146,7 +146,7 @@ function textsRow({ query }: View, call: number, texts: Texts | string): HTMLEle
   );
 }
 
-const tokensOf = ({ input, output, cached_in, cache_write }: Sums) => input + output + cached_in + cache_write;
+const hasTokens = ({ input, output, cached_in, cache_write }: Sums) => input + output + cached_in + cache_write > 0;
 
 /** Counts of the agents of a phase, how long it took from its first to its last, and what they took. */
 function sumsLine(model: Model, calls: readonly number[]): string {
@@ -157,7 +157,7 @@ function sumsLine(model: Model, calls: readonly number[]): string {
   const parts = [
     countsLine(model, calls),
     sums.isOver ? lasting(clock.lived(sums.ended) - clock.lived(asked(first))) : "",
-    tokensOf(sums) > 0 ? `${compact(tokensOf(sums))} tokens` : "",
+    hasTokens(sums) ? `${tokensOf(sums)} tokens` : "",
     sums.nanos > 0 ? dollars(sums.nanos / 1e9) : "",
   ];
   return parts.filter((part) => part !== "").join(" · ");

@@ -141,10 +141,11 @@ function jobParts(view: View, job: number, [id, error]: Texts): Child[] {
   ];
 }
 
-function tokens({ input, cached_in, cache_write, output }: Sums): string {
+function tokens({ input, cached_in, cache_write, output, estimated }: Sums): string {
   const read = cached_in > 0 ? ` · ${thousands(cached_in)} from the provider's cache` : "";
   const written = cache_write > 0 ? ` · ${thousands(cache_write)} to it` : "";
-  return `${thousands(input)} in${read}${written} · ${thousands(output)} out`;
+  const untold = estimated > 0 ? ` · ${thousands(estimated)} of these estimated, since none were told` : "";
+  return `${thousands(input)} in${read}${written} · ${thousands(output)} out${untold}`;
 }
 
 /** A text whole, in which what was searched for is marked. */

@@ -177,7 +177,7 @@ function orderOf({ execs, calls }: Head): Int32Array {
   return Int32Array.from(order.slice(0, calls));
 }
 
-const SUMMED = ["input", "output", "cached_in", "cache_write", "tries", "calls"] as const;
+const SUMMED = ["input", "output", "cached_in", "cache_write", "estimated", "tries", "calls"] as const;
 
 /** The sums of some calls. */
 export interface Sums extends Readonly<Record<(typeof SUMMED)[number], number>> {
@@ -204,7 +204,7 @@ function* callsFrom(from: number, to: number): Generator<number> {
 
 export function sumsOver(model: Summed, calls: Iterable<number>): Sums {
   const kinds = model.head.kinds.map(() => ({ calls: 0, nanos: 0 }));
-  const sums = { input: 0, output: 0, cached_in: 0, cache_write: 0, tries: 0, calls: 0 };
+  const sums = { input: 0, output: 0, cached_in: 0, cache_write: 0, estimated: 0, tries: 0, calls: 0 };
   let nanos = 0;
   let failed = 0;
   let resent = 0;
@@ -225,10 +225,14 @@ export function sumsOver(model: Summed, calls: Iterable<number>): Sums {
   return { kinds, nanos, ...sums, failed, resent, ended, isOver: open === 0 };
 }
 
+/** All tokens, in short: `48k`, or `~48k` if some of them are estimated. */
+export function tokensOf({ input, output, cached_in, cache_write, estimated }: Sums): string {
+  return `${estimated > 0 ? "~" : ""}${compact(input + output + cached_in + cache_write)}`;
+}
+
 /** `48k tokens · $0.021` */
-export function tokensIn({ input, output, cached_in, cache_write, nanos }: Sums): string {
-  const tokens = input + output + cached_in + cache_write;
-  return `${compact(tokens)} tokens · ${nanos > 0 ? dollars(nanos / 1e9) : "no price is known"}`;
+export function tokensIn(sums: Sums): string {
+  return `${tokensOf(sums)} tokens · ${sums.nanos > 0 ? dollars(sums.nanos / 1e9) : "no price is known"}`;
 }
 
 const known = new WeakMap<Fold, Sums>();

@@ -30,7 +30,7 @@ export function stateOf(model: Model, call: number): string {
   const code = head.errors[columns.of("error", call)] ?? "";
   switch (kindOf(model, call)) {
     case "cached":
-      return columns.of("marks", call) === 0 ? "done, from the cache" : "done";
+      return (columns.of("marks", call) & TAKEN) === 0 ? "done, from the cache" : "done";
     case "lost":
       return `✗ failed${code === "" ? "" : `: ${code}`}`;
     case "refused":
@@ -43,6 +43,8 @@ export function stateOf(model: Model, call: number): string {
 }
 
 const STARTED = 1 << MARKS.indexOf("started");
+/** Marks that say where an answer is from. */
+const TAKEN = (1 << MARKS.indexOf("taken over")) | (1 << MARKS.indexOf("by hand"));
 
 /** Nothing tells whether a model has been asked. An agent works on while no process runs its call. */
 function openState({ columns, head }: Model, call: number): string {

@@ -88,6 +88,13 @@ test("tokens that the server did not tell are marked as an estimate", () => {
   expect(written.join("")).toMatch(/ 1 .* ~100 tokens/);
 });
 
+test("a call whose reply was mended says so in the list", () => {
+  const { output, written } = recorded();
+  const execs = SESSION.execs.map((exec) => ({ ...exec, calls: [{ ...CALL, mended: ["punctuation"] }] }));
+  showSession({ ...SESSION, execs }, PAGE, output);
+  expect(written.join("")).toMatch(/ 1 .* \(mended\) What is this\?/);
+});
+
 test("a session is shown with its calls, and with the line that resumes it", () => {
   const { output, written } = recorded();
   showSession(SESSION, PAGE, output);

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { NO_USAGE } from "../../../src/models/index.ts";
 import { MARKS } from "../../../src/view/format.ts";
+import { sumsOver, tokensOf } from "../../../src/view/page/model.ts";
 import { phasesOf, stateOf, type WorkflowExec } from "../../../src/view/page/run.ts";
 import { modelled, textsIn, traced } from "../../support/view/traced.ts";
 import { workflowSession } from "../../support/view/workflow.ts";
@@ -67,6 +69,32 @@ test("answers of an earlier run and by hand are marked, and changes in a worktre
   ]);
   expect([0, 1].map((call) => stateOf(model, call))).toEqual(["done", "done"]);
   expect(textsIn(trace)[0]).toEqual(["Audit 1.ts", "one fault", "/trees/1"]);
+});
+
+test("mended answers, parameters that a model did not take and estimated tokens are marked", () => {
+  const session = workflowSession();
+  const execs = session.execs.map((exec) => ({
+    ...exec,
+    calls: exec.calls.map((call, at) => {
+      const usage = { ...NO_USAGE, input: 100, output: 50, estimated: at === 0 ? 150 : 0 };
+      return {
+        ...call,
+        usage,
+        mended: at < 2 ? ["punctuation"] : [],
+        ignored: at === 1 ? ["top_p"] : [],
+        cached: at === 2,
+      };
+    }),
+  }));
+  const model = modelled(traced({ ...session, execs }));
+  const [mended, without] = [1 << MARKS.indexOf("mended"), 1 << MARKS.indexOf("without a parameter")];
+  expect([0, 1, 3].map((call) => model.columns.of("marks", call) & (mended | without))).toEqual([
+    mended,
+    mended | without,
+    0,
+  ]);
+  const tokensOfCall = (call: number) => tokensOf(sumsOver(model, [call]));
+  expect([0, 1].map(tokensOfCall)).toEqual(["~150", "150"]);
 });
 
 test("without texts a run has no name, labels and args, and its phases have numbers", () => {

@@ -93,6 +93,31 @@ execute_tool rlm_exec 1-10 exec=1 error.type=js_error
 `);
 });
 
+test("a call says what was mended, left out, taken over, given by hand and estimated", () => {
+  const journal = openJournal(0);
+  journal.start("cell", "cell", "await llm_query_batch(parts)");
+  for (const number of [1, 2, 3]) journal.call("cell", number, "llm_query", [`part ${number}`]);
+  const usage = { ...NO_USAGE, input: 10, output: 5, estimated: 15 };
+  const mended = ["punctuation", "a draft beside it"];
+  journal.result("cell", 1, "llm_query", "one", { usage, mended, ignored: ["top_p"] });
+  const reused = { from: "mails", tokens: 15, cost_usd: 0 };
+  journal.result("cell", 2, "llm_query", "two", { usage: NO_USAGE, cached: true, reused, mended: ["punctuation"] });
+  journal.result("cell", 3, "llm_query", "three", { usage: NO_USAGE, cached: true, by_hand: true });
+  journal.end("cell", "cell", printed("cell", ""));
+  const told = exported(described(journal.records)).map(({ attributes }) => {
+    const own = Object.entries(valuesOf(attributes)).filter(([key]) =>
+      /mended|ignored|cached|reused|by_hand|estimated/.test(key),
+    );
+    return Object.fromEntries(own);
+  });
+  expect(told).toEqual([
+    {},
+    { "belay.mended": "punctuation, a draft beside it", "belay.ignored": "top_p", "belay.estimated_tokens": 15 },
+    { "belay.cached": true, "belay.reused": true, "belay.mended": "punctuation" },
+    { "belay.cached": true, "belay.by_hand": true },
+  ]);
+});
+
 const callOf = (record: JournalRecord) => ("call_id" in record ? record.call_id : "");
 
 test("a call begins at the last resume that sent it again, and each resume is an event of its exec", () => {
