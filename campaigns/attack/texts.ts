@@ -16,7 +16,8 @@ import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform
 import { inLine } from "../../src/platform/visible.ts";
 import { readJson } from "../../src/platform/written-json.ts";
 import { csvLine } from "../../src/runs/results.ts";
-import { endOfFirstCell, literalAnswer, proseIn, reading } from "../../src/session/ask/reply.ts";
+import { endOfCell, isCellAlone, literalAnswer, proseIn, reading } from "../../src/session/ask/reply.ts";
+import { unfilledIn } from "../../src/session/ask/unfilled.ts";
 import { openLines } from "../../src/session/machine/passages.ts";
 import { withoutPasswords } from "../../src/store/store-place.ts";
 import { LISTED } from "./patterns.ts";
@@ -96,8 +97,10 @@ export const READERS: readonly TextReader[] = [
       const texts = [`~~~${given}\``, given, `<tool_call>${given}`, `rlm_exec(code="${given}`, `FINAL(${given})`];
       return texts.map((text) => {
         const reply = { text, toolUses: [] };
-        const read = reading(reply, { protocol: "tools", hasCalled: false, shown: [given] });
-        return [read, literalAnswer(read), proseIn({ ...reply, read }), endOfFirstCell(text)];
+        const by = { protocol: "tools", hasCalled: false, shown: [given] } as const;
+        const read = reading(reply, by);
+        const open = unfilledIn(text, [given]);
+        return [read, literalAnswer(read), proseIn({ ...reply, read }), endOfCell(reply, by), isCellAlone(read), open];
       });
     },
   },

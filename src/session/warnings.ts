@@ -59,6 +59,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
       : `${detail}, so the model answered from what it had seen`,
   limit_met: ({ detail, cures }) => limitMet(detail, cures),
   citation_invalid: ({ detail }) => `${amount(Number(detail), "citation")} named no place of the context`,
+  citations_unlisted: ({ detail }) => `the answer names the citations ${detail}, which it does not give`,
   citations_capped: ({ detail }) => `${detail} citations were given, and the first 50 are listed`,
   documents_lost: ({ detail }) => `not all of the documents is in the text: ${detail}`,
   places_capped: ({ detail }) => `${detail} pages, cells and the like have no label: they lie behind the first 100,000`,

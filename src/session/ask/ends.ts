@@ -71,7 +71,14 @@ export function endingOf({ answers, state }: SessionParts, { settings }: AskInpu
   const results = ask.execs.flatMap((exec) => exec.results);
   const toCaller = () => [...(answers.noticesOf?.(models, results, true) ?? []), ...loadWarnings(state())];
   const told = repliesTold([...results, withoutUndefined({ mended: ending.mended })]);
-  const all = [...warnings, ...citationsCapped(answer.cite), ...told, ...(settings.depth === 0 ? toCaller() : [])];
+  const unlisted = citationsUnlisted(answer.value, citations.length);
+  const all = [
+    ...warnings,
+    ...citationsCapped(answer.cite),
+    ...unlisted,
+    ...told,
+    ...(settings.depth === 0 ? toCaller() : []),
+  ];
   const { turns, cells, depth_reached } = countsOf(ask);
   const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };
   return { success: true, error_code: null, error_message: null, answer: recorded };
@@ -93,10 +100,33 @@ const QUOTE_UNITS = 300;
 function citationsOf(cite: Json | undefined, context: Pick<Context, "text" | "documents">): readonly Citation[] {
   if (cite === undefined || cite === null) return [];
   const { at } = openPlaces(context.text, context.documents);
-  const citation = (range: readonly [number, number] | null) => (range ? citationOf(range, context.text, at) : INVALID);
   return givenIn(cite)
     .slice(0, MAX_CITATIONS)
-    .map((one) => citation(rangeOf(one)));
+    .map((one) => {
+      const range = rangeOf(one);
+      const citation = range ? citationOf(range, context.text, at) : INVALID;
+      const { p_start, p_end } = citation;
+      return citation.valid && !isThere(one, citation.quote ?? "") ? { ...INVALID, p_start, p_end } : citation;
+    });
+}
+
+/** False if a citation names the words of its place, and these are others. @param words the first ones at the place */
+function isThere(cite: Json, words: string): boolean {
+  const quote: unknown = typeof cite === "object" && cite !== null ? Reflect.get(cite, "quote") : null;
+  if (typeof quote !== "string") return true;
+  const [given, found] = [quote, words].map((text) => text.replaceAll(/\s+/g, " ").trim().toLowerCase());
+  if (given === undefined || found === undefined) return true;
+  return given === "" || given.includes(found) || found.includes(given.slice(0, found.length));
+}
+
+/** A warning if a text names citations by numbers that its list does not have. @param count of the list */
+function citationsUnlisted(answer: Json, count: number): readonly string[] {
+  if (typeof answer !== "string" || count === 0) return [];
+  const named = [...answer.matchAll(/\[(\d{1,2}(?:\s?[,;]\s?\d{1,2}){0,20})\](?!\()/g)].flatMap(([, list = ""]) =>
+    list.split(/[,;]/).map(Number),
+  );
+  const beyond = [...new Set(named.filter((number) => number > count))];
+  return beyond.length > 0 ? [`citations_unlisted: ${beyond.join(", ")}`] : [];
 }
 
 /** A warning if more places were given than are listed. */

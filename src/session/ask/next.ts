@@ -4,7 +4,8 @@ import type { Protocol } from "./api.ts";
 import { elided, halved, saidIn } from "./messages.ts";
 import * as notes from "./prompt.ts";
 import type { AddedMessage, AskSettings, FailedTurn, Round, TurnInput } from "./records.ts";
-import { type AskedCell, type Doubt, literalAnswer, type Reply } from "./reply.ts";
+import { type AskedCell, type Doubt, isCellAlone, literalAnswer, type Reply } from "./reply.ts";
+import { isVariable, unfilledIn } from "./unfilled.ts";
 
 /** An ask as its records tell it, with what its driver knows at this moment. */
 export interface AskView {
@@ -102,9 +103,15 @@ export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null
   const given = last.closing ? literalAnswer(reply) : last.cells.at(-1)?.answer;
   if (given && reply.cells.length > 0) return { ...given, isText: false };
   // A call is never a text: in the closing turn it says nothing, and before it runs.
-  const isText = last.closing ? !reply.isInText && reply.doubt?.kind !== "call" : reply.cells.length === 0;
+  const isText = last.closing ? !isCall(reply) : reply.cells.length === 0;
   const text = isText ? textOf(reply) : undefined;
   return text === undefined ? null : { value: text, cite: null, isText: true };
+}
+
+/** True for a reply of the closing turn that asks for a cell, and gives no answer. */
+function isCall(reply: Reply): boolean {
+  const { isInText = false, doubt } = reply;
+  return isInText || isCellAlone(reply) || doubt?.kind === "call" || doubt?.kind === "code";
 }
 
 function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
@@ -143,14 +150,21 @@ function closed(ask: AskView, reply: Reply): Next {
   const given = candidate(ask);
   const why = whyClosed(ask);
   if (given === null) {
-    const isCall = reply.cells.length > 0 || reply.doubt?.kind === "call";
-    const what = isCall ? "gave a call in place of an answer" : "gave no text as its answer";
+    const isCell = reply.cells.length > 0 || isCall(reply);
+    const what = isCell ? "gave a call in place of an answer" : "gave no text as its answer";
     return noAnswer(`${why ?? SPENT}, and the model ${what}`);
   }
   if (misfit !== null) return noAnswer(`${why ?? SPENT}, and the answer does not fit the schema: ${misfit}`);
-  const warnings = hasLooked(rounds) ? [] : ["answered_without_looking"];
+  const value = fitting ?? given.value;
+  const open = unfilled(ask, value);
+  const step = reply.doubt?.kind === "step" ? [`answer_unsure: ${notes.UNSURE.step}`] : [];
+  const warnings = [
+    ...(hasLooked(rounds) ? [] : ["answered_without_looking"]),
+    ...step,
+    ...(open ? [open.warning] : []),
+  ];
   const spent = why === null ? "turns_spent" : `turns_spent: ${why}`;
-  return answered("closing", { value: fitting ?? given.value, cite: given.cite }, [spent, ...warnings]);
+  return answered("closing", { value, cite: given.cite }, [spent, ...warnings]);
 }
 
 const SPENT = "the turns are spent";
@@ -181,12 +195,46 @@ function afterCells(ask: AskView, round: Round, reply: Reply): Next {
     if (isUnseen(ask, last.source, answer.value)) {
       return turnWith(ask, observed(round, reply, [notes.answeredUnseen], ask.footer));
     }
-    if (ask.misfit === null) return answered("answer", { ...answer, value: ask.fitting ?? answer.value }, []);
-    return turnWith(ask, observed(round, reply, [notes.misfit(ask.misfit)], ask.footer));
+    if (ask.misfit !== null) return turnWith(ask, observed(round, reply, [notes.misfit(ask.misfit)], ask.footer));
+    const value = ask.fitting ?? answer.value;
+    const open = unfilled(ask, value);
+    if (open && !isTold(round, open.note)) return turnWith(ask, observed(round, reply, [open.note], ask.footer));
+    const more = reply.cells.length - round.cells.length;
+    const unrun = more > 0 ? [`answer_unsure: ${notes.behind(more)}`] : [];
+    return answered("answer", { ...answer, value }, [...unrun, ...(open ? [open.warning] : [])]);
   }
   const isSame = sameTurns(ask.rounds) === SAME_TURNS - 1;
   return turnWith(ask, observed(round, reply, isSame ? [notes.sameAgain] : [], ask.footer));
 }
+
+/** The reason why an answer may not be whole. */
+interface Open {
+  /** The question about it, which the model gets once. */
+  readonly note: string;
+  readonly warning: string;
+}
+
+/** The part of an answer that stands for something else; null: there is none. */
+function unfilled({ rounds }: Pick<AskView, "rounds">, value: Json): Open | null {
+  const sources = rounds.flatMap(({ cells }) => cells.map(({ source }) => source));
+  if (isVariable(value, sources)) {
+    const name = String(value);
+    return { note: notes.unfilled(name, true), warning: `answer_unsure: ${name} is the name of a variable` };
+  }
+  const part = unfilledIn(value, saidTo(rounds));
+  return part === null
+    ? null
+    : { note: notes.unfilled(part, false), warning: `answer_unsure: nothing has filled in ${part}` };
+}
+
+/** The texts that the model was shown, without Belay's question about such a part. */
+const saidTo = (rounds: readonly Round[]) =>
+  rounds.flatMap(({ messages }) =>
+    messages.flatMap(({ text }) => text.split("\n").filter((line) => !line.startsWith(notes.ABOUT_ANSWER))),
+  );
+
+const isTold = ({ messages }: Pick<Round, "messages">, note: string) =>
+  messages.some(({ text }) => text.includes(note));
 
 /** The first answer of an ask that stands literally in the code of its cell: the model has not seen what it claims. */
 function isUnseen({ rounds }: AskView, source: string, value: Json): boolean {
@@ -206,8 +254,12 @@ function afterText(ask: AskView, reply: Reply): Next {
   if (!isSeen && !wasNudged) return turnWith(ask, [user(told(ask, notes.nudge))]);
   if (ask.misfit !== null) return turnWith(ask, [user(told(ask, notes.misfit(ask.misfit)))]);
   const value = ask.fitting ?? textOf(reply) ?? "";
+  const open = unfilled(ask, value);
+  const last = ask.rounds.at(-1);
+  if (open && last && !isTold(last, open.note)) return turnWith(ask, [user(told(ask, open.note))]);
   const unsure = doubt && doubt.kind !== "block" ? [`answer_unsure: ${notes.UNSURE[doubt.kind]}`] : [];
-  return answered("text", { value, cite: null }, [...(isSeen ? [] : ["answered_without_looking"]), ...unsure]);
+  const warnings = [...(isSeen ? [] : ["answered_without_looking"]), ...unsure, ...(open ? [open.warning] : [])];
+  return answered("text", { value, cite: null }, warnings);
 }
 
 /**

@@ -92,12 +92,26 @@ export function doubted({ kind, detail }: Doubt, hasCalled: boolean): string {
   }
 }
 
+/** The beginning of a line that asks about a part which nothing fills in. */
+export const ABOUT_ANSWER = "Your answer ";
+
+/** The reason why an answer is not whole yet. @param isName it is nothing but the name of a variable */
+export function unfilled(part: string, isName: boolean): string {
+  if (isName)
+    return `${ABOUT_ANSWER}is ${part}, which names a variable: give its value, or repeat it if that was your answer.`;
+  return `${ABOUT_ANSWER}has ${part}, which nothing fills in: give the value in its place, or repeat it if that was your answer.`;
+}
+
 /** Why an answer is taken that may not be meant as one: the model was asked, and stayed with it. */
 export const UNSURE = {
   call: "the model gave a call that was not run",
   code: "the model gave code that was not run",
   step: "the model announced a further step",
 } as const;
+
+/** Why an answer is taken although its reply asked for more. @param cells that were not run */
+export const behind = (cells: number) =>
+  `the same reply had ${cells === 1 ? "a further cell, which was" : `${cells} further cells, which were`} not run`;
 
 export const misfit = (problem: string) => `The answer does not fit: ${problem}`;
 

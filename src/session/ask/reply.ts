@@ -93,10 +93,12 @@ function byBlocks(text: string, areCells: boolean): Reply {
   return { text, cells: [], doubt: first ? { kind: "block", detail: first.language } : null };
 }
 
+const FINAL = /^[ \t]{0,9}FINAL(_VAR)?\(/m;
+
 /** The ending of other programs of this kind: `FINAL(x)` is x, and `FINAL_VAR(n)` the value of a variable. */
 function byFinal(given: string): Reply | null {
   const text = given.trim().replace(/;$/, "");
-  const begun = /^[ \t]{0,9}FINAL(_VAR)?\(/m.exec(text);
+  const begun = FINAL.exec(text);
   if (!begun || !text.endsWith(")")) return null;
   const inner = text.slice(begun.index + begun[0].length, -1).trim();
   const said = readLiteral(inner);
@@ -137,12 +139,27 @@ function sourceOf({ cells: [first] }: Reply): string | undefined {
 }
 
 /**
- * The end of a reply in the protocol of fenced blocks: after its first block of JavaScript. Models continue after the block and
- * invent its output. null: there is nothing behind it.
+ * The end of a reply whose cell is a fenced block: after its first block of JavaScript. Models continue after the block and invent
+ * its output. If they may call a tool, prose behind it stays. null: nothing is to be left out behind it.
  */
-export function endOfFirstCell(text: string): number | null {
-  const own = blocksIn(text).find(isCell);
-  return own && own.end < text.trimEnd().length ? own.end : null;
+export function endOfCell(
+  { text, toolUses }: Pick<ModelTurn, "text" | "toolUses">,
+  { protocol, hasCalled, shown }: ReadBy,
+): number | null {
+  if (protocol === "tools" && (hasCalled || toolUses.length > 0 || byCalls(text.trim(), shown))) return null;
+  const [own, another] = blocksIn(text).filter(isCell);
+  const rest = text.slice(own?.end).trim();
+  if (!own || rest === "") return null;
+  return protocol === "fence" || another || FINAL.test(rest) ? own.end : null;
+}
+
+/**
+ * True for a reply that is nothing but a fenced cell which calls a builtin: it was to be run, and its text is no answer.
+ */
+export function isCellAlone({ text, cells }: Pick<Reply, "text" | "cells">): boolean {
+  const said = text.trim();
+  const [own] = blocksIn(said);
+  return cells.length > 0 && own?.start === 0 && own.end === said.length && CALLS.test(own.code);
 }
 
 /** The text of a reply beside its cells: without the block or the calls that are run. */
@@ -223,6 +240,12 @@ function blocksIn(text: string): Block[] {
     opening.lastIndex = end;
   }
   return blocks;
+}
+
+/** A text without its fenced blocks. */
+export function withoutBlocks(text: string): string {
+  const blocks = blocksIn(text);
+  return [{ end: 0 }, ...blocks].map(({ end }, at) => text.slice(end, blocks[at]?.start)).join("\n");
 }
 
 /** True for a block that is a cell: it is JavaScript, or names no language. */

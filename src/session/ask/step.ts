@@ -69,7 +69,8 @@ export function requestFor({ system, settings }: AskInput, records: AskRecords, 
   const rounds = roundsOf(records);
   return {
     system,
-    hasCalled: hasCalled(rounds),
+    // No code is run any more, so that a block may as well give the answer.
+    hasCalled: !step.closing && hasCalled(rounds),
     shown: [...rounds, step].flatMap((one) => one.messages.map(({ text }) => text)),
     messages: conversationOf(rounds, { turn, messages }, elide),
     protocol,

@@ -30,7 +30,7 @@ import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
 import { UNREAD } from "./prompt.ts";
 import { askIn, type FailedTurn, type Round, type TurnInput } from "./records.ts";
 
-import { CELL_TOOL, endOfFirstCell, type ReadBy, reading } from "./reply.ts";
+import { CELL_TOOL, endOfCell, type ReadBy, reading } from "./reply.ts";
 
 // A turn of an ask is two commits. Between them only the request is out: a process that takes over sends it again.
 
@@ -164,8 +164,10 @@ export async function takeTurn(
   const requests = openRequests(parts.model, request, parts, { deadline, signal });
   const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
   const { usage, attempts, sent_at, mended } = requests.spent();
-  const outcome: Round["outcome"] = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
-  return { outcome, usage, attempts, sent_at, mended };
+  if (!asked.ok) return { outcome: failed(asked, protocol), usage, attempts, sent_at, mended };
+  const end = asked.turn.stop === "length" ? null : endOfCell(asked.turn, request);
+  const outcome = await usable(asked.turn, request, end);
+  return { outcome, usage, attempts, sent_at, mended: end === null ? mended : [...mended, BEHIND_CELL] };
 }
 
 /** Protocol `tools`: one tool. The closing turn keeps it, so that the conversation keeps its calls. */
@@ -179,13 +181,18 @@ const CELL_TOOL_SPEC = {
   },
 } as const;
 
-/** A reply that can be run: one that was cut holds half a cell. Only the first fenced block is kept. */
-async function usable(given: ModelTurn, request: TurnRequest): Promise<Round["outcome"]> {
+const BEHIND_CELL = "text behind its cell";
+
+/**
+ * A reply that can be run: one that was cut holds half a cell.
+ *
+ * @param end of its first cell, if only that is kept: the model then sees that it was the end
+ */
+async function usable(given: ModelTurn, request: TurnRequest, end: number | null): Promise<Round["outcome"]> {
   if (given.stop === "length") {
     const { code, message } = cutAnswer(given, `${request.max_tokens} tokens`);
     return { ok: false, code, message };
   }
-  const end = request.protocol === "fence" ? endOfFirstCell(given.text) : null;
   const reply = end === null ? given : (await loadSubCallLayer()).cutTurn(given, end);
   return { ok: true, reply: { ...reply, read: reading(reply, request) } };
 }

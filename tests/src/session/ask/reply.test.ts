@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { endOfFirstCell, proseIn, type ReadBy, reading } from "../../../../src/session/ask/reply.ts";
+import { endOfCell, proseIn, type ReadBy, reading } from "../../../../src/session/ask/reply.ts";
 
 const FENCED: ReadBy = { protocol: "fence", hasCalled: false, shown: [] };
 const fence = (text: string) => reading({ text, toolUses: [] }, FENCED);
@@ -43,11 +43,17 @@ test.each([[{ code: 5 }], [{}], [{ code: " " }]])("a call with %j asks for no ce
 
 test("a reply is cut behind its first cell, if there is more", () => {
   const text = "Look:\n```js\npeek(0, 5)\n```";
-  expect(endOfFirstCell(`${text}\nOutput: 17\nThe answer is 17.`)).toBe(text.length);
-  expect(endOfFirstCell(`${text}\n`)).toBeNull();
-  expect(endOfFirstCell("no cell")).toBeNull();
+  const end = (text: string, by = FENCED) => endOfCell({ text, toolUses: [] }, by);
+  expect(end(`${text}\nOutput: 17\nThe answer is 17.`)).toBe(text.length);
+  expect(end(`${text}\n`)).toBeNull();
+  expect(end("no cell")).toBeNull();
   const before = "```text\nx\n```\n";
-  expect(endOfFirstCell(`${before}${text}\nmore`)).toBe(before.length + text.length);
+  expect(end(`${before}${text}\nmore`)).toBe(before.length + text.length);
+  // With a tool, only another block or an end would be taken for run.
+  const tools: ReadBy = { ...FENCED, protocol: "tools" };
+  expect(end(`${text}\nThis looks.`, tools)).toBeNull();
+  expect([`${text}\n${text}`, `${text}\nFINAL(3)`].map((one) => end(one, tools))).toEqual([text.length, text.length]);
+  expect(end(`${text}\n${text}`, { ...tools, hasCalled: true })).toBeNull();
 });
 
 test("what a person reads of a reply is its text without the block that is run", () => {

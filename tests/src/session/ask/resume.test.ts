@@ -96,10 +96,11 @@ test("a provider that refuses tools is asked with fenced blocks, also by the pro
     return { text: index < 3 ? fenced : "It is 4." };
   });
   const suspended = await ask(open);
-  expect(suspended).toMatchObject({ success: false, resumable: true, warnings: ["protocol_fence"] });
+  const cut = "replies_mended: 1 (text behind its cell)";
+  expect(suspended).toMatchObject({ success: false, resumable: true, warnings: ["protocol_fence", cut] });
   const session = await open();
   const resumed = await session.resume();
-  expect(resumed).toMatchObject({ envelope: { answer: "It is 4.", warnings: ["protocol_fence"], turns: 3 } });
+  expect(resumed).toMatchObject({ envelope: { answer: "It is 4.", warnings: ["protocol_fence", cut], turns: 3 } });
   expect(server.requests.map(({ body }) => body.tools !== undefined)).toEqual([true, false, false, false]);
   const [refused, first] = server.requests.map(({ body }) => body.messages);
   expect(first).toEqual(refused);
