@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ROOT } from "../../scripts/process.ts";
@@ -72,9 +72,7 @@ async function bundled(): Promise<void> {
     import("../../bench/built.ts"),
   ]);
   hidePi();
-  await bundle(BUNDLED, [
-    ...ENTRIES,
-    ...BESIDE,
+  const own = [
     "tests/support/async-thread-entry",
     "tests/support/older-thread-entry",
     "tests/support/crash/cli",
@@ -84,7 +82,8 @@ async function bundled(): Promise<void> {
     "tests/support/low-border-cli",
     "tests/support/pi/extension",
     "tests/support/tool-host",
-  ]);
+  ];
+  await bundle(BUNDLED, [...ENTRIES, ...BESIDE, ...own], true);
 }
 
 /** As in a folder that npm has installed, Pi's packages are not found from the bundle: Pi gives it its own. */
@@ -92,7 +91,12 @@ function hidePi(): void {
   for (const name of ["pi-ai", "pi-coding-agent", "pi-tui"]) {
     const folder = join(BUNDLED, "node_modules/@mariozechner", name);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), '{ "exports": {} }');
+    putOnce(join(folder, "package.json"), '{ "exports": {} }');
   }
-  writeFileSync(join(BUNDLED, "package.json"), '{ "type": "module" }');
+  putOnce(join(BUNDLED, "package.json"), '{ "type": "module" }');
+}
+
+/** Processes that run from the bundle read these: they are not written again. */
+function putOnce(path: string, content: string): void {
+  if (!existsSync(path)) writeFileSync(path, content);
 }
