@@ -25,8 +25,8 @@ const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] |
   { by: commit("rlm_tool_call", "before"), sent: [1, 1], isInner: true },
   { by: commit("rlm_tool_call", "after"), sent: [1, 1], isInner: true },
   { by: "its sub-calls", held: "of cell", sent: [2, 2] },
-  // One result is in the store, and one call in flight.
-  { by: commit("rlm_tool_result", "after"), held: "second of", sent: [1, 2] },
+  // One result is in the store, and one call in flight: pi-reads.test.ts shows that too.
+  { by: commit("rlm_tool_result", "after"), held: "second of", sent: [1, 2], isInner: true },
   { by: commit("rlm_complete", "before"), sent: [1, 1], isInner: true },
   { by: commit("rlm_complete", "after"), sent: [1, 1], isInner: true },
   { by: entry("rlm_complete", "after"), sent: [1, 1] },
@@ -56,18 +56,19 @@ played(PI_LINES, "a session is killed at steps of a cell, and the next process f
     await killedAt(scene, pi, point, cellTask(n));
     appendFileSync(file, TORN);
   }
-  // A process in print mode finishes the last cell; it and one in rpc mode are told all results.
+  // A process in print mode finishes the last cell; it and, in the newest line, one in rpc mode are told all results.
   const options = { home, extensions: [TEST_EXTENSION], session: file };
   const printed = await printPi(line, model.plan("wrap up"), options);
   expect(printed, printed.stderr).toMatchObject({ code: 0, stdout: "done: wrap up\n" });
-  const last = scene.start(file);
-  await last.prompt(model.plan("and again"));
+  const last = NEWEST_PI.includes(line) ? scene.start(file) : undefined;
+  await last?.prompt(model.plan("and again"));
 
   const done = points.flatMap((point, n) => (point.sent ? [{ ...point, n }] : []));
   const told = points.map(({ sent }, n) =>
     sent ? cellResult(n, done.filter((other) => other.n < n).length) : "No result provided",
   );
-  for (const request of model.turns().slice(-2)) expect(points.map((_, n) => toldOf(request, n))).toEqual(told);
+  for (const request of model.turns().slice(last ? -2 : -1))
+    expect(points.map((_, n) => toldOf(request, n))).toEqual(told);
   const sent = points.map((_, n) => subCallsOf(n).map((prompt) => timesAsked(scene, prompt)));
   expect(sent).toEqual(points.map((point) => point.sent ?? [0, 0]));
 
@@ -79,7 +80,7 @@ played(PI_LINES, "a session is killed at steps of a cell, and the next process f
   for (const entry of entriesIn(file)) {
     if (entry.type === "custom") expect(JSON.stringify(entry).length, entry.customType).toBeLessThanOrEqual(2048);
   }
-  await last.kill();
+  await last?.kill();
   await using store = await openStore(home.belay);
   expect(await findingsIn(store)).toEqual([]);
 });

@@ -2,134 +2,140 @@ import { expect } from "vitest";
 import { envelopeOf, resultsIn, resultTo } from "../support/pi/model.ts";
 import { played } from "../support/pi/played.ts";
 import { NEWEST_PI, type Pi, PLAYS_ALL } from "../support/pi/process.ts";
-import { exec, loadedIn, mirrored, piScene } from "../support/pi/scene.ts";
+import { exec, loadedIn, mirrored, type PiScene, piScene } from "../support/pi/scene.ts";
 
-played(NEWEST_PI, "a cancelled cell is over, whoever cancelled it", async (line) => {
+played(NEWEST_PI, "cells that are cancelled, interrupted or left, one after the other in a session", async (line) => {
   await using scene = await piScene(line, { files: { "a.txt": "alpha\n" } });
-  const { model, home, start } = scene;
-  const pi = start();
-  await pi.prompt(model.plan("load", { tool: "rlm_load", args: { path: home.project } }));
+  const { pi: first, file } = await loadedIn(scene);
+  await cancelled(scene, first, file);
+  const second = scene.start(file);
+  await nothingTakenUp(scene, second);
+  const third = await interrupted(scene, second, file);
+  const others = await left(scene, third, file);
+  const errors = [first, second, third, ...others].flatMap(({ events }) =>
+    events.filter(({ type }) => type === "extension_error"),
+  );
+  expect(errors).toEqual([]);
+});
+
+/** A cancelled cell is over, whoever cancelled it. */
+async function cancelled({ model }: PiScene, pi: Pi, file: string): Promise<void> {
   const waiting = (name: string) => exec(`let ${name} = 1; result = await llm_query("slow ${name}", { tools: [] })`);
-  model.hold("slow");
+  const hold = model.hold("slow by");
 
   // Esc in the terminal.
-  pi.send({ type: "prompt", message: model.plan("stop by abort", waiting("one")) });
-  await model.until(() => model.subCalls().includes("slow one"));
+  pi.send({ type: "prompt", message: model.plan("stop by abort", waiting("by_abort")) });
+  await model.until(() => model.subCalls().includes("slow by_abort"));
   await pi.ask("abort");
   // The command ends the cell, and the model is told.
-  pi.send({ type: "prompt", message: model.plan("stop by command", waiting("two")) });
-  await model.until(() => model.subCalls().includes("slow two"));
+  pi.send({ type: "prompt", message: model.plan("stop by command", waiting("by_command")) });
+  await model.until(() => model.subCalls().includes("slow by_command"));
   await pi.prompt("/rlm cancel");
   await model.until(() => resultTo(model.turns().at(-1), "stop by command") !== undefined);
-  const cancelled = envelopeOf(resultTo(model.turns().at(-1), "stop by command"));
-  expect(cancelled).toMatchObject({ success: false, error_code: "cancelled" });
+  const told = envelopeOf(resultTo(model.turns().at(-1), "stop by command"));
+  expect(told).toMatchObject({ success: false, error_code: "cancelled" });
   await pi.until(
     ({ type }) => type === "agent_end",
     pi.events.findLastIndex(({ type }) => type === "agent_start"),
   );
 
-  const file = await pi.sessionFile();
   expect(mirrored(file, "rlm_complete").map(({ data }) => data?.error_code)).toEqual([null, "cancelled", "cancelled"]);
-  await pi.prompt(model.plan("look", exec("result = [typeof one, typeof two]")));
+  await pi.prompt(model.plan("look", exec("result = [typeof by_abort, typeof by_command]")));
   expect(envelopeOf(resultTo(model.turns().at(-1), "look")).result_json).toEqual(["number", "number"]);
   await pi.kill();
+  hold.release();
+}
 
-  // Nothing of it is taken up by a later process.
-  const later = start(file);
+/** What was cancelled is not taken up by a later process. */
+async function nothingTakenUp({ model }: PiScene, later: Pi): Promise<void> {
   await later.prompt(model.plan("later"));
-  expect(model.subCalls()).toEqual(["slow one", "slow two"]);
+  expect(model.subCalls()).toEqual(["slow by_abort", "slow by_command"]);
   expect(later.events.filter(({ method }) => method === "notify")).toEqual([]);
-});
+}
 
-played(NEWEST_PI, "two interrupted calls are finished, no others of their kind; a prompt waits", async (line) => {
-  await using scene = await piScene(line, { files: { "a.txt": "alpha\n" } });
-  const { model, home, start } = scene;
-  let pi = start();
-  await pi.prompt(model.plan("load", { tool: "rlm_load", args: { path: home.project } }));
-  const file = await pi.sessionFile();
+/** Two interrupted calls are finished, no others of their kind; a prompt waits. Answers the process that finished them. */
+async function interrupted({ model, start }: PiScene, pi: Pi, file: string): Promise<Pi> {
+  const before = model.subCalls().length;
   const hold = model.hold("slow");
   const cell = (name: string) => exec(`let ${name} = 1; result = await llm_query("slow ${name}", { tools: [] })`);
   // In one message: the second never began, and neither did the third, which is not ours.
-  const both = model.plan("two at once", [cell("one"), cell("two"), { tool: "bash", args: { command: "echo three" } }]);
-  pi.send({ type: "prompt", message: both });
-  await model.until(() => model.subCalls().length === 1);
+  const both = [cell("begun"), cell("waits"), { tool: "bash", args: { command: "echo three" } }];
+  pi.send({ type: "prompt", message: model.plan("two at once", both) });
+  await model.until(() => model.subCalls().length === before + 1);
   await pi.kill();
 
   // The prompt is sent while the call that recovery makes anew has no answer.
-  pi = start(file);
+  const next = start(file);
   const asked = model.turns().length;
-  pi.send({ type: "prompt", message: model.plan("meanwhile"), id: "early" });
-  await model.until(() => model.subCalls().length === 2);
+  next.send({ type: "prompt", message: model.plan("meanwhile"), id: "early" });
+  await model.until(() => model.subCalls().length === before + 2);
   expect(model.turns()).toHaveLength(asked);
   hold.release();
-  await pi.until(({ type }) => type === "agent_end");
-  const results = [...resultsIn(model.turns().at(-1)).values()].slice(1);
-  expect(envelopeOf(results[0])).toMatchObject({ success: true, result_json: "answer to slow one" });
+  await next.until(({ type }) => type === "agent_end");
+  const results = [...resultsIn(model.turns().at(-1)).values()].slice(-3);
+  expect(envelopeOf(results[0])).toMatchObject({ success: true, result_json: "answer to slow begun" });
   expect(results.slice(1)).toEqual(["No result provided", "No result provided"]);
-  const notes = pi.events.filter(({ method }) => method === "notify");
+  const notes = next.events.filter(({ method }) => method === "notify");
   expect(notes.map(({ message }) => message)).toEqual([expect.stringContaining("rlm_exec")]);
-  expect(pi.events.filter(({ type }) => type === "extension_error")).toEqual([]);
-});
+  return next;
+}
 
-played(
-  NEWEST_PI,
-  "a cell that Pi leaves runs on; killed at each step of it, Pi finishes it when it is back",
-  async (line) => {
-    await using scene = await piScene(line, { files: { "a.txt": "alpha\n" } });
-    const { model, start } = scene;
-    const { pi: first, file } = await loadedIn(scene);
-    const cell = (name: string) =>
-      exec(`var ${name} = []; for (const n of [1, 2]) ${name}.push(await llm_query("slow ${name} " + n))`);
-    const begin = async (pi: Pi, name: string) => {
-      const hold = model.hold(`slow ${name} 2`);
-      pi.send({ type: "prompt", message: model.plan(`run ${name}`, cell(name)) });
-      await model.until(() => model.subCalls().includes(`slow ${name} 2`));
-      return hold;
-    };
-    const look = async (pi: Pi, name: string) => {
-      await pi.prompt(model.plan(`look at ${name}`, exec(`result = ${name}`)));
-      const sent = model.subCalls().filter((prompt) => prompt.startsWith(`slow ${name}`));
-      return [envelopeOf(resultTo(model.turns().at(-1), `look at ${name}`)).result_json, sent.length];
-    };
-    const answers = (name: string) => [1, 2].map((n) => `answer to slow ${name} ${n}`);
+/** A cell that Pi leaves runs on; killed at each step of it, Pi finishes it when it is back. Answers the later processes. */
+async function left({ model, start }: PiScene, first: Pi, file: string): Promise<readonly Pi[]> {
+  const cell = (name: string) =>
+    exec(`var ${name} = []; for (const n of [1, 2]) ${name}.push(await llm_query("slow ${name} " + n))`);
+  const begin = async (pi: Pi, name: string) => {
+    const hold = model.hold(`slow ${name} 2`);
+    pi.send({ type: "prompt", message: model.plan(`run ${name}`, cell(name)) });
+    await model.until(() => model.subCalls().includes(`slow ${name} 2`));
+    return hold;
+  };
+  const look = async (pi: Pi, name: string) => {
+    await pi.prompt(model.plan(`look at ${name}`, exec(`result = ${name}`)));
+    const sent = model.subCalls().filter((prompt) => prompt.startsWith(`slow ${name}`));
+    return [envelopeOf(resultTo(model.turns().at(-1), `look at ${name}`)).result_json, sent.length];
+  };
+  const answers = (name: string) => [1, 2].map((n) => `answer to slow ${name} ${n}`);
 
-    const one = await begin(first, "one");
-    await first.ask("new_session");
-    await first.until(({ method, statusText }) => method === "setStatus" && String(statusText).includes("rlm_exec"));
-    one.release();
-    await first.until(({ method, message }) => method === "notify" && String(message).includes("its result waits"));
-    await first.ask("switch_session", { sessionPath: file });
-    expect(await look(first, "one")).toEqual([answers("one"), 2]);
+  const one = await begin(first, "one");
+  const from = first.events.length;
+  await first.ask("new_session");
+  await first.until(
+    ({ method, statusText }) => method === "setStatus" && String(statusText).includes("rlm_exec"),
+    from,
+  );
+  one.release();
+  await first.until(({ method, message }) => method === "notify" && String(message).includes("its result waits"));
+  await first.ask("switch_session", { sessionPath: file });
+  expect(await look(first, "one")).toEqual([answers("one"), 2]);
 
-    // While it runs on.
-    const two = await begin(first, "two");
-    await first.ask("new_session");
-    await first.kill();
-    two.release();
-    const second = start(file);
-    expect(await look(second, "two")).toEqual([answers("two"), 3]);
+  // While it runs on.
+  const two = await begin(first, "two");
+  await first.ask("new_session");
+  await first.kill();
+  two.release();
+  const second = start(file);
+  expect(await look(second, "two")).toEqual([answers("two"), 3]);
 
-    // Between Pi's word that it is about to leave, and its abort.
-    await second.prompt(`/fault ${JSON.stringify({ at: "event", record: "session_before_switch", side: "after" })}`);
-    const three = await begin(second, "three");
-    second.send({ type: "new_session" });
-    expect(await second.ended).toBe("SIGKILL");
-    three.release();
-    const third = start(file);
-    expect(await look(third, "three")).toEqual([answers("three"), 3]);
-    const all = [first, second, third];
+  // Between Pi's word that it is about to leave, and its abort.
+  await second.prompt(`/fault ${JSON.stringify({ at: "event", record: "session_before_switch", side: "after" })}`);
+  const three = await begin(second, "three");
+  second.send({ type: "new_session" });
+  expect(await second.ended).toBe("SIGKILL");
+  three.release();
+  const third = start(file);
+  expect(await look(third, "three")).toEqual([answers("three"), 3]);
+  const all = [second, third];
 
-    if (PLAYS_ALL) {
-      // Later versions abort what runs before they tell that they quit.
-      const four = await begin(third, "four");
-      process.kill(third.pid, "SIGTERM");
-      await third.ended;
-      four.release();
-      const last = start(file);
-      expect(await look(last, "four")).toEqual([answers("four"), 3]);
-      all.push(last);
-    }
-    const errors = all.flatMap(({ events }) => events.filter(({ type }) => type === "extension_error"));
-    expect(errors).toEqual([]);
-  },
-);
+  if (PLAYS_ALL) {
+    // Later versions abort what runs before they tell that they quit.
+    const four = await begin(third, "four");
+    process.kill(third.pid, "SIGTERM");
+    await third.ended;
+    four.release();
+    const last = start(file);
+    expect(await look(last, "four")).toEqual([answers("four"), 3]);
+    all.push(last);
+  }
+  return all;
+}

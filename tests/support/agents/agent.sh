@@ -11,7 +11,7 @@ call=${BELAY_AGENT%/*}
 note() { printf '%s\n' "$1 $name $call $$ $PPID" >> "$log"; }
 wait_for() {
   case $seconds in
-    @*) while [ ! -e "${seconds#@}" ]; do sleep 0.02; done ;;
+    @*) while [ ! -e "${seconds#@}" ]; do sleep 0.1; done ;;
     *) sleep "$seconds" ;;
   esac
 }

@@ -4,7 +4,7 @@
 
 prompt=$(cat)
 printf '%s\t%s\t%s\n' "${BELAY_AGENT%/*}" "$PWD" "$(ls)" >> "$1"
-while [ -n "$2" ] && [ ! -e "$2" ]; do sleep 0.02; done
+while [ -n "$2" ] && [ ! -e "$2" ]; do sleep 0.1; done
 vault=$(printf '%s' "$prompt" | sed -n 's/.*vault of \([A-Za-z]*\).*/\1/p')
 fact=$(grep -rho "A number that opens the vault of $vault is [0-9]*" .)
 echo spoiled > log.txt

@@ -10,7 +10,13 @@ const PLACES = [
 export const CHROMIUM = process.env.BELAY_CHROMIUM ?? PLACES.find((place) => existsSync(place));
 
 const QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
-const OFF = ["--disable-component-update", "--disable-sync", "--enable-precise-memory-info", "--disable-lcd-text"];
+const OFF = [
+  "--disable-software-rasterizer",
+  "--disable-component-update",
+  "--disable-sync",
+  "--enable-precise-memory-info",
+  "--disable-lcd-text",
+];
 
 export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM ?? "", args: [...QUIET, ...OFF] });
