@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { openStore } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, finished, hasTerminal, startBelay, startOnTerminal, untilSearched } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -111,9 +112,14 @@ test("a named session goes on in the next REPL, and tells its name", async () =>
 test("what an earlier process left unfinished is offered: nothing else runs before it is decided", async () => {
   const home = join(folderWith(), "home");
   const begun = async () => {
-    const child = startBelay(["exec", "-e", "let n = 1; 'ready'", "-e", "n = 2; for (;;) {}", "-s", "notes"], { home });
+    const child = startBelay(["exec", "-e", "let n = 1", "-e", "n = 2; for (;;) {}", "-s", "notes"], { home });
     child.stdin?.end();
-    child.stdout?.once("data", () => child.kill("SIGTERM"));
+    await using store = await openStore(home);
+    await vi.waitFor(async () => {
+      const { execs } = await store.describe("notes");
+      expect(execs.at(-1)).toMatchObject({ input: "n = 2; for (;;) {}", status: "unfinished" });
+    });
+    child.kill("SIGTERM");
     await finished(child);
   };
   await begun();
@@ -154,7 +160,7 @@ test.skipIf(!hasTerminal)("a terminal has prompts, completion, a private history
     from = stdout.length;
     terminal.stdin.write(step[1]);
   });
-  const timeout = setTimeout(() => terminal.kill(), 25_000);
+  const timeout = setTimeout(() => terminal.kill(), 50_000);
   const { code, stdout } = await run;
   clearTimeout(timeout);
   expect(steps, `the screen was ${JSON.stringify(stdout.slice(from))}`).toEqual([]);

@@ -261,12 +261,17 @@ test("a search index that cannot be written says so, and find goes on", async ()
 
 test("an index for search is made in the exec's time, and the next search goes on with it", async () => {
   await using session = await openSession({ indexDir: folderWith() });
-  await session.load({ text: "the quick brown fox, number 1\n".repeat(200_000), name: "a.txt" });
-  expect(await session.exec('search("fox")', { limits: { max_execution_ms: 10 } })).toMatchObject({
+  await session.load({ text: "the quick brown fox, number 1\n".repeat(100_000), name: "a.txt" });
+  const within = (max_execution_ms: number) => session.exec('search("fox")', { limits: { max_execution_ms } });
+  let cut = await within(10);
+  // On a busy computer a cell may not have begun its search by then.
+  const isBegun = () => cut.success || cut.warnings.some((warning) => warning.startsWith("search_index_unfinished: "));
+  for (let ms = 20; !isBegun() && ms < 2000; ms *= 2) cut = await within(ms);
+  expect(cut).toMatchObject({
     success: false,
     error_code: "js_timeout",
     suggestion: expect.stringContaining("the next search continues"),
-    warnings: [expect.stringMatching(/^search_index_unfinished: \d+ % is kept$/)],
+    warnings: expect.arrayContaining([expect.stringMatching(/^search_index_unfinished: \d+ % is kept$/)]),
   });
   expect(await session.exec('search("foxes", 1).length')).toMatchObject({
     success: true,

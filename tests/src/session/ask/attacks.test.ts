@@ -76,7 +76,7 @@ describe("answers that are none", () => {
 test("after a cell that fills the memory the model is told what it has lost", async () => {
   const bomb = cell("kept = 8; const all = []; for (;;) all.push({})");
   const replies = [cell("globalThis.kept = 7; print(kept)"), bomb, cell("print('kept is', kept)"), TEXT];
-  const { envelope, told } = await asked(replies, {}, { memoryMb: 16 });
+  const { envelope, told } = await asked(replies, {}, { memoryMb: 16, limits: { max_execution_ms: 100_000 } });
   expect(envelope).toMatchObject({ answer: "It is 4.", cells: 3 });
   expect(told[2]).toContain("[error memory_limit_exceeded]");
   expect(told[2]).toContain(
