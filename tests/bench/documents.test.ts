@@ -1,7 +1,9 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { BUILD_VARIABLE } from "../../bench/built.ts";
 import { ROOT, run } from "../../scripts/process.ts";
+import { BUNDLED } from "../support/command.ts";
 import { folderWith } from "../support/tree.ts";
 
 test("documents are compared with the programs that are there, and the others are named", async () => {
@@ -9,7 +11,7 @@ test("documents are compared with the programs that are there, and the others ar
   chmodSync(join(programs, "pdftotext"), 0o755);
   const { stdout, output } = await run(process.execPath, ["bench/run.ts", "--json", "--smallest", "documents"], {
     cwd: ROOT,
-    env: { ...process.env, PATH: programs },
+    env: { ...process.env, PATH: programs, [BUILD_VARIABLE]: BUNDLED },
   });
   expect(stdout, output).toMatch(/^\{/);
   const { cases, notes, aims } = JSON.parse(stdout).parts.documents;

@@ -10,8 +10,8 @@ const SCRIPT = join(ROOT, "scripts/release.ts");
 const CHANGELOG =
   "# Changelog\n\n## 0.2.0 (not released)\n\n- A cell can ask.\n\n## 0.1.0 - 2026-01-02\n\n- The first.\n";
 
-async function repository(changelog = CHANGELOG): Promise<string> {
-  const cwd = folderWith({ "CHANGELOG.md": changelog, "package.json": `{ "name": "a", "version": "0.1.0" }` });
+async function repository(): Promise<string> {
+  const cwd = folderWith({ "CHANGELOG.md": CHANGELOG, "package.json": `{ "name": "a", "version": "0.1.0" }` });
   await git(cwd, "init", "--quiet");
   await git(cwd, "config", "user.email", "nobody@example.invalid");
   await git(cwd, "config", "user.name", "Nobody");
@@ -46,8 +46,11 @@ test("a release cuts the changelog, sets the version, commits and tags; it is ma
 });
 
 test("what cannot be released is refused by name", async () => {
+  const cwd = await repository();
   const refused = async (changelog: string, ...args: string[]) => {
-    const { code, stderr } = await release(await repository(changelog), "--dry", ...args);
+    writeFileSync(join(cwd, "CHANGELOG.md"), changelog);
+    await git(cwd, "commit", "--quiet", "--all", "--allow-empty", "--message", "Change it");
+    const { code, stderr } = await release(cwd, "--dry", ...args);
     expect(code).toBe(1);
     return stderr;
   };
@@ -59,7 +62,6 @@ test("what cannot be released is refused by name", async () => {
   expect(await refused("# Changelog\n", "0.2.0")).toContain("it has no section");
   expect(await refused(CHANGELOG, "next")).toContain("name one version");
   expect(await refused(CHANGELOG, "0.2.0", "--force")).toContain("usage: npm run release");
-  const dirty = await repository();
-  writeFileSync(join(dirty, "new.txt"), "");
-  expect((await release(dirty, "--dry", "0.2.0")).stderr).toMatch(/^the working tree has changes.*new\.txt/s);
+  writeFileSync(join(cwd, "new.txt"), "");
+  expect((await release(cwd, "--dry", "0.2.0")).stderr).toMatch(/^the working tree has changes.*new\.txt/s);
 });

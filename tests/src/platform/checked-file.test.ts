@@ -49,7 +49,7 @@ function readAll(path: string): Buffer | null {
   }
 }
 
-const MANY = 40 * PAGE_BYTES;
+const MANY = 20 * PAGE_BYTES;
 const LENGTHS = [0, 1, PAGE_BYTES - 1, PAGE_BYTES, PAGE_BYTES + 1, 16 * PAGE_BYTES, MANY - 1, MANY, MANY + 1];
 
 describe.each(LENGTHS)("%d bytes", (length) => {

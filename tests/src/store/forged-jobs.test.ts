@@ -14,6 +14,10 @@ const arrays = (bytes: number) => zstdCompressSync(Buffer.from(`[${"[],".repeat(
 const deep = (levels: number) => zstdCompressSync(Buffer.from("[".repeat(levels) + "]".repeat(levels))).toString("hex");
 const text = (bytes: number) => zstdCompressSync(Buffer.from(JSON.stringify("a".repeat(bytes)))).toString("hex");
 
+/** A text of 20 MB, which no row can have. */
+const LONG = text(20e6);
+const FORGED = [arrays(48e6), arrays(12e6), deep(100_000), LONG];
+
 describe.each(EDITED.filter(({ skipped }) => skipped === null))("rows that were forged, $kind", (of) => {
   const literal = (hex: string) => (of.kind === "in a folder" ? `x'${hex}'` : `decode('${hex}', 'hex')`);
 
@@ -26,7 +30,7 @@ describe.each(EDITED.filter(({ skipped }) => skipped === null))("rows that were 
       "R",
       ["a", "b"].map((id) => ({ id, session: `S${id}`, input: JSON.stringify({ id }), context: null })),
     );
-    for (const forged of [arrays(48e6), arrays(12e6), deep(100_000), text(20e6)]) {
+    for (const forged of FORGED) {
       await of.change(place, `UPDATE STORE.jobs SET input = ${literal(forged)} WHERE id = 'a'`);
       await expect(jobs.input({ run: "R", n: 0 })).rejects.toMatchObject({
         code: "store_corrupt",
@@ -35,7 +39,7 @@ describe.each(EDITED.filter(({ skipped }) => skipped === null))("rows that were 
       expect(await jobs.input({ run: "R", n: 1 })).toBe('{"id":"b"}');
       expect((await jobs.list("R", { from: 0, limit: 10 })).map(({ id }) => id)).toEqual(["a", "b"]);
     }
-    await of.change(place, `UPDATE STORE.jobs SET told = ${literal(text(20e6))} WHERE id = 'a'`);
+    await of.change(place, `UPDATE STORE.jobs SET told = ${literal(LONG)} WHERE id = 'a'`);
     await expect(jobs.list("R", { from: 0, limit: 10 })).rejects.toThrow("the told of a is damaged");
     expect(await jobs.damaged("R")).toMatchObject([{ id: "a" }]);
     expect(await jobs.list("R", { from: 0, limit: 10, without: ["a"] })).toHaveLength(1);
@@ -66,7 +70,7 @@ describe.each(EDITED.filter(({ skipped }) => skipped === null))("rows that were 
     await store.commit(lease.id, { answers: [answer] });
     const reused = () => jobs.reuse({ run: "b", n: 0, k: 0, asked, ownOnly: false });
     const changes = ["value = told", "model = 'p/other'", "usd = -5", "origin_n = 7", "sha256 = told"];
-    for (const change of changes.map((one) => one.replace("told", literal(text(30e6))))) {
+    for (const change of changes.map((one) => one.replace("told", literal(LONG)))) {
       await of.change(place, `UPDATE STORE.answers SET ${change}`);
       expect([change.slice(0, 20), await reused()]).toEqual([change.slice(0, 20), null]);
       expect(await findingsIn(store)).toEqual([expect.stringContaining("an answer of job 0 of run a is damaged")]);

@@ -16,8 +16,8 @@ function questionOf({ messages: [first] }: ModelRequest): string {
   return first?.role === "user" ? (first.text.split("\n", 1)[0] ?? "") : "";
 }
 
-/** Their threads serve all tests of this file. */
-const inner = openMachines();
+/** Their threads serve all tests of this file: as many as guests are alive at most. */
+const inner = openMachines({ kept: 9 });
 
 /** Counts the guests that are alive, this session's included. */
 function countedMachines() {
