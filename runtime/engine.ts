@@ -24,13 +24,18 @@ export interface EngineHost {
   now(): number;
 }
 
+export interface Prelude {
+  /** A function expression of (post, config); see runtime/guest/. */
+  readonly source: string;
+  /** JSON text, its second argument. */
+  readonly config: string;
+}
+
 export interface EngineOptions {
   host: EngineHost;
-  /** The prelude: a function expression of (post, config, modules); see runtime/guest/. */
-  prelude: string;
-  /** JSON text, the prelude's second argument. */
-  config: string;
-  /** If given, the guest is made from this image, and the prelude is the one in the image. */
+  /** Makes the prelude. It is called for a new guest alone: an image has its own. */
+  prelude(): Prelude;
+  /** If given, the guest is made from this image. */
   image?: EngineImage;
   /** Texts to write back into the image. */
   texts?: readonly { readonly place: EnginePlace; readonly text: HostText }[];

@@ -1,6 +1,6 @@
 import type { Scripts } from "./cells/scripts.ts";
 import type { RunClock } from "./clock.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, Prelude } from "./engine.ts";
 import type { Heap } from "./heap.ts";
 import type { GuestLibrary } from "./library.ts";
 import type { Running } from "./running.ts";
@@ -18,9 +18,9 @@ export interface Guest {
   /** The exec that runs in the guest; between execs the last one. */
   readonly running: Running;
   /**
-   * Source of this build's prelude, with its configuration: guests that were made with the same
-   * text have the same builtins. A guest that was made from an image may have been made with
-   * another text.
+   * Makes this build's prelude: guests that were made with the same one have the same builtins. A
+   * guest that was made from an image may have been made with another one. Its text takes longer
+   * than to open a guest from an image, and is most of the garbage of that.
    */
-  readonly prelude: string;
+  prelude(): Prelude;
 }

@@ -114,18 +114,16 @@ async function makeGuest(options: GuestOptions): Promise<Guest> {
   const granted = Math.min(restore?.image.meta.granted ?? 0, mostGranted(library));
   const heap = openHeap({ limitBytes: options.memoryBytes, granted, engine: () => engine });
   const { post, placing } = openPost({ ...options, clock, scripts, running, heap, engine: () => engine });
-  const prelude = preludeSource(library.modules);
-  const config = preludeConfig(library);
+  const prelude = () => ({ source: preludeSource(library.modules), config: preludeConfig(library) });
   // Fresh guests are equal byte for byte, so each one is made at the same time.
   let now = () => 0;
   const engine = await options.openEngine({
     host: { post, placing, shouldStop: clock.shouldStop, now: () => now() },
     ...(restore ? fromImage(restore.image, library) : {}),
     prelude,
-    config,
   });
   now = () => options.clock.now();
-  return { engine, heap, clock, library, scripts, running, prelude: prelude + config };
+  return { engine, heap, clock, library, scripts, running, prelude };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { helpersIn, OUT_OF_MEMORY } from "../cells/run-helpers.ts";
 import { noRoom } from "../ends.ts";
-import { type EnginePlace, MachineFault } from "../engine.ts";
+import { type EnginePlace, MachineFault, type Prelude } from "../engine.ts";
 import { enterCommand } from "../enter.ts";
 import { RlmError } from "../errors.ts";
 import type { Guest } from "../guest.ts";
@@ -47,7 +47,7 @@ export function openImages(
 ): Images {
   // The prelude is part of the image, so it still has the bridge of the build that made the guest.
   const gate = opened?.meta.gate ?? known.format;
-  const preludeHash = known.prelude ?? sha256(prelude);
+  const preludeHash = known.prelude ?? hashOf(prelude());
 
   function live(): { memory: Uint8Array; meta: Omit<ImageMeta, "granted" | "texts"> } {
     const { memory, ...place } = engine.image();
@@ -145,6 +145,8 @@ export function fromImage({ meta, memory }: GuestImage, library: Pick<Library, "
   });
   return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
 }
+
+const hashOf = ({ source, config }: Prelude) => sha256(source + config);
 
 const part = (memory: Uint8Array, { address, bytes }: EnginePlace) => memory.subarray(address, address + bytes);
 

@@ -1,5 +1,13 @@
 import { EvalFlags, JSValueHandle } from "quickjs-wasi";
-import type { Engine, EngineHost, EngineImage, EngineOptions, PreludeEntries, PreludeEntry } from "../engine.ts";
+import type {
+  Engine,
+  EngineHost,
+  EngineImage,
+  EngineOptions,
+  Prelude,
+  PreludeEntries,
+  PreludeEntry,
+} from "../engine.ts";
 import { attempt, call, type Entries, entriesOf, exceptionIn, fault, type Instance, openInstance } from "./instance.ts";
 import { openStrings, type Strings } from "./strings.ts";
 import { boundOf, nonZero, type WasmPool } from "./wasm-pool.ts";
@@ -10,7 +18,7 @@ export async function openQuickJs(pool: WasmPool, options: EngineOptions): Promi
   const instance = await openInstance(pool, host, image);
   const strings = openStrings(instance);
   const { post, forgetReply } = openGuestPost(instance, host, strings);
-  instance.entries = image ? findPrelude(instance, post, image) : runPrelude(instance, post, options);
+  instance.entries = image ? findPrelude(instance, post, image) : runPrelude(instance, post, options.prelude());
   for (const { place, text } of texts) strings.writeBack(place, text);
   const { vm, raw } = instance;
   const mostPages = boundOf(raw);
@@ -79,9 +87,9 @@ function runJob(instance: Instance): "ran" | "empty" | "stopped" {
 }
 
 /** Runs the prelude of a new guest. */
-function runPrelude(instance: Instance, post: PostFunction, { prelude, config }: EngineOptions): Entries {
+function runPrelude(instance: Instance, post: PostFunction, { source, config }: Prelude): Entries {
   const { vm } = instance;
-  const preludeHandle = vm.evalCode(prelude, "<prelude>");
+  const preludeHandle = vm.evalCode(source, "<prelude>");
   const configText = vm.newString(config);
   const made = call(instance, preludeHandle, vm.newFunction("post", post), configText);
   for (const handle of [preludeHandle, configText]) handle.dispose();

@@ -35,7 +35,7 @@ function watchedPool() {
 }
 
 const open = (pool: WasmPool, host = NEVER, from = image) =>
-  openQuickJs(pool, { host, image: from, prelude: "", config: "" });
+  openQuickJs(pool, { host, image: from, prelude: () => ({ source: "", config: "" }) });
 
 /** All that can differ between two instances. */
 function stateOf(engine: Engine, raw: Raw) {
