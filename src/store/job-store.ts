@@ -120,7 +120,7 @@ export interface Jobs {
   reserve(hold: Hold): Promise<Held>;
   /**
    * Records the usage of a request: the rest of its hold is free. The record of its call settles it
-   * (`Step.settle`).
+   * (`Step.settle`). This may come to the disk with what the store keeps next.
    */
   give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
   /**

@@ -182,7 +182,7 @@ export interface NewSession {
   readonly at: number;
   /**
    * A try that takes the job whose session it is, as `jobs.begin` does. A store may leave that to
-   * the caller.
+   * the caller. Both may come to the disk with what the store keeps next.
    */
   readonly begins?: (JobKey & Omit<Try, "fence">) | undefined;
 }
@@ -261,6 +261,11 @@ export interface Step {
   readonly cache?: readonly { readonly key: string; readonly value: Json; readonly at: number }[];
   /** Answers to calls of jobs, for later tries and runs. */
   readonly answers?: readonly NewAnswer[];
+  /**
+   * It may come to the disk with what the store keeps next: a power cut may take it, and the end of
+   * the process does not. A store may keep it at once.
+   */
+  readonly mayWait?: boolean;
 }
 
 /** The space of a session and its children. */

@@ -38,6 +38,7 @@ export function openRecorder(
       ...(settle.length > 0 ? { settle } : {}),
       ...(delivered.length > 0 ? { delivered } : {}),
       ...(needsSpace(records, more) ? { space: space.left() } : {}),
+      ...(run && records.every(isBoundary) ? { mayWait: true } : {}),
     };
     const bytes = await store.commit(row.id, step).catch((error: unknown) => {
       failed ||= !hasCode(error, "store_full");
@@ -81,6 +82,12 @@ export function openRecorder(
 function needsSpace([first]: readonly JournalRecord[], { checkpoint }: Partial<Step>): boolean {
   return checkpoint !== undefined || (first?.record === "rlm_start" && first.ask === undefined);
 }
+
+/**
+ * True for the start and the end of an exec. In a job nothing outside depends on them before the next step of the job, or
+ * its end, is on disk.
+ */
+const isBoundary = ({ record }: JournalRecord) => record === "rlm_start" || record === "rlm_complete";
 
 /** Guest commands whose answers are kept with an exec's end: its memory, and its helpers. */
 const EXPORTS = ["memory.export", "helpers.sources"];

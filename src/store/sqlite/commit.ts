@@ -28,7 +28,7 @@ export async function commit(database: Database, id: string, step: Step, known: 
   const pages = checkpoint ? await database.perform(packInTurns(checkpoint.pages, checkpoint.meta.linearBytes)) : null;
   // After a failure the row is read again.
   const forget = () => known.delete(id);
-  const more = await database.write(() => database.perform(kept(id, step, pages, known)), forget);
+  const more = await database.write(() => database.perform(kept(id, step, pages, known)), forget, step.mayWait);
   for (const { bytes } of pages?.parts ?? []) freeBytes(bytes);
   return more;
 }

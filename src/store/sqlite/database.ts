@@ -23,8 +23,10 @@ export interface Database {
   /**
    * Keeps what `work` writes: it is on disk when this resolves, or `together` around it. If that
    * rejects, it is gone, and `undone` is called.
+   *
+   * @param mayWait true if the disk may get it with the next write that may not wait
    */
-  write<T>(work: () => Promise<T>, undone?: () => void): Promise<T>;
+  write<T>(work: () => Promise<T>, undone?: () => void, mayWait?: boolean): Promise<T>;
   /** Undoes all that `work` writes once it has ended. */
   tryOut<T>(work: () => Promise<T>): Promise<T>;
   /**
@@ -50,12 +52,12 @@ export function connect(connection: DatabaseSync, log: Log | null): Database {
   const statements = openStatements(connection);
   const turn = openTurn();
 
-  /** Ends the transaction. What it has written is on disk when this resolves. */
-  async function commit(): Promise<void> {
+  /** Ends the transaction. What it has written is on disk when this resolves, unless it may wait. */
+  async function commit(mayWait: boolean): Promise<void> {
     statements.run("COMMIT");
     const bytes = statements.takeWritten();
     if (bytes === 0 || !log) return;
-    await log.flush();
+    if (!mayWait) await log.flush();
     log.grown(bytes);
   }
 
@@ -89,8 +91,8 @@ export function connect(connection: DatabaseSync, log: Log | null): Database {
 }
 
 interface Committing {
-  /** Ends a transaction. What it has written is on disk when this resolves. */
-  commit(): Promise<void>;
+  /** Ends a transaction. What it has written is on disk when this resolves, unless it may wait. */
+  commit(mayWait: boolean): Promise<void>;
   /** Throws if nothing can be written any more. */
   check(): void;
 }
@@ -102,14 +104,16 @@ function openTransactions(
 ): Pick<Database, "read" | "write" | "tryOut" | "together"> {
   /** Undoes the writes that are kept together; null: each is kept alone. */
   let undo: (() => void)[] | null = null;
+  /** True if none of them must be on disk. */
+  let allMayWait = true;
   /** The error with which SQLite has ended their transaction. */
   let lost: unknown;
 
-  async function transaction<T>({ begin, end, back }: Bounds, work: () => Promise<T>): Promise<T> {
+  async function transaction<T>({ begin, end, back }: Bounds, work: () => Promise<T>, mayWait = false): Promise<T> {
     await patiently(() => statements.run(begin));
     try {
       const done = await work();
-      if (end === "COMMIT") await commit();
+      if (end === "COMMIT") await commit(mayWait);
       else if (end !== null) statements.run(end);
       return done;
     } catch (error) {
@@ -120,12 +124,13 @@ function openTransactions(
 
   return {
     read: async (work) => (connection.isTransaction ? work() : transaction(READ, work)),
-    async write(work, undone = () => {}) {
+    async write(work, undone = () => {}, mayWait = false) {
       const isPart = connection.isTransaction;
       try {
         check();
-        const done = await transaction(isPart ? PART : undo ? FIRST : ALONE, work);
+        const done = await transaction(isPart ? PART : undo ? FIRST : ALONE, work, mayWait);
         undo?.push(undone);
+        allMayWait &&= mayWait;
         return done;
       } catch (error) {
         undone();
@@ -143,10 +148,11 @@ function openTransactions(
     },
     async together(work) {
       undo = [];
+      allMayWait = true;
       try {
         await work(() => connection.isTransaction);
         if (lost !== undefined) throw lost;
-        if (connection.isTransaction) await commit();
+        if (connection.isTransaction) await commit(allMayWait);
       } catch (error) {
         rollBack(connection, "ROLLBACK");
         for (const undone of undo.reverse()) undone();

@@ -97,7 +97,7 @@ function openedStore(folder: string | null, holder: Holder, now: () => number): 
     },
     "jobs.due": (page) => reads(() => dueJobs(page, now(), isBusy)),
     "jobs.reserve": (hold) => changes(() => reserve(hold)),
-    "jobs.give": (hold, spent) => changes(() => releaseHold(hold, spent)),
+    "jobs.give": (hold, spent) => database.write(() => database.perform(releaseHold(hold, spent)), undefined, true),
     "jobs.slot": (rate, cost) => changes(() => takeRateSlot(rate, cost, now())),
     "jobs.hush": (rate, ms) => changes(() => silenceRate(rate, ms, now())),
     "batches.lease": async (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
@@ -199,10 +199,11 @@ function sessionMethods({ database, leases, texts }: Swept, own: () => Dialect, 
         known.set(made.id, made);
         return { ...row, fence: 0, ...(begun === undefined ? {} : { begun }) };
       };
-      return database.write(work, () => {
+      const undone = () => {
         known.delete(session.id);
         if (taken) leases.forget(session.id);
-      });
+      };
+      return database.write(work, undone, session.begins !== undefined);
     },
     async lease(id) {
       await takeLease(database, leases, id);
