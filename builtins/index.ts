@@ -111,12 +111,22 @@ export function createLibrary<Message>(
         read: () => ({ utf8: services.context().utf8(), length: services.context().length }),
       },
     },
-    modules: defined.flatMap(({ name, source }) => (source ? [{ name, source: readGuestFile(source) }] : [])),
+    modules: defined.flatMap(({ name, source }) => (source ? [moduleIn(name, source)] : [])),
     reserved: new Set(names.filter(isReserved)),
     younger: new Set(names.filter((name) => !isReserved(name))),
     beginning: () => (services.functions().length > 0 ? "functions.offer" : null),
     preamble: { list: "helpers.sources", setAside: "helpers.aside" },
     receive,
+  };
+}
+
+/** Its file is read when a guest is made that no image has. */
+function moduleIn(name: string, file: URL): Library["modules"][number] {
+  return {
+    name,
+    get source() {
+      return readGuestFile(file);
+    },
   };
 }
 

@@ -21,8 +21,11 @@ const CLOSING_MS = 1000;
  */
 export function endProcess({ stdout, stderr, exit }: NodeJS.Process): void {
   const isWritten = () => stdout.writableLength + stderr.writableLength === 0;
-  const end = () => (isWritten() ? exit() : endProcess(process));
-  setTimeout(end, CLOSING_MS).unref();
+  const end = () => (isWritten() ? exit() : endLater());
+  const endLater = () => void setTimeout(end, CLOSING_MS).unref();
+  endLater();
+  // Nothing is left to wait for. Node would free all memory first, which takes some ms.
+  process.once("beforeExit", () => exit());
 }
 
 /** Commands that run cells. */

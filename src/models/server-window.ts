@@ -141,15 +141,26 @@ async function asked({ key }: ModelServer, url: string, limit: AbortSignal, body
 /** Providers' names that stand for a server on a computer of its user. */
 const LOCAL_NAMES = /^(?:local|ollama|lm-?studio|llama[.-]?cpp)$/i;
 
-const PRIVATE = new BlockList();
-PRIVATE.addSubnet("127.0.0.0", 8);
-PRIVATE.addSubnet("10.0.0.0", 8);
-PRIVATE.addSubnet("172.16.0.0", 12);
-PRIVATE.addSubnet("192.168.0.0", 16);
-PRIVATE.addSubnet("169.254.0.0", 16);
-PRIVATE.addAddress("::1", "ipv6");
-PRIVATE.addSubnet("fc00::", 7, "ipv6");
-PRIVATE.addSubnet("fe80::", 10, "ipv6");
+const PRIVATE = [
+  ["127.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+  ["169.254.0.0", 16],
+  ["::1", 128],
+  ["fc00::", 7],
+  ["fe80::", 10],
+] as const;
+
+let privateList: BlockList | undefined;
+
+/** Made when it is first asked for: a cell without models needs none. */
+function privateAddresses(): BlockList {
+  if (privateList) return privateList;
+  privateList = new BlockList();
+  for (const [net, bits] of PRIVATE) privateList.addSubnet(net, bits, isIP(net) === 6 ? "ipv6" : "ipv4");
+  return privateList;
+}
 
 /**
  * True for a server on a computer of its user, which may read a long prompt for minutes, by its
@@ -167,7 +178,7 @@ export function isPrivateAddress(baseUrl: string): boolean {
   const host = URL.parse(baseUrl)?.hostname.replace(/^\[|\]$/g, "") ?? "";
   if (host === "") return false;
   const version = isIP(host);
-  if (version > 0) return PRIVATE.check(host, version === 6 ? "ipv6" : "ipv4");
+  if (version > 0) return privateAddresses().check(host, version === 6 ? "ipv6" : "ipv4");
   // A name without a dot is that of a computer or container beside this one.
   return !host.includes(".") || /\.(?:localhost|local|internal|lan|home\.arpa)$/.test(host);
 }

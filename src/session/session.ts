@@ -1,11 +1,10 @@
-import { randomFillSync } from "node:crypto";
 import { existsSync } from "node:fs";
-import { monotonicFactory } from "ulid";
 import { hasEngine, type Json, LIMITS, RlmError, systemClock } from "../../runtime/index.ts";
 import type { LoadProgress } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, tokensOf, withFallback } from "../models/index.ts";
 import { cellJson } from "../platform/cell-json.ts";
+import { newUlid } from "../platform/new-ulid.ts";
 import { openSigner } from "../settings/signed-settings.ts";
 import { type JobKey, type Lease, type NewSession, type Store, shareStore } from "../store/index.ts";
 import { placeOf } from "../store/store-place.ts";
@@ -138,21 +137,6 @@ async function loadOnce(setup: SessionParts, input: ExcerptInput): Promise<void>
     throw error;
   }
 }
-
-const RANDOM_BYTES = new Uint8Array(1024);
-let drawn = RANDOM_BYTES.length;
-
-/** From 0 to 1, in steps of 1/256. Drawn many at a time: by itself each byte takes 3 µs, and an id has 16. */
-function randomByte(): number {
-  if (drawn === RANDOM_BYTES.length) {
-    randomFillSync(RANDOM_BYTES);
-    drawn = 0;
-  }
-  return (RANDOM_BYTES[drawn++] ?? 0) / 256;
-}
-
-/** Ids sort by time, also within one millisecond. */
-const newUlid = monotonicFactory(randomByte);
 
 let isWhole = false;
 

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { ulid } from "ulid";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits, hasCode } from "../../../runtime/index.ts";
 import type { Context, ContextSize } from "../../context/index.ts";
 import { describeWhole } from "../../history/index.ts";
@@ -7,6 +6,7 @@ import type { ContextStats, LoadSource, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isStoreToRead } from "../../platform/home.ts";
 import { withoutUndefined } from "../../platform/json.ts";
+import { newUlid } from "../../platform/new-ulid.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -311,12 +311,12 @@ export function hasUnfinishedWork(row: SessionRow): boolean {
  * has it.
  */
 function questionsOf({ asked, choose, runsWorkflows }: Opening) {
-  const own = ulid();
+  const own = newUlid();
   let isOfEarlier = choose !== undefined;
   const isConversation = !asked && !choose;
   return {
     id(newest: string | null): string {
-      if (isConversation) return ulid();
+      if (isConversation) return newUlid();
       return (isOfEarlier ? newest : null) ?? own;
     },
     most: null,
