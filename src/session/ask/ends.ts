@@ -1,5 +1,5 @@
-import { type Json, RlmError } from "../../../runtime/index.ts";
-import { type Context, openPlaces } from "../../context/index.ts";
+import { type Json, RlmError, roundedInJson } from "../../../runtime/index.ts";
+import { type Context, compileFind, find, openPlaces } from "../../context/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
@@ -13,6 +13,7 @@ import type { Citation } from "./api.ts";
 import { countsOf } from "./envelope.ts";
 import type { Ending } from "./next.ts";
 import { type AskInput, askIn } from "./records.ts";
+import { textsIn } from "./unfilled.ts";
 
 /** The end of an ask, as its last record keeps it: for an answer with how it was given, and its citations. */
 type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by" | "limits_met"> & {
@@ -58,7 +59,11 @@ export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } &
 }
 
 /** An end as its record keeps it. Citations are looked up in the context. */
-export function endingOf({ answers, state }: SessionParts, { settings }: AskInput, ending: Ending): AskEnding {
+export function endingOf(
+  { answers, state }: SessionParts,
+  { settings, question }: AskInput,
+  ending: Ending,
+): AskEnding {
   if (!ending.ok) {
     const { code, message, ended_by, limits: limits_met } = ending;
     return { ...FAILED, error_code: code, error_message: message, ...withoutUndefined({ ended_by, limits_met }) };
@@ -71,11 +76,13 @@ export function endingOf({ answers, state }: SessionParts, { settings }: AskInpu
   const results = ask.execs.flatMap((exec) => exec.results);
   const toCaller = () => [...(answers.noticesOf?.(models, results, true) ?? []), ...loadWarnings(state())];
   const told = repliesTold([...results, withoutUndefined({ mended: ending.mended })]);
+  const rounded = context ? roundedFigures(answer.value, context.text, question) : [];
   const unlisted = citationsUnlisted(answer.value, citations.length);
   const all = [
     ...warnings,
     ...citationsCapped(answer.cite),
     ...unlisted,
+    ...rounded,
     ...told,
     ...(settings.depth === 0 ? toCaller() : []),
   ];
@@ -83,6 +90,28 @@ export function endingOf({ answers, state }: SessionParts, { settings }: AskInpu
   const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };
   return { success: true, error_code: null, error_message: null, answer: recorded };
 }
+
+/** The most of P that is searched for the digits of a figure, UTF-16 units. */
+const SEARCHED_UNITS = 100_000_000;
+
+/**
+ * A warning if a figure of an answer may be an id that JavaScript has rounded: as a number, or as digits in a text that neither the
+ * question nor P has.
+ */
+function roundedFigures(answer: Json, text: Context["text"], question: string): readonly string[] {
+  const isElsewhere = (digits: string) =>
+    question.includes(digits) || find(text, compileFind(digits, ""), 1).matches.length > 0;
+  const written = text.length > SEARCHED_UNITS ? [] : textsIn(answer).flatMap((said) => said.match(LONG_FIGURE) ?? []);
+  const ofText = written.slice(0, MOST_FIGURES).find((digits) => {
+    // An id as it was written seldom is what JavaScript prints of the number.
+    return roundedInJson(digits) !== null && String(Number(digits)) === digits && !isElsewhere(digits);
+  });
+  const found = roundedInJson(JSON.stringify(answer)) ?? ofText;
+  return found === undefined ? [] : [`number_rounded: ${found}`];
+}
+
+const MOST_FIGURES = 20;
+const LONG_FIGURE = /(?<![\w.-])\d{16,21}(?!\w|\.\d)/g;
 
 /** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
 export function askEnd(ask: AskRecords, account: Account, ending: AskEnding, at: number): Complete {

@@ -25,7 +25,8 @@ export function unfilledIn(value: Json, shown: readonly string[]): string | null
   return null;
 }
 
-function textsIn(value: Json): readonly string[] {
+/** The texts of a value, its own and those within it. */
+export function textsIn(value: Json): readonly string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
