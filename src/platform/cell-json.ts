@@ -78,6 +78,13 @@ function fieldPath(path: string, name: string): string {
   return cutText(whole, PATH_UNITS);
 }
 
+/** The numbers of a value that JavaScript rounds, as they were written. */
+export function unheld(value: WrittenJson): readonly string[] {
+  if (JSON.isRawJSON(value)) return isHeld(value.rawJSON) ? [] : [value.rawJSON];
+  const parts = isList(value) ? value : hasFields(value) ? Object.values(value) : [];
+  return parts.flatMap(unheld);
+}
+
 /**
  * True if JavaScript's number is the one that was written: it prints the same digits, or has them at that precision, as
  * 0.10000000000000001 does. A whole number must print them, since it may be an id.

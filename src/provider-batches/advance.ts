@@ -200,9 +200,9 @@ async function takeIn(parts: Advancing, batch: ProviderBatch, name: string): Pro
 
 /** The answer of a row; none for rows of others, and for those that were not run. */
 function answerIn({ id }: ProviderBatch, { custom_id, answer }: ResultRow): BatchResult[] {
-  const n = custom_id.startsWith(`${id}-`) ? Number(custom_id.slice(id.length + 1)) : Number.NaN;
-  if (answer === null || !Number.isSafeInteger(n)) return [];
-  return [{ n, ...answer, again: answer.status === 429 || answer.status >= 500 }];
+  const number = custom_id.startsWith(`${id}-`) ? custom_id.slice(id.length + 1) : "";
+  if (answer === null || !/^(?:0|[1-9]\d{0,8})$/.test(number)) return [];
+  return [{ n: Number(number), ...answer, again: answer.status === 429 || answer.status >= 500 }];
 }
 
 async function end({ batches, fence, answered }: Advancing, { id }: ProviderBatch, rest: Rest): Promise<void> {
@@ -268,7 +268,9 @@ const isRefusal = ({ status }: ProviderError) =>
 const LOST = answerOf(
   failure("answer_lost", "the request was answered and paid for, but the provider no longer keeps the answer"),
 );
-const NOT_RUN = answerOf(failure("timeout", "the provider's batches expired three times before the request was run"));
+const NOT_RUN = answerOf(
+  failure("timeout", "three of the provider's batches had no answer to the request: they expired, or left it out"),
+);
 
 function answerOf(error: SubCallError): BatchAnswer {
   return { status: 0, body: { ...error } };

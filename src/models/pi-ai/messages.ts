@@ -34,13 +34,19 @@ export function toTurn(
 ): { readonly turn: ModelTurn; readonly isThought: boolean } {
   const texts = message.content.filter((part): part is TextContent => part.type === "text");
   const said = texts.map((part) => part.text).join("");
-  const { text, isThought, isEnded, mended = [] } = withoutThinking(said, shownTexts(request));
+  const whole = said.toWellFormed();
+  const { text, isThought, isEnded, mended = [] } = withoutThinking(whole, shownTexts(request));
   const uses = message.content.flatMap((part, at) =>
     isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
   );
   const hasThought = isThought || message.content.some(({ type }) => type === "thinking");
   const hasReplaced = isReplaced && [text, ...uses.map((use) => use.text ?? "")].some((one) => one.includes("\ufffd"));
-  const kinds = [...mended, ...(hasReplaced ? [REPLACED] : [])];
+  const kinds = [
+    ...mended,
+    ...(hasReplaced ? [REPLACED] : []),
+    ...(whole === said ? [] : [HALVES]),
+    ...(message.stopReason === "toolUse" && uses.length === 0 ? [NO_CALL] : []),
+  ];
   const turn: ModelTurn = {
     text,
     toolUses: toolUses(uses, tools),
@@ -53,6 +59,8 @@ export function toTurn(
 }
 
 const REPLACED = "bytes that are not UTF-8";
+const HALVES = "half characters";
+const NO_CALL = "an end by a call that did not come";
 
 /** The message with this text instead of its first one. */
 function withText(message: AssistantMessage, text: string): AssistantMessage {

@@ -57,7 +57,7 @@ function readRetryAfter(headers: Headers): number | null {
   if (ms >= 0) return ms;
   const after = headers.get("retry-after") ?? "";
   if (/^\s*\d+(\.\d+)?\s*$/.test(after)) return Number(after) * 1000;
-  const wait = Date.parse(after) - Date.parse(headers.get("date") ?? "");
+  const wait = Date.parse(after) - (Date.parse(headers.get("date") ?? "") || Date.now());
   return Number.isNaN(wait) ? null : Math.max(0, wait);
 }
 

@@ -1,16 +1,8 @@
 import { jsonrepair } from "jsonrepair";
 import type { Json } from "../../../runtime/index.ts";
-import { isHeld } from "../../platform/cell-json.ts";
+import { unheld } from "../../platform/cell-json.ts";
 import { parseJson } from "../../platform/json.ts";
-import {
-  hasFields,
-  isList,
-  mayPrintOtherwise,
-  propertiesIn,
-  propertiesWritten,
-  readJson,
-  type WrittenJson,
-} from "../../platform/written-json.ts";
+import { mayPrintOtherwise, propertiesIn, propertiesWritten, readJson } from "../../platform/written-json.ts";
 import { withCleanStrings } from "./tool-use.ts";
 
 /** The value of a text that is JSON, or nearly. */
@@ -40,13 +32,6 @@ export function validJson(text: string): ReadJson | undefined {
   const lost = changed.find((figure) => Number.isInteger(Number(figure)) || !Number.isFinite(Number(figure)));
   const mended = changed.length > 0 ? ["rounded figures"] : [];
   return lost === undefined ? { value, mended } : { value, mended, lost };
-}
-
-/** The numbers of a value that JavaScript rounds, as they were written. */
-function unheld(value: WrittenJson): readonly string[] {
-  if (JSON.isRawJSON(value)) return isHeld(value.rawJSON) ? [] : [value.rawJSON];
-  const parts = isList(value) ? value : hasFields(value) ? Object.values(value) : [];
-  return parts.flatMap(unheld);
 }
 
 /** Units that may still be given to the repair, which takes the square of some texts. */

@@ -1,6 +1,8 @@
 import type { Json } from "../../../runtime/index.ts";
+import { unheld } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { isRecord } from "../../platform/json.ts";
+import { mayPrintOtherwise, propertiesIn, propertiesWritten, readJson } from "../../platform/written-json.ts";
 import type { ToolSpec, ToolUse } from "../port.ts";
 
 /** A tool call as a server or a program gave it. */
@@ -56,9 +58,13 @@ function readArguments({ arguments: given = {}, text, problem }: GivenUse): Pick
     if (isArguments(value)) return { arguments: value };
     return { arguments: {}, problem: `its arguments are ${kindOf(once)}, not a JSON object` };
   } catch (error) {
-    return { arguments: {}, problem: `its arguments are not valid JSON: ${messageOf(error)}` };
+    const why = error instanceof UnclearJson ? error.message : `are not valid JSON: ${messageOf(error)}`;
+    return { arguments: {}, problem: `its arguments ${why}` };
   }
 }
+
+/** JSON whose value would not be what was written. The message is a clause without its subject. */
+class UnclearJson extends SyntaxError {}
 
 const decoded = (value: unknown): unknown => (typeof value === "string" ? parseArguments(value) : value);
 const isArguments = (value: unknown): value is { readonly [name: string]: Json } => isRecord(value);
@@ -72,7 +78,8 @@ function kindOf(value: unknown): string {
  * The value of arguments that are JSON, or nearly: a fence around them, a comma behind the last
  * field, and raw line breaks are mended. They may be code, so nothing else is.
  *
- * @throws SyntaxError for other texts
+ * @throws SyntaxError for other texts, and for values that JavaScript would change: an id beyond 2^53, and
+ *   the first of two properties of one name
  */
 export function parseArguments(text: string): unknown {
   const bare = text
@@ -81,13 +88,25 @@ export function parseArguments(text: string): unknown {
     .replace(/```$/, "")
     .trim();
   try {
-    return JSON.parse(bare);
+    return clear(bare);
   } catch (error) {
-    const clean = withCleanStrings(bare);
+    const clean = error instanceof UnclearJson ? null : withCleanStrings(bare);
     if (clean === null) throw error;
-    return JSON.parse(clean.replace(/,(?=[}\]\s]{1,100}$)/, ""));
+    return clear(clean.replace(/,(?=[}\]\s]{1,100}$)/, ""));
   }
 }
+
+function clear(json: string): unknown {
+  const value: Json = JSON.parse(json);
+  const properties = propertiesIn(value);
+  if (properties === null) throw new UnclearJson("are nested more than 200 deep");
+  if (propertiesWritten(json) > properties) throw new UnclearJson("have two properties of one name");
+  const [lost] = mayPrintOtherwise(json) ? unheld(readJson(json)).filter(isWhole) : [];
+  if (lost === undefined) return value;
+  throw new UnclearJson(`have ${lost.slice(0, 40)}, which has more digits than a number keeps: send it as a string`);
+}
+
+const isWhole = (figure: string) => Number.isInteger(Number(figure)) || !Number.isFinite(Number(figure));
 
 /**
  * JSON whose strings have their raw line breaks, and the backslashes that JSON does not know, as

@@ -59,7 +59,33 @@ export function ownTurn(text: string, from: number, isShown: (mark: string) => b
     if (end === undefined || matchAt(GOES_ON, text, behind)) return { ...whole, told: WITHIN };
     return { end: index, told: INVENTED, isEnded: true };
   }
-  return whole;
+  return hasSpokenTurns(text.slice(from, whole.end), isShown) ? { ...whole, told: WITHIN } : whole;
+}
+
+/** The beginnings of lines in which models without a chat template invent what others say, and then answer again. */
+const SPOKEN: readonly (readonly [other: RegExp, own: RegExp])[] = [
+  [/^(?:user|human) ?:/i, /^(?:assistant|ai|bot|model) ?:/i],
+  [/^#{2,3} ?(?:instruction|human|user|input)\b ?:?/i, /^#{2,3} ?(?:response|assistant|output)\b ?:?/i],
+];
+
+/**
+ * True if a line behind the first one begins as a turn of another speaker, and a later one as the model's. A text that is asked for may
+ * look so, so that it stays as it is.
+ */
+function hasSpokenTurns(text: string, isShown: (mark: string) => boolean): boolean {
+  const lines = withoutFences(text).split("\n").slice(1);
+  return SPOKEN.some(([other, own]) => {
+    const at = lines.findIndex((line) => {
+      const [begun] = other.exec(line) ?? [];
+      return begun !== undefined && !isShown(begun);
+    });
+    return at >= 0 && lines.slice(at + 1).some((line) => own.test(line));
+  });
+}
+
+function withoutFences(text: string): string {
+  const fences = fencesIn(text);
+  return [0, ...fences.map(([, closing]) => closing)].map((start, at) => text.slice(start, fences[at]?.[0])).join("");
 }
 
 /** The end of a text without marks of its turn's end, unless the model was shown them. */

@@ -212,14 +212,25 @@ function turnOf(
 /**
  * A failed request costs what the provider said, else nothing. A reply without usage (servers that
  * report none) costs its estimate: the input as it was reserved, the output by its length, as far
- * as the server shows it.
+ * as the server shows it. If the server has counted the input alone, the output is estimated.
  */
 function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, price: Model["price"]): Usage {
   const chars = answer.ok ? charsOf(answer.turn) : answer.unread;
-  if (answer.charged || chars === undefined) return answer.usage;
+  if (chars === undefined) return answer.usage;
   const output = estimateTokens(chars);
+  if (answer.charged) return isUncounted(answer, chars) ? withOutput(answer.usage, output, price) : answer.usage;
   const cost_usd = costOf(price, estimate.input_tokens, output);
   return { ...NO_USAGE, input: estimate.input_tokens, output, cost_usd, estimated: estimate.input_tokens + output };
+}
+
+/** True if a provider has counted the tokens of a request, and none of the reply to it: some servers never do. */
+const isUncounted = ({ usage }: ModelAnswer, chars: number) =>
+  chars > 0 && usage.output === 0 && usage.input + usage.cache_read > 0;
+
+function withOutput(usage: Usage, output: number, price: Model["price"]): Usage {
+  const input = usage.input + usage.cache_read;
+  const cost_usd = usage.cost_usd + costOf(price, input, output) - costOf(price, input, 0);
+  return { ...usage, output, cost_usd, estimated: output };
 }
 
 function charsOf({ text, toolUses }: ModelTurn): number {

@@ -151,6 +151,7 @@ test.each<[Record<string, string>, string | undefined, number | undefined]>([
   [{ "retry-after-ms": "250", "retry-after": "9" }, undefined, 250],
   [{ date: "Wed, 21 Oct 2015 07:28:00 GMT", "retry-after": "Wed, 21 Oct 2015 07:28:30 GMT" }, undefined, 30_000],
   [{ date: "Wed, 21 Oct 2015 07:28:00 GMT", "retry-after": "Wed, 21 Oct 2015 07:27:00 GMT" }, undefined, 0],
+  [{ date: "soon", "retry-after": "Wed, 21 Oct 2015 07:28:30 GMT" }, undefined, 0],
   [{ "retry-after": "soon" }, undefined, undefined],
   [{}, '{"error":{"message":"Please try again in 1m2.5s."}}', 62_500],
   [{}, '{"error":{"message":"Please try again in 20ms."}}', 20],

@@ -148,6 +148,12 @@ test("a model that says what its requests may take holds that, whatever their te
   expect(budget.reserved).toEqual([{ input_tokens: 0, max_tokens: 5000, model: model.id, cost_usd: 0.5 }]);
 });
 
+test("a reply that its server has not counted is estimated, beside the input that it has", async () => {
+  const model = script({ ...says("12345678"), usage: { ...NONE, input: 9, cost_usd: 0.009 } });
+  const { usage } = await run(model, {}, { budget: budgetOf() });
+  expect(usage).toEqual({ ...NONE, input: 9, output: 2, estimated: 2, cost_usd: 0.009 + (2 * 2000) / 1e6 });
+});
+
 test("an answer without usage is charged its estimate, a failure without usage nothing", async () => {
   const budget = budgetOf();
   const outcome = await run(script(fails("provider_error", true), says("12345678", null)), {}, { budget });

@@ -46,13 +46,23 @@ const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 const BOTH = <T>(one: T) => [one, one];
 const MISFIT = ["provider_error", "local/m: the row of the batch is not an answer of its API"];
 const UNREADABLE = ["provider_error", "local/m: 422 the row of the batch has no answer that can be read"];
-const EXPIRED = ["timeout", "the provider's batches expired three times before the request was run"];
+const EXPIRED = [
+  "timeout",
+  "three of the provider's batches had no answer to the request: they expired, or left it out",
+];
 
 test.each<readonly [string, (ids: readonly string[]) => string, unknown]>([
   [
     "rows of others, and of numbers that it has not",
     (ids) =>
-      [`01JOTHER000000000000000000-0`, `${batchOf(ids)}-99`, `${batchOf(ids)}--1`, `${batchOf(ids)}-0.5`]
+      [
+        `01JOTHER000000000000000000-0`,
+        `${batchOf(ids)}-99`,
+        `${batchOf(ids)}--1`,
+        `${batchOf(ids)}-0.5`,
+        `${batchOf(ids)}-`,
+        `${batchOf(ids)}-0x1`,
+      ]
         .map((id) => line(id, said("evil")))
         .join("") + each(ids, said("right")),
     BOTH("right"),
