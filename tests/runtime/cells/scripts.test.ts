@@ -32,6 +32,21 @@ test("a cell that ran in another process is known again, with its columns and wi
   expect(scripts.codeOf("<cell 1>")).toBe("let n        ; const m         = f();");
 });
 
+test("a cell is read once for guests that run it in turn, unless other names are reserved in one", () => {
+  const asked: string[] = [];
+  // The engine is asked about TypeScript, whenever such a cell is read.
+  const isTaken = (source: string) => asked.push(source) === 0;
+  const first = openScripts(new Set(["P"]), [], isTaken).cell(1, "let n: number; f();");
+  const next = openScripts(new Set(["P"]), [], isTaken);
+  expect(next.cell(2, "let n: number; f();")).toEqual({ ...first, filename: "<cell 2>" });
+  expect(next.codeOf("<cell 2>")).toBe("let n        ; f();");
+  expect(asked).toHaveLength(1);
+  expect(() => openScripts(new Set(["P", "n"]), [], isTaken).cell(1, "let n: number; f();")).toThrow("n");
+  next.cell(3, "f();");
+  next.cell(4, "let n: number; f();");
+  expect(asked).toHaveLength(3);
+});
+
 test("columns of a helper lose what stands before it on its first line", () => {
   const scripts = openScripts(new Set());
   const { source } = scripts.helper("h", "const f = () => g();\nf();");
