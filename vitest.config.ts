@@ -16,7 +16,7 @@ const ALONE = [
 ];
 
 /** They take the longest, and what they start, they start in turn: whichever began last would work alone at the end. */
-const LONGEST = ["tests/e2e/bench.test.ts", "tests/e2e/workflow-guarantee.test.ts", "tests/e2e/soak.test.ts"];
+const LONGEST = ["bench", "workflow-guarantee", "view-page", "soak"].map((name) => `tests/e2e/${name}.test.ts`);
 
 /** The longest first, and then as Vitest has it: what took longest before, or the largest. */
 class LongestFirst extends BaseSequencer {

@@ -20,6 +20,8 @@ export interface WorkflowCampaignOptions {
   readonly storeUrl: (() => Promise<string>) | null;
   /** Ends with the round that reaches so many kills. */
   readonly kills: number;
+  /** Lives of a round that are killed: those after them come to their end. Default: 8. */
+  readonly lives?: number;
   /** Agents side by side in a round, and chains of three agents. */
   readonly found: number;
   readonly chains: number;
@@ -48,7 +50,6 @@ export interface WorkflowReport {
   readonly mismatches: readonly string[];
 }
 
-/** Lives of a round that are killed: the ones after them come to their end. */
 const KILLED_LIVES = 8;
 /** Kills of one life at most. */
 const KILLS_OF_LIFE = 3;
@@ -99,6 +100,8 @@ interface Round {
   readonly plan: RoundPlan;
   readonly files: RoundFiles;
   readonly isSafe: boolean;
+  /** As in the options. */
+  readonly lives: number;
   readonly flags: readonly string[];
   readonly casualties: Casualties;
   readonly random: () => number;
@@ -117,7 +120,8 @@ async function openRound(options: WorkflowCampaignOptions, number: number, rando
   mkdirSync(place);
   const files = writeRound(place, plan, isSafe);
   const flags = options.storeUrl ? ["--store", await options.storeUrl()] : [];
-  return { plan, files, isSafe, flags, random, casualties: { kills: new Map(), cut: new Map(), agents: new Set() } };
+  const casualties = { kills: new Map(), cut: new Map(), agents: new Set<string>() };
+  return { plan, files, isSafe, flags, random, casualties, lives: options.lives ?? KILLED_LIVES };
 }
 
 const LINE = ["workflow", "work.js", "--agent", "fake", "--args", "@args.json", "--json", "--session", "campaign"];
@@ -141,7 +145,7 @@ async function played(round: Round, tally: Tally, findings: Findings): Promise<v
 
 /** Types the same line until it comes to its end. A doubt is answered by a line that starts the agent again. */
 async function typedAgain(round: Round, tally: Tally, findings: Findings): Promise<LifeEnd> {
-  const { files, flags, random, casualties } = round;
+  const { files, flags, random, casualties, lives } = round;
   const { place, log } = files;
   const here = { folder: place, home: files.home, env: SHORT_LEASE };
   let resends = false;
@@ -150,7 +154,7 @@ async function typedAgain(round: Round, tally: Tally, findings: Findings): Promi
     const one = startLife(line, here);
     const other = random() < BESIDE ? startLife(LINE.concat(flags), here) : null;
     const collector = random() < COLLECTED ? startLife(["gc", ...flags], here) : null;
-    const most = life < KILLED_LIVES ? KILLS_OF_LIFE : 0;
+    const most = life < lives ? KILLS_OF_LIFE : 0;
     await disturb(one, { place, log, random, most, casualties });
     const end = await one.end;
     const waits = [end, ...(await besides(other, collector, tally, findings))].filter(({ code }) => code === WAITS);

@@ -7,9 +7,15 @@ import { pageSource, serveView, sessionSubject } from "../../src/view/index.ts";
 import { asked, sessionOf } from "../support/ask/described.ts";
 import { openJournal } from "../support/ask/journal.ts";
 import { openScripted } from "../support/scripted-session.ts";
-import { detailsOf, inChromium, written } from "../support/view/browser.ts";
+import { detailsOf, openChromium, written } from "../support/view/browser.ts";
 import { syntheticSession } from "../support/view/synthetic.ts";
 import { traced } from "../support/view/traced.ts";
+import { live } from "./view/live.ts";
+import { parts } from "./view/parts.ts";
+
+// All pages are opened in one Chromium: its start costs as much as ten of these tests.
+
+const inChromium = openChromium();
 
 /** A session whose texts try to be markup, and whose last call failed. */
 function hostile() {
@@ -235,3 +241,6 @@ inChromium("the page of a session in Chromium", (open) => {
     expect(await page.evaluate("performance.memory.usedJSHeapSize")).toBeLessThan(20 * 2 ** 20);
   });
 });
+
+inChromium("parts of the page in Chromium", parts);
+inChromium("pages of runs and of killed sessions in Chromium", live);

@@ -20,20 +20,20 @@ export interface Look {
  * Opens a page that says nothing on its console and asks nobody else for anything. It takes the place of the one before: a page of
  * its own is a process of its own, which costs ten times as much.
  */
-type OpenPage = (url: string, look?: Look) => Promise<Page>;
+export type OpenPage = (url: string, look?: Look) => Promise<Page>;
 
-/** Tests in one Chromium. They are skipped on a computer without one. */
-export function inChromium(name: string, tests: (open: OpenPage) => void): void {
-  describe.skipIf(CHROMIUM === undefined)(name, () => {
-    let browser: Browser;
-    let open: OpenPage;
+/** Opens one Chromium for all tests of a file. What it answers names some of them, which are skipped on a computer without one. */
+export function openChromium(): (name: string, tests: (open: OpenPage) => void) => void {
+  let browser: Browser;
+  let open: OpenPage;
+  if (CHROMIUM !== undefined) {
     beforeAll(async () => {
       browser = await launch();
       open = openIn(await browser.newPage());
     });
     afterAll(() => browser.close());
-    tests((url, look) => open(url, look));
-  });
+  }
+  return (name, tests) => describe.skipIf(CHROMIUM === undefined)(name, () => tests((url, look) => open(url, look)));
 }
 
 function openIn(page: Page): OpenPage {

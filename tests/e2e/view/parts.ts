@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
-import type { Compared } from "../../src/history/index.ts";
-import type { ExecDescription } from "../../src/index.ts";
-import { listedDocuments, sumCoverage } from "../../src/session/journal/coverage-sums.ts";
-import { asked } from "../support/ask/described.ts";
-import { detailsOf, inChromium, written } from "../support/view/browser.ts";
-import { syntheticSession } from "../support/view/synthetic.ts";
-import { traced } from "../support/view/traced.ts";
-import { workflowSession } from "../support/view/workflow.ts";
+import type { Compared } from "../../../src/history/index.ts";
+import type { ExecDescription } from "../../../src/index.ts";
+import { listedDocuments, sumCoverage } from "../../../src/session/journal/coverage-sums.ts";
+import { asked } from "../../support/ask/described.ts";
+import { detailsOf, type OpenPage, written } from "../../support/view/browser.ts";
+import { syntheticSession } from "../../support/view/synthetic.ts";
+import { traced } from "../../support/view/traced.ts";
+import { workflowSession } from "../../support/view/workflow.ts";
 
 const PLACE = { valid: true, line: 2, place: null, start: 0, end: 6, p_start: 0, p_end: 6 };
 const CITATIONS = [
@@ -60,7 +60,8 @@ const AGAINST: Compared = {
 const ROWS =
   '[...document.querySelectorAll("article.run tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent))';
 
-inChromium("parts of the page in Chromium", (open) => {
+/** Parts of the page. */
+export function parts(open: OpenPage): void {
   describe("the page of an answer", () => {
     test.each([
       ["light", 1500],
@@ -259,4 +260,4 @@ inChromium("parts of the page in Chromium", (open) => {
       await vi.waitFor(async () => expect(await rows.count()).toBe(1000));
     });
   });
-});
+}

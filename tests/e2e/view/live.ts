@@ -1,20 +1,21 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { describeExecs } from "../../src/history/index.ts";
-import { pageSource, type Subject, serveView, sessionSubject, traceOfRun } from "../../src/view/index.ts";
-import { finished, json, startBelay } from "../src/cli/belay.ts";
-import { belayHere } from "../src/cli/in-process.ts";
-import { sessionOf } from "../support/ask/described.ts";
-import { openJournal } from "../support/ask/journal.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { openScripted } from "../support/scripted-session.ts";
-import { folderWith } from "../support/tree.ts";
-import { detailsOf, inChromium, written } from "../support/view/browser.ts";
-import { jobOf, runOf, syntheticRun } from "../support/view/synthetic-run.ts";
-import { traced } from "../support/view/traced.ts";
+import { describeExecs } from "../../../src/history/index.ts";
+import { pageSource, type Subject, serveView, sessionSubject, traceOfRun } from "../../../src/view/index.ts";
+import { finished, json, startBelay } from "../../src/cli/belay.ts";
+import { belayHere } from "../../src/cli/in-process.ts";
+import { sessionOf } from "../../support/ask/described.ts";
+import { openJournal } from "../../support/ask/journal.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { openScripted } from "../../support/scripted-session.ts";
+import { folderWith } from "../../support/tree.ts";
+import { detailsOf, type OpenPage, written } from "../../support/view/browser.ts";
+import { jobOf, runOf, syntheticRun } from "../../support/view/synthetic-run.ts";
+import { traced } from "../../support/view/traced.ts";
 
 const TRACING = { texts: true, maxBytes: 2 ** 25, belay: "0.0.0" };
 
-inChromium("pages of runs and of killed sessions in Chromium", (open) => {
+/** Pages of runs and of killed sessions. */
+export function live(open: OpenPage): void {
   test("a run of 10,000 jobs is rows, sums by state, percentiles and failures by code", async () => {
     const page = await open(await written(traceOfRun(syntheticRun(10_000), { ...TRACING, now: 0 })));
     const heading = page.locator(".bar h2");
@@ -143,4 +144,4 @@ inChromium("pages of runs and of killed sessions in Chromium", (open) => {
     );
     expect(await page.locator(".picture").getAttribute("aria-label")).toMatch(/^At most 2 calls in flight/);
   });
-});
+}
