@@ -157,18 +157,19 @@ export function growing(room: number, progress: (place: string) => void = () => 
     isBlank: () => isBlank,
     soFar: () => pieces.join(""),
     end() {
-      if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));
+      if (isBlank) throw nothingIn(places, losses);
       return { text: grown.soFar(), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };
     },
   };
   return grown;
 }
 
-function nothingIn(places: readonly Place[], losses: ReadonlyMap<string, { readonly count: number }>): string {
+function nothingIn(places: readonly Place[], losses: ReadonlyMap<string, { readonly count: number }>): Unreadable {
   const pages = [...losses].filter(([kind]) => kind.includes("page")).reduce((sum, [, { count }]) => sum + count, 0);
+  if (pages > 0 && losses.get("damaged page")?.count === pages) return damaged("no page of it can be read");
   const [number, what] = pages > 0 ? [pages, "page"] : [places.length, "part"];
-  if (number < 2) return "has no text";
-  return `has text on none of its ${number.toLocaleString("en-US")} ${what}s`;
+  if (number < 2) return new Unreadable("no_text", "has no text");
+  return new Unreadable("no_text", `has text on none of its ${number.toLocaleString("en-US")} ${what}s`);
 }
 
 /**

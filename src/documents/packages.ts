@@ -69,7 +69,7 @@ function linksTo(place: string): string[] {
  * Readers: a number, to be raised if the text differs from before, their kinds, and their packages.
  */
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
-  pdf: [3, "pdf", "unpdf"],
+  pdf: [4, "pdf", "unpdf"],
   markup: [3, "html epub", "htmlparser2"],
   office: [4, "docx pptx odt odp odg", "htmlparser2"],
   sheets: [3, "xlsx ods", "htmlparser2"],

@@ -14,22 +14,60 @@ const WITHOUT_MEANING = /[^\P{Cc}\s]|(?!\uf0b7)[\p{Co}\ufffd]/gu;
  * @throws Unreadable
  */
 export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
+  using remarks = remarksOfReader();
   const pdf = await opened(bytes);
+  for (const [remark, part] of MENDED) if (remarks.has(remark)) text.lose("damaged part", part);
   const annotations = await annotationsOf(pdf, text);
+  if (remarks.has(CUT_ANNOTATIONS)) text.lose("annotation");
   for (let number = 1; number <= pdf.numPages; number++) {
     text.part(`p.${number}`);
+    remarks.forget();
     const items = await itemsOf(pdf, number).catch(() => null);
-    if (items === null) text.lose("damaged page", number);
-    else {
-      const notes = notesOf(annotations.get(number) ?? [], text);
-      const parts = [textOfPage(items), ...notes].filter((part) => part !== "");
-      if (parts.length === 0) text.lose("page without text", number);
-      for (const part of parts) text.add(`${part}\n`);
-      for (const { str } of items)
-        for (const _ of str.matchAll(WITHOUT_MEANING)) text.lose("character without a meaning", number);
-    }
+    const isDamaged = items === null || remarks.has(CUT_PAGE);
+    if (isDamaged) text.lose("damaged page", number);
+    if (remarks.has(CUT_FONT)) text.lose("damaged part", "font");
+    const notes = notesOf(annotations.get(number) ?? [], text);
+    const parts = [textOfPage(items ?? []), ...notes].filter((part) => part !== "");
+    if (parts.length === 0 && !isDamaged) text.lose("page without text", number);
+    for (const part of parts) text.add(`${part}\n`);
+    for (const { str } of items ?? [])
+      for (const _ of str.matchAll(WITHOUT_MEANING)) text.lose("character without a meaning", number);
   }
   await loseOthers(pdf, text);
+}
+
+/** What pdf.js says on the console when it mends a file, and the part that it has mended. */
+const MENDED = [
+  [/Indexing all PDF objects/, "list of objects"],
+  [/invalid \/Pages tree \/Count/, "count of pages"],
+] as const;
+/** What it says when it leaves out annotations. */
+const CUT_ANNOTATIONS = /_parsedAnnotations|collectAnnotationsByType|getAnnotationsData/;
+/** What it says when it leaves out something of a page, or reads what may be wrong. */
+const CUT_PAGE =
+  /Invalid stream|Filter ".*" is not|(?:getTextContent|getContentStream|readToUnicode) - ignoring|ensureStateFont|Unterminated|getHexString|Unknown command|Skipping command [T'"]/;
+/** What it says of a font, whose words it may leave out on all pages, when it comes to the first. */
+const CUT_FONT = /(?:translate|load)Font - /;
+
+const REMARKS = [...MENDED.map(([remark]) => remark), CUT_ANNOTATIONS, CUT_PAGE, CUT_FONT];
+/** Characters of a remark that are looked at. */
+const REMARK_UNITS = 200;
+
+/** Which of these pdf.js says on the console, until it is disposed of. */
+function remarksOfReader() {
+  const { warn } = console;
+  const said = new Set<RegExp>();
+  console.warn = (remark: unknown) => {
+    const words = String(remark).slice(0, REMARK_UNITS);
+    for (const pattern of REMARKS) if (pattern.test(words)) said.add(pattern);
+  };
+  return {
+    has: (pattern: RegExp) => said.has(pattern),
+    forget: () => said.clear(),
+    [Symbol.dispose]() {
+      console.warn = warn;
+    },
+  };
 }
 
 /** Loses what a PDF has beside the text of its pages. */
@@ -48,11 +86,14 @@ async function loseOthers(pdf: Pdf, text: Growing): Promise<void> {
   if (IsXFAPresent === true && IsAcroFormPresent === false) text.lose("XFA form");
 }
 
+/** The level of pdf.js at which it says what it mends. */
+const WARNINGS = 1;
+
 type Pdf = Awaited<ReturnType<typeof opened>>;
 
 async function opened(bytes: Uint8Array) {
   try {
-    const quiet = { isEvalSupported: false, useSystemFonts: false, disableFontFace: true, verbosity: 0 };
+    const quiet = { isEvalSupported: false, useSystemFonts: false, disableFontFace: true, verbosity: WARNINGS };
     // No picture is unpacked.
     const options = { ...quiet, maxImageSize: 1 };
     // It takes the bytes that it is given for its own.
