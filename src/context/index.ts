@@ -1,5 +1,5 @@
 export { convertedIn, isOfBytes, lossText } from "../documents/conversions.ts";
-export { CUT_OFF, GUESSED_ENCODING, type Loss, UNPLACED } from "../documents/growing.ts";
+export { CUT_OFF, GUESSED_ENCODING, type Loss, OLD_VALUE, UNPLACED } from "../documents/growing.ts";
 export type { Converters, DocumentOptions } from "../documents/kinds.ts";
 export { kindOf, MOST_ORIGINAL_BYTES } from "../documents/kinds.ts";
 export {

@@ -94,7 +94,7 @@ const LISTED = 1000;
 /** `31 images`, `1 page without text`. */
 export function lossText(kind: string, count: number): string {
   if (isOfBytes(kind)) return amount(count, kind, `bytes that are${kind.slice(BYTE.length)}`);
-  const [one, ...others] = kind.split(/(?= without )/);
+  const [one, ...others] = kind.split(/(?= with(?:out)? )/);
   return amount(count, kind, IRREGULAR[kind] ?? `${one}s${others.join("")}`);
 }
 
@@ -107,6 +107,7 @@ const IRREGULAR: Readonly<Record<string, string>> = {
   "header or footer": "headers or footers",
   "reading of characters": "readings of characters",
   "repeated property": "repeated properties",
+  "text box": "text boxes",
   [CUT_OFF]: "rests of files that are cut off",
   [UNPLACED]: "places over 100,000",
 };

@@ -70,6 +70,9 @@ export const SCRIPTED = "has no text: scripts make it";
 /** The loss of what stands behind the end of a packed file that was cut off. */
 export const CUT_OFF = "rest of a file that is cut off";
 
+/** The loss of certainty about a formula that a program is to calculate anew: its value may be a placeholder. */
+export const OLD_VALUE = "formula with an old value";
+
 /**
  * The loss of certainty about bytes that do not say what they are. Its places are the encodings by
  * which they were read.
@@ -181,6 +184,12 @@ export function oneLine(words: string): string {
     .replace(/[\p{Cc}\s\u202a-\u202e\u2066-\u2069]+/gu, " ")
     .slice(0, 300)
     .toWellFormed();
+}
+
+/** A remark with its author behind it: `Too cheap? (Ann)`. */
+export function withAuthor(remark: string, author = ""): string {
+  const name = oneLine(author).trim();
+  return name === "" ? remark : `${remark} (${name})`;
 }
 
 /** A value as a cell of a line: tabs and ends of lines are written out. */

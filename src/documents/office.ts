@@ -168,8 +168,12 @@ export interface Table {
    * it covers.
    */
   cover(columns: number, rows: number): void;
-  /** Says how often the open row comes. */
-  repeat(rows: number): void;
+  /**
+   * Says how often the open row comes.
+   *
+   * @param lose told at its end if it does not come and has words
+   */
+  repeat(rows: number, lose?: () => void): void;
 }
 
 /**
@@ -182,6 +186,7 @@ export function tableOf(xml: Xml, text: Lines, table: string, tr: string, td: st
   let columns = 1;
   let isRepeated = false;
   let times = 1;
+  let lose: (() => void) | undefined;
   // For each column the number of the first row that no cell covers.
   let number = 0;
   let free: number[] = [];
@@ -206,6 +211,7 @@ export function tableOf(xml: Xml, text: Lines, table: string, tr: string, td: st
       }),
       [`/${tr}`]: outermost(() => {
         const line = row.length > 0 ? `${row.join(" | ")}\n` : "";
+        if (times === 0 && row.some((said) => said !== "")) lose?.();
         for (let n = 0; n < times; n++) text.add(line);
       }),
       [td]: outermost(() => {
@@ -239,8 +245,10 @@ export function tableOf(xml: Xml, text: Lines, table: string, tr: string, td: st
       columns = over;
       isRepeated = again;
     },
-    repeat(rows) {
-      if (isOutermost()) times = Math.min(rows, MOST_REPEATED);
+    repeat(rows, loses) {
+      if (!isOutermost()) return;
+      times = Math.min(rows, MOST_REPEATED);
+      lose = loses;
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   type Loss,
   lossText,
   MAY_BE_SECRET,
+  OLD_VALUE,
   type SkippedFile,
   type SkippedStats,
   shownEncoding,
@@ -44,7 +45,7 @@ function convertedLines(converted: Converted | undefined, isVerbose = false): st
 }
 
 /** Losses of what is in the text, but looks otherwise. */
-const CHANGED = new Set(["equation", "list number", "character without a meaning"]);
+const CHANGED = new Set(["equation", "list number", "character without a meaning", OLD_VALUE]);
 
 /** `; 31 images left out`; empty if nothing is. */
 function phrase(losses: readonly (readonly [kind: string, count: number])[], what: string): string {

@@ -36,8 +36,7 @@ const SILENT = new Set([
   // Labels and marks are made anew.
   "text:note-citation",
   "text:number",
-  // Who wrote a comment or changed something, and when.
-  "dc:creator",
+  // When a comment was written, and who changed something.
   "dc:date",
   "meta:date-string",
   "meta:creator-initials",
@@ -109,6 +108,11 @@ export function readOdf(parts: Parts, text: Growing): void {
   };
   const signs = (words: string, font: string) => symbols(words, font, () => text.lose("character without a meaning"));
   const take = (said: string) => {
+    const { note } = story.frame;
+    if (xml.within("dc:creator")) {
+      if (note) note.author += said;
+      return note !== undefined;
+    }
     const isTaken = put(story, said, signs);
     hasWords ||= isTaken && said.trim() !== "";
     // Formats of numbers have signs.

@@ -1,4 +1,4 @@
-import type { Growing } from "../growing.ts";
+import { type Growing, withAuthor } from "../growing.ts";
 import { BULLET, boundedNumber, type Counting, counting, type Shift, type Shifting, shifting } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
 import type { BlockKind, Lines } from "../office.ts";
@@ -156,11 +156,13 @@ interface Note {
   readonly kind: "^" | "^e" | "comment ";
   /** The number or sign of its mark. */
   sign: string | undefined;
+  /** The name of its author; "" if it has none. */
+  author: string;
   said: string;
 }
 
 export function beginNote(story: Story, kind: Note["kind"], sign?: string): void {
-  const note: Note = { kind, sign, said: "" };
+  const note: Note = { kind, sign, author: "", said: "" };
   const write = (said: string, { label = "" }: BlockKind = {}) => {
     note.said += `${label === "" ? "" : ` ${label}`} ${said.trim()}`;
   };
@@ -186,7 +188,7 @@ const markOf = ({ kind, sign }: Note) => `[${kind}${sign}]`;
 export function writeNotes({ notes }: Story, text: Growing): void {
   const filled = notes.filter(({ said }) => said !== "");
   if (filled.length > 0) text.part("notes");
-  for (const note of filled) text.add(`${markOf(note)}${note.said}\n`);
+  for (const note of filled) text.add(`${markOf(note)}${withAuthor(note.said, note.author)}\n`);
 }
 
 /** The numbers of a list, and of those that continue it. */

@@ -1,5 +1,5 @@
 import { getDocumentProxy } from "unpdf";
-import { damaged, encrypted, type Growing } from "../growing.ts";
+import { damaged, encrypted, type Growing, withAuthor } from "../growing.ts";
 import { textOfPage } from "./page.ts";
 
 /**
@@ -36,24 +36,24 @@ export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
   await loseOthers(pdf, text);
 }
 
-/** What pdf.js says on the console when it mends a file, and the part that it has mended. */
+/** Remarks of pdf.js on the console when it mends a file, and the part that it has mended. */
 const MENDED = [
   [/Indexing all PDF objects/, "list of objects"],
   [/invalid \/Pages tree \/Count/, "count of pages"],
 ] as const;
-/** What it says when it leaves out annotations. */
+/** Remarks when it leaves out annotations. */
 const CUT_ANNOTATIONS = /_parsedAnnotations|collectAnnotationsByType|getAnnotationsData/;
-/** What it says when it leaves out something of a page, or reads what may be wrong. */
+/** Remarks when it leaves out something of a page, or reads what may be wrong. */
 const CUT_PAGE =
-  /Invalid stream|Filter ".*" is not|(?:getTextContent|getContentStream|readToUnicode) - ignoring|ensureStateFont|Unterminated|getHexString|Unknown command|Skipping command [T'"]/;
-/** What it says of a font, whose words it may leave out on all pages, when it comes to the first. */
+  /Invalid stream|is not supported|(?:getTextContent|getContentStream|readToUnicode) - ignoring|ensureStateFont|Unterminated|getHexString|Unknown command|Skipping command [T'"]/;
+/** Remarks on a font, whose words it may leave out on all pages, when it comes to the first. */
 const CUT_FONT = /(?:translate|load)Font - /;
 
 const REMARKS = [...MENDED.map(([remark]) => remark), CUT_ANNOTATIONS, CUT_PAGE, CUT_FONT];
 /** Characters of a remark that are looked at. */
 const REMARK_UNITS = 200;
 
-/** Which of these pdf.js says on the console, until it is disposed of. */
+/** Listens to which of these pdf.js makes, until it is disposed of. */
 function remarksOfReader() {
   const { warn } = console;
   const said = new Set<RegExp>();
@@ -166,6 +166,8 @@ interface Annotation {
   readonly pageIndex?: number;
   readonly annotationFlags?: number;
   readonly contentsObj?: { readonly str: string };
+  /** The name of its author. */
+  readonly titleObj?: { readonly str: string };
   /** The same with looks, which some programs write alone. */
   readonly richText?: { readonly str: string } | null;
   /** The lines that it shows. */
@@ -201,7 +203,7 @@ function notesOf(annotations: readonly Annotation[], text: Growing): string[] {
 }
 
 function noteOf(
-  { subtype = "", contentsObj, richText, textContent = [], hasAppearance, file }: Annotation,
+  { subtype = "", contentsObj, titleObj, richText, textContent = [], hasAppearance, file }: Annotation,
   text: Growing,
 ): string {
   if (subtype === "Widget") return "";
@@ -209,7 +211,7 @@ function noteOf(
   const said = oneLineOf(written ? [written] : textContent);
   if (file) text.lose("attachment", file.filename);
   else if (said === "" && hasAppearance && SHOWN.test(subtype)) text.lose("annotation", subtype);
-  return said === "" ? "" : `[note] ${said}`;
+  return said === "" ? "" : `[note] ${withAuthor(said, titleObj?.str)}`;
 }
 
 /** The name and the value of a field; nothing if people see no value. */

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Parts } from "../archives.ts";
-import { type Growing, Unreadable } from "../growing.ts";
+import { type Growing, OLD_VALUE, Unreadable } from "../growing.ts";
 import { VERTICAL } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
 import { type Handlers, isSaid, openXml, textsIn } from "../markup.ts";
@@ -37,6 +37,8 @@ interface Workbook {
   readonly strings: readonly string[];
   readonly formats: readonly NumberFormat[];
   readonly is1904: boolean;
+  /** True if a program is to calculate all formulas anew, whose values may be placeholders. */
+  readonly isOld: boolean;
 }
 
 /** A sheet of a workbook. */
@@ -58,6 +60,7 @@ export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Wo
   const related = relationsOf(parts, main);
   const sheets: Sheet[] = [];
   let is1904 = false;
+  let isOld = false;
   const xml = openXml(parts.text(main));
   const on: Handlers = {
     sheet({ name = "", "r:id": id = "" }) {
@@ -65,13 +68,16 @@ export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Wo
         related.size === 0 ? posix.join(posix.dirname(main), `worksheets/sheet${sheets.length + 1}.xml`) : "";
       sheets.push({ name: signsIn(name), part: related.get(id)?.target ?? usual });
     },
-    workbookPr: ({ date1904 }) => (is1904 = date1904 === "1" || date1904 === "true"),
+    workbookPr: ({ date1904 }) => (is1904 = isTrue(date1904)),
+    calcPr: ({ fullCalcOnLoad }) => (isOld = isTrue(fullCalcOnLoad)),
   };
   xml.walk({ take: () => xml.within("definedName"), unread, on });
   const of = (type: string) => parts.text(relatedPart(parts, main, type));
   const strings = stringsIn(of("sharedStrings"), unread);
-  return { book: { strings, formats: formatsIn(of("styles")), is1904 }, sheets };
+  return { book: { strings, formats: formatsIn(of("styles")), is1904, isOld }, sheets };
 }
+
+const isTrue = (given: string | undefined) => given === "1" || given === "true";
 
 /** The strings to which cells refer. */
 function stringsIn(source: string, unread: (element: string) => void): string[] {
@@ -201,6 +207,7 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     "/c"() {
       const isEmptyText = type === "str" && isStored;
       if (value === "" && isFormula && !isEmptyText) pass.lose(UNSTORED);
+      else if (isFormula && book.isOld) pass.lose(OLD_VALUE);
       const content = xlsxValue(value, type, style, book);
       const cell = content ? pass.cell(content) : pass.empty;
       const isFree = column < MOST_COLUMNS && (cells[column] ?? pass.empty) === pass.empty;
@@ -229,8 +236,8 @@ function xlsxValue(value: string, type: string, style: number, book: Workbook): 
     return string === undefined ? null : textValue(string);
   }
   if (type === "b") {
-    const isTrue = value === "1" || value === "true";
-    return { type: "boolean", said: isTrue ? "TRUE" : "FALSE", raw: String(isTrue) };
+    const is = isTrue(value);
+    return { type: "boolean", said: is ? "TRUE" : "FALSE", raw: String(is) };
   }
   if (type === "str" || type === "inlineStr") return textValue(signsIn(value));
   if (type === "d") return momentValue(value.replace("T", " ").replace(/ 00:00:00(?:\.000)?Z?$/, ""));

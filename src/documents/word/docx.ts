@@ -1,6 +1,6 @@
 import type { Parts } from "../archives.ts";
 import { decodedHtml } from "../decoded.ts";
-import { damaged, type Growing } from "../growing.ts";
+import { damaged, type Growing, withAuthor } from "../growing.ts";
 import { textOfHtml } from "../html/html.ts";
 import { isSaid, walkXml } from "../markup.ts";
 import { contentTypes, mainOf, relatedPart, relationsOf } from "../office.ts";
@@ -87,6 +87,7 @@ function notesIn(source: string, element: string, document: WordDocument): Reado
   const notes = new Map<string, string>();
   let note = "";
   let id: string | undefined;
+  let author: string | undefined;
   const add = (more: string) => {
     note += more;
   };
@@ -95,10 +96,11 @@ function notesIn(source: string, element: string, document: WordDocument): Reado
       note = "";
       // Those with a type are lines that part notes from the text.
       id = given["w:type"] === undefined ? given["w:id"] : undefined;
+      author = given["w:author"];
     },
     [`/${element}`]: () => {
       const said = note.trim().replace(/\n+/g, " ");
-      if (id !== undefined && said !== "") notes.set(id, said);
+      if (id !== undefined && said !== "") notes.set(id, withAuthor(said, author));
     },
   });
   return notes;

@@ -191,9 +191,10 @@ function paragraphHandlers(story: Story): Handlers {
       else if (more.isHidden) paragraph.end = "hidden";
     });
   };
+  const lose = () => document.text.lose("deleted by a tracked change");
   const remove = () => {
     if (xml.within("w:pPr")) change(join);
-    else if (xml.within("w:trPr")) story.table.repeat(0);
+    else if (xml.within("w:trPr")) story.table.repeat(0, lose);
     return !xml.within("w:pPr", "w:trPr", "m:ctrlPr");
   };
   const embed = ({ "r:id": id = "" }: Attributes) => {
@@ -218,7 +219,7 @@ function paragraphHandlers(story: Story): Handlers {
     "w:numPr": () => {
       if (open.at(-1)?.style.list === undefined) look({ list: "" });
     },
-    "w:del": () => remove() && document.text.lose("deleted by a tracked change"),
+    "w:del": () => remove() && lose(),
     "w:moveFrom": remove,
     "w:txbxContent": () => counts.push(document.lists.count()),
     "/w:txbxContent": () => counts.pop(),

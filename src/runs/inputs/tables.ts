@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import type { CsvError } from "csv-parse";
-import { HEAD_BYTES, kindOf, lossText, MOST_ORIGINAL_BYTES, tableOf } from "../../context/index.ts";
+import { HEAD_BYTES, kindOf, lossText, MOST_ORIGINAL_BYTES, OLD_VALUE, tableOf } from "../../context/index.ts";
 import { firstBytes } from "../../platform/bounded-reads.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/paths.ts";
@@ -261,7 +261,10 @@ export async function* documentRows(
   const wal = kind === "sqlite" && statsOf(`${path}-wal`)?.isFile() ? { wal: original(`${path}-wal`) } : {};
   const from = { way: { kind, plain: [] }, bytes: original(path), decoding: { bad: "none" }, ...wal } as const;
   const { name, lines, lost } = await tableOf(path, from, { table: table ?? null }, { signal });
-  for (const loss of lost) note(`${path}: ${lossText(loss.kind, loss.count)} of ${name} left out`);
+  for (const { kind, count } of lost) {
+    const fate = kind === OLD_VALUE ? "" : " left out";
+    note(`${path}: ${lossText(kind, count)} of ${name}${fate}`);
+  }
   async function* chunks(): AsyncIterable<Uint8Array> {
     yield lines;
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { LIMITS } from "../../../runtime/index.ts";
 import { openPlaces } from "../../../src/context/text/places.ts";
+import { lossText } from "../../../src/documents/conversions.ts";
 import { type Place, UNPLACED } from "../../../src/documents/growing.ts";
 import { contextOf, convertedFile, textFile } from "../../support/converted.ts";
 
@@ -22,6 +23,17 @@ test("statistics tell what was converted and lost, and nothing where all is text
   ]);
   expect(stats.converted?.files[0]?.lost).toEqual(lost);
   expect((await contextOf([textFile("a.txt", "words")])).stats).not.toHaveProperty("converted");
+});
+
+test("losses are counted in plurals", () => {
+  const kinds = ["image", "part with comments", "formula without a stored value", "text box", "header or footer"];
+  expect(kinds.map((kind) => lossText(kind, 2))).toEqual([
+    "2 images",
+    "2 parts with comments",
+    "2 formulas without a stored value",
+    "2 text boxes",
+    "2 headers or footers",
+  ]);
 });
 
 test("a context has 100,000 places with a label, over all loads; behind them there is none", async () => {

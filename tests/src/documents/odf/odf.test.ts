@@ -181,7 +181,7 @@ const CASES: Readonly<
         `a${note("one")}, b${note("star", "", 'text:label="*"')} c<office:annotation><dc:creator>Jane</dc:creator>${p("Is it?")}</office:annotation>${note("two")} d${note("end", 'text:note-class="endnote"')}`,
       ),
     },
-    "a[^1], b[^*] c[comment 3][^2] d[^e1]\n\n[notes]\n[^1] one\n[^*] star\n[comment 3] Is it?\n[^2] two\n[^e1] end",
+    "a[^1], b[^*] c[comment 3][^2] d[^e1]\n\n[notes]\n[^1] one\n[^*] star\n[comment 3] Is it? (Jane)\n[^2] two\n[^e1] end",
   ],
   "boxes stand behind their paragraph, with tables and lists": [
     {

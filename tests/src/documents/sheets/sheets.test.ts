@@ -70,6 +70,17 @@ test("cells of XLSX without a value are told, unless a formula gives an empty te
   );
 });
 
+test("values of formulas that are to be calculated anew are told", async () => {
+  const book = (calculation: string) => ({
+    "xl/workbook.xml": `<workbook><sheets><sheet name="S" r:id="s"/></sheets>${calculation}</workbook>`,
+  });
+  const cells = rows("<c><v>2</v></c><c><f>A1*3</f><v>0</v></c><c><f>A1</f></c>");
+  const unstored = "formula without a stored value 1 S";
+  const old = "formula with an old value 1 S";
+  expect(await xlsx(cells, book('<calcPr fullCalcOnLoad="1"/>'))).toBe(`[S]\n2\t0\n${old}\n${unstored}`);
+  expect(await xlsx(cells, book('<calcPr calcId="1"/>'))).toBe(`[S]\n2\t0\n${unstored}`);
+});
+
 test("a cell of XLSX that no column holds, or that is there twice, is told", async () => {
   const cells = '<c r="B1"><v>2</v></c><c r="A1"><v>1</v></c><c r="B1"><v>3</v></c><c r="A1"/>';
   const far = '<c r="XFE1"><v>4</v></c><c r="AAAA1"><v>5</v></c><c t="s"><v>x</v></c>';

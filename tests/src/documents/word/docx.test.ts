@@ -309,6 +309,13 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
     { "header1.xml": '<w:hdr><v:textpath string="SECRET"/></w:hdr>' },
     "DRAFT\n-- 1 header or footer",
   ],
+  "a comment ends with its author, and a row that was deleted with its words is told": [
+    `<w:tbl><w:tr><w:tc>${paragraph("kept")}</w:tc></w:tr><w:tr><w:trPr><w:del/></w:trPr><w:tc>${paragraph("words")}</w:tc></w:tr><w:tr><w:trPr><w:del/></w:trPr><w:tc>${paragraph(deleted)}</w:tc></w:tr></w:tbl>${paragraph('<w:r><w:commentReference w:id="0"/></w:r>')}`,
+    {
+      "comments.xml": `<w:comments><w:comment w:id="0" w:author="Ann&#10;B">${paragraph("Is it?")}</w:comment><w:comment w:id="1" w:author=" ">${paragraph("No")}</w:comment></w:comments>`,
+    },
+    "kept\n\n[comment 0]\n\n[comments]\n[comment 0] Is it? (Ann B)\n[comment 1] No\n-- 2 deleted by a tracked change",
+  ],
 };
 
 test.for(Object.entries(CASES))("%s", async ([, [body, parts, text]]) => {
