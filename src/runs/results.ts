@@ -177,9 +177,13 @@ export function resultLine(job: JobRow, result: string | null): string {
 /**
  * The results that there are, as the lines of one table.
  * @param isPlain texts stay as they are, also those that a spreadsheet would take for formulas
+ * @param mark called for each cell that gets a `'`, because it is one of these
  */
-export async function* tableLines(asked: FinalJobs, isPlain = false): AsyncIterable<string> {
-  for await (const row of tableRows(asked)) yield csvLine(row, isPlain);
+export async function* tableLines(asked: FinalJobs, isPlain = false, mark = () => {}): AsyncIterable<string> {
+  for await (const row of tableRows(asked)) {
+    if (!isPlain) for (const _ of row.filter(isFormula)) mark();
+    yield csvLine(row, isPlain);
+  }
 }
 
 /**
@@ -301,10 +305,12 @@ export function csvLine(cells: readonly Cell[], isPlain = false): string {
   return `${cells.map((cell) => cellText(cell, isPlain)).join(",")}\n`;
 }
 
+/** True for a text that a spreadsheet would take for a formula. */
+const isFormula = (cell: Cell) => typeof cell === "string" && FORMULA.test(cell) && !NUMBER.test(cell);
+
 function cellText(cell: Cell, isPlain: boolean): string {
   if (cell === null) return "";
-  const isFormula = !isPlain && typeof cell === "string" && FORMULA.test(cell) && !NUMBER.test(cell);
-  const text = isFormula ? `'${cell}` : String(cell);
+  const text = !isPlain && isFormula(cell) ? `'${cell}` : String(cell);
   return /[",\r\n]/.test(text) || text.trim() !== text ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

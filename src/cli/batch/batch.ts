@@ -233,7 +233,9 @@ function endOf({ asked, stop, spooled }: ReadyRun, { counted, results }: End, am
   const isStopped = exitCode !== undefined && stateOf(counted) !== "over";
   const lines = isStopped ? [stoppedLine(asked, counted)] : endLines(asked, counted, results.problem, among);
   const hashed = stateOf(counted) === "over" ? hashLines(spooled) : [];
-  return { counted, code, lines: [...hashed, ...lines] };
+  // The last line is the next one to type.
+  const notes = results.note === null ? hashed : [...hashed, results.note];
+  return { counted, code, lines: [...notes, ...lines] };
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */

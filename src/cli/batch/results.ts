@@ -24,12 +24,14 @@ export interface Results {
   follow(): Promise<void>;
   /** The error that keeps the file from being whole, or null. */
   readonly problem: RlmError | null;
+  /** A sentence about cells of a table that got a `'`, or null. */
+  readonly note: string | null;
   close(): Promise<void>;
 }
 
 /** @throws RlmError `output_failed` */
 export async function openResults(out: OutPlace, asked: ResultsAsked, stdout: Output): Promise<Results> {
-  if (out.kind === "none") return { follow: async () => {}, problem: null, close: async () => {} };
+  if (out.kind === "none") return { follow: async () => {}, problem: null, note: null, close: async () => {} };
   if (out.format !== "jsonl") return openTable(out, asked, stdout);
   return out.kind === "file" ? openResultFile(out.path, asked) : printed(asked, stdout);
 }
@@ -43,7 +45,7 @@ async function printed(asked: ResultsAsked, stdout: Output): Promise<Results> {
     return before;
   };
   await follow();
-  return { follow, problem: null, close: () => before };
+  return { follow, problem: null, note: null, close: () => before };
 }
 
 /** The place of the results: nowhere, to stdout, or to a file (absolute, and as it was typed). */
@@ -90,9 +92,14 @@ export function outPlace(
  * @throws RlmError `output_failed`
  */
 async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJobs, stdout: Output): Promise<Results> {
+  let marked = 0;
+  const mark = () => {
+    marked += 1;
+  };
   async function write(): Promise<void> {
-    if (out.kind === "file") await writeResultFile(out.path, tableLines(asked, out.isPlain), asked.run);
-    else await writePieces(stdout, shownLines(out, asked, stdout));
+    marked = 0;
+    if (out.kind === "file") await writeResultFile(out.path, tableLines(asked, out.isPlain, mark), asked.run);
+    else await writePieces(stdout, shownLines(out, asked, stdout, mark));
   }
   let problem: RlmError | null = null;
   // A device or a pipe cannot take back what it was given.
@@ -100,6 +107,10 @@ async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJ
   return {
     get problem() {
       return problem;
+    },
+    get note() {
+      if (marked === 0) return null;
+      return `${amount(marked, "cell has", "cells have")} a ' in front, or a spreadsheet would run ${marked === 1 ? "it" : "them"} as a formula; --plain leaves it out`;
     },
     follow: async () => {},
     async close() {
@@ -116,12 +127,22 @@ async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJ
 /** More rows are for a file. */
 const MOST_ROWS = 10_000;
 
-async function* shownLines(form: ResultForm, asked: FinalJobs, stdout: Output): AsyncIterable<string> {
-  for await (const line of printedLines(form, asked, stdout)) yield stdout.isTerminal ? visible(line) : line;
+async function* shownLines(
+  form: ResultForm,
+  asked: FinalJobs,
+  stdout: Output,
+  mark: () => void,
+): AsyncIterable<string> {
+  for await (const line of printedLines(form, asked, stdout, mark)) yield stdout.isTerminal ? visible(line) : line;
 }
 
-async function* printedLines({ format, isPlain }: ResultForm, asked: FinalJobs, stdout: Output): AsyncIterable<string> {
-  if (format === "csv") return yield* tableLines(asked, isPlain);
+async function* printedLines(
+  { format, isPlain }: ResultForm,
+  asked: FinalJobs,
+  stdout: Output,
+  mark: () => void,
+): AsyncIterable<string> {
+  if (format === "csv") return yield* tableLines(asked, isPlain, mark);
   let names: readonly string[] = [];
   let hidden = 0;
   const rows: (readonly Json[])[] = [];
@@ -160,6 +181,7 @@ export async function openResultFile(path: string, asked: ResultsAsked): Promise
     get problem() {
       return problem;
     },
+    note: null,
     follow() {
       before = before.then(follow).catch(fail);
       return before;

@@ -82,6 +82,7 @@ async function writeOut(asked: JobsRequest, name: string): Promise<number> {
   const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
   await results.close();
   if (results.problem) throw results.problem;
+  if (results.note !== null) terminal.stderr.write(`${results.note}\n`);
   const counts = await readable.counts();
   const { failed, cancelled } = counts;
   const summary = { run: run.name, results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };

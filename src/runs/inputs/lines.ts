@@ -35,8 +35,10 @@ export function readValue(text: string, at: string): WrittenJson {
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(at);
     // V8 quotes the text, which may be long and have control characters.
-    const reason = messageOf(error).replace(/,? ?(\.\.\.)?".*$/s, "");
-    throw new BadInput(at, `is not valid JSON: ${reason.slice(0, 100)}`, "Each line is one JSON value.");
+    const reason = messageOf(error)
+      .replace(/,? ?(\.\.\.)?".*$/s, "")
+      .slice(0, 100);
+    throw new BadInput(at, `is not valid JSON${reason && `: ${reason}`}`, "Each line is one JSON value.");
   }
   const properties = propertiesIn(value);
   if (properties === null) throw tooDeep(at);

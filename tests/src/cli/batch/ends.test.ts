@@ -39,6 +39,21 @@ test("a batch says at its end how many jobs had replies that were mended, and it
   expect(json(await type([...line, "--json"]))).toMatchObject({ loss: null, replies: expect.stringContaining(told) });
 });
 
+test("a table tells how many of its cells have a ' in front, at the end and later", async () => {
+  const { folder, type } = await scene({
+    "in.csv": "id,text\na,-5 °C\nb,-5\nc,+49 170\n",
+    "same.js": "({ again: job.text })",
+  });
+  const line = ["batch", "same.js", "--jobs", "in.csv", "--name", "same", "-o", "out.csv"];
+  const note = "4 cells have a ' in front, or a spreadsheet would run them as a formula; --plain leaves it out";
+  const ended = await type(line);
+  expect(readFileSync(join(folder, "out.csv"), "utf8")).toContain("\na,done,a,'-5 °C,'-5 °C,,0\nb,done,b,-5,-5,,0\n");
+  expect(ended).toMatchObject(said(0, note));
+  expect(ended.stderr.trimEnd().split("\n").at(-1)).toContain("3 results are in out.csv");
+  expect(await type(["jobs", "out", "same", "--format", "csv"])).toMatchObject(said(0, note));
+  expect((await type([...line, "--plain"])).stderr).not.toContain("in front");
+});
+
 test("files that a folder leaves out change no exit code, as in a cell", async () => {
   const { type } = await scene({ "in/a.txt": "one", "in/b.pdf": "%PDF-1.4 torn" });
   const left = (code: number) => said(code, "b.pdf");
