@@ -136,7 +136,10 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
     text(name: string): string {
       const isFirst = !opened.has(nameOf(name));
       const content = read(name);
-      return content ? decodedXml(content, () => isFirst && lose("character without a meaning", name)) : "";
+      if (!content) return "";
+      const source = decodedXml(content, () => isFirst && lose("character without a meaning", name));
+      if (isFirst && !isClosed(source)) lose("damaged part", name);
+      return source;
     },
   };
 }
@@ -145,6 +148,21 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
 function nameOfEntry({ fileNameRaw, generalPurposeBitFlag, extraFields }: Entry): string {
   if (isUtf8(fileNameRaw)) return fileNameRaw.toString("utf8");
   return getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true);
+}
+
+/** Characters at the end of a part in which its first element ends. */
+const END_UNITS = 1000;
+
+/** False for XML that ends before its first element does. */
+function isClosed(source: string): boolean {
+  const first = /<([\p{L}_][\p{L}\d_:.-]*)/u.exec(source);
+  if (first === null) return true;
+  const { 1: root, index } = first;
+  const end = source.slice(-END_UNITS).trimEnd();
+  if (end.endsWith("/>") && source.lastIndexOf("<") === index) return true;
+  // A remark before or behind the element may have others.
+  const isRemark = end.endsWith("-->") || source.slice(0, index).includes("<!");
+  return isRemark || end.endsWith(`</${root}>`);
 }
 
 /** The form in which names of parts are compared: their case is free, and they may be escaped. */

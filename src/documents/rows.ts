@@ -1,6 +1,7 @@
 import { openParts, type Parts } from "./archives.ts";
 import { type Growing, Unreadable } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
+import { relationsOf } from "./office.ts";
 import { walkOds } from "./sheets/ods.ts";
 import { type CellValue, passOf, type SheetPass } from "./sheets/sheets.ts";
 import { openXlsx, readSheet } from "./sheets/xlsx.ts";
@@ -78,6 +79,9 @@ function xlsxRows(parts: Parts, wanted: string | null, text: Growing): string {
   const filled = all.filter(({ source }) => /<(?:[^\s<>/:]+:)?[vtf][\s>]/.test(source));
   const sheet = chosen(wanted === null ? filled : all, wanted, "sheet");
   readSheet(parts, sheet, book, rowsPass(sheet.name, text));
+  for (const { type } of relationsOf(parts, sheet.part).values()) {
+    if (/^(?:comments|threadedComment)$/.test(type)) text.lose("part with comments");
+  }
   return sheet.name;
 }
 

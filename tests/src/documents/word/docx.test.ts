@@ -21,7 +21,7 @@ async function read(body: string, parts: Parts = {}): Promise<string> {
   };
   const members = Object.entries(files).map(([name, data]) => ({ name: `word/${name}`.replace("word/../", ""), data }));
   const text = growing(1_000_000);
-  readDocx(await openParts(zip(members)), text);
+  readDocx(await openParts(zip(members), text.lose), text);
   const { text: said, lost } = text.end();
   return [said.trim(), ...lost.map(({ kind, count }) => `-- ${count} ${kind}`)].join("\n");
 }
@@ -344,6 +344,15 @@ test.each([
   ["x=1; y=2\n-- 1 equation", math("eqArr", e("x&amp;=1"), e("y&amp;=2"))],
 ])("an equation is a line: %s", async (line, equation) => {
   expect(await read(paragraph(math("oMath", equation)))).toBe(line);
+});
+
+test("a part that ends within its text is told", async () => {
+  const parts = {
+    "numbering.xml": "<w:numbering/>",
+    "comments.xml": `<?xml version="1.0"?><w:comments><w:comment w:id="0">${paragraph("cut")}</w:comment>`,
+    "endnotes.xml": `<w:endnotes></w:endnotes>\n<!-- end -->`,
+  };
+  expect(await read(paragraph("whole"), parts)).toBe("whole\n\n[comments]\n[comment 0] cut\n-- 1 damaged part");
 });
 
 test("styles and lists that name each other in a circle end", async () => {

@@ -34,7 +34,7 @@ const cell = (at: string, value: string, more = "") => `<c r="${at}"${more}><v>$
 const text = (at: string, value: string) => `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
 
 /** A workbook with these sheets. Its styles are a date, a date with a time of day, and hours. */
-function workbook(sheets: Readonly<Record<string, readonly string[]>>): Buffer {
+function workbook(sheets: Readonly<Record<string, readonly string[]>>, more: Parameters<typeof zip>[0] = []): Buffer {
   const names = Object.keys(sheets);
   const relation = (n: number) =>
     `<Relationship Id="r${n}" Type="http://x/worksheet" Target="worksheets/sheet${n}.xml"/>`;
@@ -54,6 +54,7 @@ function workbook(sheets: Readonly<Record<string, readonly string[]>>): Buffer {
       name: `xl/worksheets/sheet${n}.xml`,
       data: `<worksheet><sheetData>${sheets[name]?.map((row, at) => `<row r="${at + 1}">${row}</row>`).join("")}</sheetData></worksheet>`,
     })),
+    ...more,
   ]);
 }
 
@@ -143,4 +144,17 @@ test("a workbook becomes a table of results, and --encoding says nothing of it",
   expect(await type([...line, "--encoding", "latin1"])).toMatchObject(
     said(2, "--encoding sets how contexts load, and these jobs have none"),
   );
+});
+
+test("comments of the sheet whose rows are jobs are told, and those of another sheet are not", async () => {
+  const sheets = { One: [text("A1", "id"), text("A2", "a")], Two: [text("A1", "id"), text("A2", "b")] };
+  const relation = '<Relationship Id="c" Type="http://x/comments" Target="../comments1.xml"/>';
+  const comments = [
+    { name: "xl/worksheets/_rels/sheet0.xml.rels", data: `<Relationships>${relation}</Relationships>` },
+    { name: "xl/comments1.xml", data: "<comments><comment>Too dear</comment></comments>" },
+  ];
+  inFolder({ "a.xlsx": workbook(sheets, comments) });
+  const notes = async (sheet: string) => (await read("a.xlsx", { sheet })).notes;
+  expect(await notes("One")).toEqual(["a.xlsx: 1 part with comments of One left out"]);
+  expect(await notes("Two")).toEqual([]);
 });
