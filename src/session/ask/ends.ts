@@ -135,18 +135,27 @@ function citationsOf(cite: Json | undefined, context: Pick<Context, "text" | "do
       const range = rangeOf(one);
       const citation = range ? citationOf(range, context.text, at) : INVALID;
       const { p_start, p_end } = citation;
-      return citation.valid && !isThere(one, citation.quote ?? "") ? { ...INVALID, p_start, p_end } : citation;
+      return range && citation.valid && !isThere(one, range, context.text) ? { ...INVALID, p_start, p_end } : citation;
     });
 }
 
-/** False if a citation names the words of its place, and these are others. @param words the first ones at the place */
-function isThere(cite: Json, words: string): boolean {
+/** False if a citation quotes words that its place does not have. Those of a very long place are not looked for. */
+function isThere(cite: Json, [start, end]: readonly [number, number], text: Context["text"]): boolean {
   const quote: unknown = typeof cite === "object" && cite !== null ? Reflect.get(cite, "quote") : null;
-  if (typeof quote !== "string") return true;
-  const [given, found] = [quote, words].map((text) => text.replaceAll(/\s+/g, " ").trim().toLowerCase());
-  if (given === undefined || found === undefined) return true;
-  return given === "" || given.includes(found) || found.includes(given.slice(0, found.length));
+  if (typeof quote !== "string" || end - start > MOST_COMPARED) return true;
+  const found = wordsOf(text.slice(start, end));
+  // A quote may leave something out, and go beyond its place.
+  return quote.split(/…|\.\.\./).every((part) => found.includes(wordsOf(part)) || wordsOf(part).includes(found));
 }
+
+/** Letters and digits: a quote may have other spaces, quotation marks and dashes than its source. */
+const wordsOf = (text: string) =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+
+const MOST_COMPARED = 100_000;
 
 /** A warning if a text names citations by numbers that its list does not have. @param count of the list */
 function citationsUnlisted(answer: Json, count: number): readonly string[] {

@@ -98,6 +98,23 @@ describe("citations", () => {
     expect(seen).toEqual([...Array.from({ length: 7 }, () => null), ...["fo", "ou", "o", "four"]]);
   });
 
+  test("a quote is looked for in all of its place, whatever its spaces, marks and gaps", async () => {
+    const text = `first line\n${"x".repeat(400)}\nHe said: “The lid – it is\nbroken.”`;
+    const quotes = [
+      "the lid - it  is broken",
+      "first … lid",
+      `He said: "The lid" ... broken.`,
+      "the lid is whole",
+      "first … gone",
+    ];
+    const cites = quotes.map((quote) => ({ start: 0, end: text.length, quote }));
+    const scene = await askScene([LOOK, cell(`answer(1, { cite: ${JSON.stringify(cites)} })`)], text);
+    const envelope = await scene.session.ask("What is broken?");
+    const { citations, warnings } = envelope.success ? envelope : { citations: [], warnings: [] };
+    expect(citations.map(({ valid }) => valid)).toEqual([true, true, true, false, false]);
+    expect(warnings).toEqual(["citation_invalid: 2"]);
+  });
+
   test("of 51 the first 50 are listed, and a warning says so", async () => {
     const many = "answer(1, { cite: Array.from({ length: 51 }, () => [0, 1]) })";
     const { envelope } = await asked([LOOK, cell(many)]);
