@@ -159,6 +159,10 @@ async function bundled(entries: readonly string[]): Promise<RolldownOutput["outp
   const { output } = await build.generate({
     codeSplitting: isReaders ? { groups: OF_READERS } : isAlone || { groups: TOGETHER },
     format: "esm",
+    // V8 keeps a file of ASCII with a byte for each character, and Node finds what it has kept of it in less time.
+    charset: "ascii",
+    // Types have those that users read.
+    comments: { jsdoc: false, annotation: true, legal: true },
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
   });
