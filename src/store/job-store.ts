@@ -404,6 +404,8 @@ export interface NewAnswer extends AnswerKey {
   readonly value: Json;
   /** `provider/id` of the model that gave it. */
   readonly model: string;
+  /** Kinds of what was put right in it. Undefined: nothing was. */
+  readonly mended?: readonly string[] | undefined;
   /** Tokens that the call took. */
   readonly tokens: number;
   /** Dollars that the call took, in 10⁻⁹. */
@@ -413,7 +415,7 @@ export interface NewAnswer extends AnswerKey {
 }
 
 /** An answer on record for a call. */
-export interface KnownAnswer extends Pick<NewAnswer, "value" | "model" | "tokens" | "nanodollars"> {
+export interface KnownAnswer extends Pick<NewAnswer, "value" | "model" | "mended" | "tokens" | "nanodollars"> {
   /**
    * Name of the run that asked for it, or its id if that run was dropped. `null` if it is the run
    * of the call itself.

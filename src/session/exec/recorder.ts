@@ -165,7 +165,7 @@ function keptBy(
   const spent = { tokens: tokensOf(usage), nanodollars: nanodollars(usage.cost_usd) };
   return {
     ...(cache === null ? {} : { cache: [{ key: cache, value: { value, ...withoutUndefined({ mended }) }, at }] }),
-    ...(answer === null ? {} : { answers: [{ ...answer, value, model, ...spent, at }] }),
+    ...(answer === null ? {} : { answers: [{ ...answer, value, model, mended, ...spent, at }] }),
   };
 }
 

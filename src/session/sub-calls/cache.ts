@@ -31,7 +31,7 @@ interface FoundAnswer {
   readonly value: Json;
   /** The model that gave it; empty if unknown. */
   readonly model: string;
-  /** Kinds of what was put right in it; undefined: nothing was, or that is not kept. */
+  /** Kinds of what was put right in it; undefined: nothing was. */
   readonly mended?: readonly string[] | undefined;
   /** Present if an earlier run asked for it. */
   readonly reused?: ReusedRecord;
@@ -85,9 +85,9 @@ export function openCache(parts: CacheParts): AnswerCache {
       if (isRecord(shared) && "value" in shared) return { ...v.parse(Kept, shared), model: asked };
       const known = answer === null ? null : await store.jobs.reuse({ ...answer, ownOnly: isUnderWay });
       if (known === null) return null;
-      const { value, model, from, tokens, nanodollars } = known;
-      if (from === null) return { value, model };
-      return { value, model, reused: { from, tokens, cost_usd: nanodollars / 1e9 } };
+      const { value, model, mended, from, tokens, nanodollars } = known;
+      if (from === null) return { value, model, mended };
+      return { value, model, mended, reused: { from, tokens, cost_usd: nanodollars / 1e9 } };
     },
   };
 }
@@ -118,7 +118,7 @@ function openKeyed(of: CachedJob, asking: Asking): (records: ExecRecords | null,
   };
 }
 
-/** SHA-256, hex, of what a call of a job asks: prompt, model, parameters, schema, tools and context. */
+/** SHA-256, hex, of what a call of a job asks: prompt, model and server, parameters, schema, tools and context. */
 export function sumOfQuestion(
   request: SubCallRequest,
   usual: Thinking,
@@ -131,7 +131,7 @@ export function sumOfQuestion(
 function questionOf(
   request: SubCallRequest,
   usual: Thinking,
-  { models }: Asking,
+  { models, baseUrl }: Asking,
   { contextKey, maxDepth }: Pick<CachedJob, "contextKey" | "maxDepth">,
 ): readonly unknown[] {
   const { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking } = request;
@@ -142,7 +142,17 @@ function questionOf(
     "text" in context ? context.text : [contextKey(), context],
     [max_turns ?? null, max_sub_calls ?? null, cites ?? false, maxDepth],
   ];
-  return [model ?? models.fallback, prompt, system ?? null, schema ?? null, parameters, tools ?? null, own ?? null];
+  const asked = [
+    model ?? models.fallback,
+    prompt,
+    system ?? null,
+    schema ?? null,
+    parameters,
+    tools ?? null,
+    own ?? null,
+  ];
+  // Two servers may have different models of one name.
+  return baseUrl === undefined ? asked : [...asked, { baseUrl }];
 }
 
 /**

@@ -72,9 +72,9 @@ export const FUNCTIONS = `
     INSERT INTO cache (key, value, at, sha256)
       SELECT a->>0, cut(b, a->1), (a->>2)::float8, cut(b, a->3) FROM jsonb_array_elements(p->'cache') AS a
       ON CONFLICT (key) DO UPDATE SET value = excluded.value, at = excluded.at, sha256 = excluded.sha256;
-    INSERT INTO answers (asked, run, n, k, origin_run, origin_n, origin_k, model, usd, tokens, at, sha256, value)
+    INSERT INTO answers (asked, run, n, k, origin_run, origin_n, origin_k, model, usd, tokens, at, mended, sha256, value)
       SELECT a->>0, a->>1, (a->>2)::bigint, (a->>3)::bigint, a->>4, (a->>5)::bigint, (a->>6)::bigint, a->>7, (a->>8)::bigint,
-        (a->>9)::bigint, (a->>10)::float8, cut(b, a->11), cut(b, a->12) FROM jsonb_array_elements(p->'answers') AS a
+        (a->>9)::bigint, (a->>10)::float8, a->>11, cut(b, a->12), cut(b, a->13) FROM jsonb_array_elements(p->'answers') AS a
       ON CONFLICT (asked, run, n, k) DO NOTHING;
     INSERT INTO uses (session, hash)
       SELECT p->>'session', hash FROM contexts WHERE hash IN (SELECT jsonb_array_elements_text(p->'uses'))

@@ -151,6 +151,10 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX answers_by_job ON answers (run, n);
   CREATE INDEX answers_reused ON answers (run, origin_run) WHERE origin_run <> run;
   `,
+  `
+  -- Kinds of what was put right in the answer, as a JSON list.
+  ALTER TABLE answers ADD COLUMN mended text;
+  `,
 ];
 
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -1,8 +1,10 @@
+import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
+import { parseJson } from "../../platform/json.ts";
 import type { AnswerKey, NewAnswer } from "../job-store.ts";
 import { jsonIn } from "./forms.ts";
 import type { Bounds } from "./pack.ts";
-import { columnsOf, countColumn, isSealed, numberColumn, type Row, seal, textColumn } from "./row.ts";
+import { columnsOf, countColumn, isSealed, numberColumn, type Row, seal, textColumn, textColumnOrNull } from "./row.ts";
 
 /** Only shorter answers are kept (`MOST_KEPT_UNITS` in `src/session/sub-calls/cache.ts`). */
 const ANSWER_BOUNDS: Bounds = { bytes: 4 * 2 ** 20, values: 2 ** 20, depth: 1000 };
@@ -20,6 +22,7 @@ export const ANSWER_COLUMNS = [
   "usd",
   "tokens",
   "at",
+  "mended",
 ] as const;
 
 /** All of an answer. A value that is larger than one can be is not fetched. */
@@ -38,6 +41,7 @@ const COLUMNS = {
   usd: countColumn,
   tokens: countColumn,
   at: numberColumn,
+  mended: textColumnOrNull,
 };
 
 /** Columns of an answer without its value. */
@@ -46,6 +50,8 @@ interface AnswerColumns extends AnswerKey, Pick<NewAnswer, "model" | "tokens" | 
   readonly origin_n: number;
   readonly origin_k: number;
   readonly usd: number;
+  /** JSON of a list; null: nothing was put right. */
+  readonly mended: string | null;
 }
 
 /** A row of `answers` as it is written. */
@@ -60,12 +66,28 @@ export interface ReadAnswer extends AnswerColumns {
   readonly value: Json;
 }
 
+/** A null is left out: seals of earlier builds have no place for `mended`. */
+const sealedFields = (columns: AnswerColumns, value: string) => [
+  ...answerFields(columns).filter((one) => one !== null),
+  value,
+];
+
+/** Another user may have written the store. */
+const Mended = v.fallback(
+  v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(100))), v.maxLength(20))),
+  undefined,
+);
+
+export const mendedOf = ({ mended }: Pick<AnswerColumns, "mended">): readonly string[] | undefined =>
+  v.parse(Mended, parseJson(mended ?? ""));
+
 export const answerFields = (columns: AnswerColumns) => ANSWER_COLUMNS.map((column) => columns[column]);
 
 /** The row of an answer that a job has asked for: it is its own origin. */
-export function newAnswerRow({ value, nanodollars: usd, ...columns }: NewAnswer): AnswerRow {
+export function newAnswerRow({ value, nanodollars: usd, mended: kinds, ...columns }: NewAnswer): AnswerRow {
   const { run: origin_run, n: origin_n, k: origin_k } = columns;
-  return sealedRow({ ...columns, usd, origin_run, origin_n, origin_k }, JSON.stringify(value));
+  const mended = kinds === undefined ? null : JSON.stringify(kinds);
+  return sealedRow({ ...columns, usd, origin_run, origin_n, origin_k, mended }, JSON.stringify(value));
 }
 
 /** The row of a job that takes an answer over. */
@@ -75,7 +97,7 @@ export function takenRow(answer: ReadAnswer, key: Pick<AnswerColumns, "run" | "n
 }
 
 function sealedRow(columns: AnswerColumns, value: string): AnswerRow {
-  return { ...columns, value, sha256: seal([...answerFields(columns), value]) };
+  return { ...columns, value, sha256: seal(sealedFields(columns, value)) };
 }
 
 /** `null` if the row is damaged: the model is asked then. */
@@ -84,7 +106,7 @@ export function answerIn(row: Row): ReadAnswer | null {
   if (!content) return null;
   try {
     const columns = columnsOf(row, COLUMNS);
-    return isSealed(row, [...answerFields(columns), content.text]) ? { ...columns, value: content.value } : null;
+    return isSealed(row, sealedFields(columns, content.text)) ? { ...columns, value: content.value } : null;
   } catch {
     return null;
   }

@@ -5,6 +5,7 @@ import {
   type AnswerRow,
   answerFields,
   answerIn,
+  mendedOf,
   newAnswerRow,
   type ReadAnswer,
   SHOWN_ANSWER,
@@ -54,9 +55,10 @@ export function* reuseAnswer(search: AnswerSearch): Plan<KnownAnswer | null> {
 
 function* knownAnswer(found: ReadAnswer, own: string): Plan<KnownAnswer> {
   const { value, model, tokens, usd: nanodollars, origin_run } = found;
-  if (origin_run === own) return { value, model, tokens, nanodollars, from: null };
+  const known = { value, model, mended: mendedOf(found), tokens, nanodollars };
+  if (origin_run === own) return { ...known, from: null };
   const row = yield* get(sql`SELECT name FROM runs WHERE id = ${origin_run}`);
-  return { value, model, tokens, nanodollars, from: row ? textColumn(row, "name") : origin_run };
+  return { ...known, from: row ? textColumn(row, "name") : origin_run };
 }
 
 function* ownAnswer({ asked, run: of, n, k }: AnswerSearch): Plan<ReadAnswer | null> {

@@ -130,6 +130,10 @@ export const MIGRATIONS: readonly string[] = [
   -- Texts and tables of large contexts, by their names in the folder of the store. bytes: those of the file.
   CREATE TABLE texts (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Kinds of what was put right in the answer, as a JSON list.
+  ALTER TABLE answers ADD COLUMN mended TEXT;
+  `,
 ];
 
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

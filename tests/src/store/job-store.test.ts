@@ -56,13 +56,15 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
         asked,
         value: `${n}.${k}`,
         model: "p/m",
+        mended: n === 1 ? ["punctuation"] : undefined,
         tokens: 7,
         nanodollars: 5,
         at: 1,
       });
       await store.commit("S1", { answers: [answer(0, 0), answer(0, 1), answer(1, 0)] });
       const search = (run: string, n: number, k: number, ownOnly = false) => jobs.reuse({ run, n, k, asked, ownOnly });
-      expect(await search("R1", 0, 1)).toMatchObject({ value: "0.1", model: "p/m", from: null });
+      expect(await search("R1", 0, 1)).toMatchObject({ value: "0.1", model: "p/m", mended: undefined, from: null });
+      expect(await search("R1", 1, 0)).toMatchObject({ mended: ["punctuation"] });
 
       await jobs.open(runOf("R2", { files: { ...files, script: null } }));
       await jobs.add("R2", [...jobsOf("R2", 1, 1), ...jobsOf("R2", 3, 7)]);
@@ -72,7 +74,7 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
       const both = await Promise.all([search("R2", 1, 0), search("R2", 2, 0)]);
       expect(both.map((one) => one?.value).toSorted()).toEqual(["0.0", "0.1"]);
       expect(await search("R2", 3, 0)).toBeNull();
-      expect(await search("R2", 0, 0, true)).toMatchObject({ value: "1.0", from: "run R1" });
+      expect(await search("R2", 0, 0, true)).toMatchObject({ value: "1.0", from: "run R1", mended: ["punctuation"] });
       expect(await jobs.reused("R2")).toEqual({ answers: 3, tokens: 21, nanodollars: 15, from: ["run R1"] });
       expect(await jobs.reused("R1")).toEqual({ answers: 0, tokens: 0, nanodollars: 0, from: [] });
       expect(await jobs.answersTo(asked, ["R1"])).toEqual(["0.0", "0.1", "1.0"]);
@@ -101,6 +103,7 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
 
       await jobs.remove("R1");
       expect(await search("R3", 2, 0)).toMatchObject({ from: "R1" });
+      expect(taken.map((one) => one?.mended).filter((one) => one !== undefined)).toEqual([["punctuation"]]);
       expect(await jobs.answersTo(asked, ["R1"])).toEqual([]);
     },
   );

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import type { ModelScript } from "../../../support/model-server.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { type ModelScript, startModelServer } from "../../../support/model-server.ts";
 import { json, said } from "../belay.ts";
 import { DEAR, priced, scene } from "./scene.ts";
 
@@ -90,6 +90,28 @@ test("another prompt, model, parameter, schema or list of tools is asked for", a
   expect(await batch()).toMatchObject(said(0, "1 of 1 answer reused from"));
   expect(await batch("--model", "local/other")).toMatchObject({ stderr: expect.not.stringContaining("reused") });
   expect(server.requests).toHaveLength(requests + 1);
+});
+
+test("a server of another --base-url is asked, though its model has the same name", async () => {
+  const { batch, write, results } = await scripted(["a"]);
+  const other = await startModelServer(() => ({ text: "of the other server" }));
+  onTestFinished(() => other.close());
+  await batch();
+  write("s.js", script("two"));
+  expect((await batch("--base-url", other.url)).stderr).not.toContain("reused");
+  expect(results()).toEqual(["of the other server"]);
+});
+
+test("an answer that was put right says so in each run that takes it", async () => {
+  const { batch, write, lines, server } = await scripted(["a"], () => ({ text: '{"n": 1,}' }));
+  const asking = (comment: string) =>
+    `await llm_query(job.text, { tools: [], schema: { type: "object", properties: { n: { type: "integer" } } } }) // ${comment}`;
+  for (const comment of ["one", "two", "three"]) {
+    write("s.js", asking(comment));
+    await batch();
+    expect(lines("out.jsonl")).toMatchObject([{ result: { n: 1 }, warnings: ["replies_mended: 1 (punctuation)"] }]);
+  }
+  expect(server.requests).toHaveLength(1);
 });
 
 test("what failed, and what a model found with a tool, is asked for again", async () => {
