@@ -9,11 +9,7 @@ import { COMPILED, QUICK } from "./tests/support/command.ts";
 const PROCESSES = ["tests/e2e/**/*.test.ts"];
 
 /** Tests that replace a module or look at the heap: a file before theirs may have loaded it, or left something there. */
-const ALONE = [
-  "tests/src/cli/doctor{,.postgres}.test.ts",
-  "tests/src/context/find/engine.test.ts",
-  "tests/e2e/soak.test.ts",
-];
+const ALONE = ["tests/src/context/find/engine.test.ts", "tests/e2e/soak.test.ts"];
 
 /** They take the longest, and what they start, they start in turn: whichever began last would work alone at the end. */
 const LONGEST = ["bench", "workflow-guarantee", "view-page", "soak"].map((name) => `tests/e2e/${name}.test.ts`);

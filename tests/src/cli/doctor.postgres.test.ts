@@ -1,20 +1,19 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openPgBoss } from "../../../src/runs/index.ts";
 import { SCHEMA_VERSION } from "../../../src/store/postgres/schema.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { askServer } from "../../support/postgres/sql.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
-
-vi.mock("../../../src/cli/doctor/mcp.ts", async (original) => ({
-  ...(await original<object>()),
-  checkMcp: async () => ({ state: "ok", detail: "not started" }),
-}));
+import { NO_SERVER } from "./no-server.ts";
 
 type Check = { readonly name: string; readonly state: string; readonly detail: string; readonly cure?: string };
 
 async function doctor(url: string) {
-  const { code, stdout } = await belayHere(["doctor", "--json", "--store", url], { home: folderWith() });
+  const { code, stdout } = await belayHere(["doctor", "--json", "--store", url], {
+    home: folderWith(),
+    env: NO_SERVER,
+  });
   const checks: readonly Check[] = JSON.parse(stdout).checks;
   const named = (wanted: string) => checks.find(({ name }) => name === wanted);
   return { code, stdout, store: named("store"), sessions: named("sessions"), key: named("key"), queue: named("queue") };

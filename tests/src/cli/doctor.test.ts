@@ -1,24 +1,18 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { checkMcp } from "../../../src/cli/doctor/mcp.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { canMount, isRoot, smallDisk } from "../../support/small-disk.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
+import { NO_SERVER } from "./no-server.ts";
 
-// A server is a process that loads all modules: it is started only where the check of it is looked at.
-vi.mock("../../../src/cli/doctor/mcp.ts", async (original) => {
-  const module = await original<typeof import("../../../src/cli/doctor/mcp.ts")>();
-  return { ...module, checkMcp: vi.fn(module.checkMcp) };
-});
-
-/** The command, without a server. */
+/** The command, whose check of a server is not looked at. */
 function doctor(...[args, options]: Parameters<typeof belayHere>) {
-  vi.mocked(checkMcp).mockResolvedValueOnce({ state: "ok", detail: "not started" });
-  return belayHere(["doctor", ...args], options);
+  return belayHere(["doctor", ...args], { ...options, env: { ...NO_SERVER, ...options?.env } });
 }
 
 test("doctor names every check, and cures what is wrong with the store folder", async () => {
