@@ -4,6 +4,7 @@ import { vi } from "vitest";
 import { processMachines } from "../../runtime/threads/machines.ts";
 import { useEntriesOf } from "../../src/entries.ts";
 import { BUNDLED } from "./command.ts";
+import "./plain-imports.ts";
 
 // Vitest loads it before each file of tests.
 
