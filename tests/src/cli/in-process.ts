@@ -40,17 +40,44 @@ export async function killedHere(
     },
   };
   await inTurn(args, { ...options, host }, async (running) => {
-    const others = process.listeners("SIGTERM");
-    let isOver = false;
-    const over = running.finally(() => {
-      isOver = true;
+    await untilAsked(server, target, running, "SIGTERM", () => {
+      isGone = true;
     });
-    while (server.requests.length < target && !isOver) await setTimeout(5);
-    isGone = true;
-    // The command's own listener alone, which was added since.
-    for (const listener of process.listeners("SIGTERM")) if (!others.includes(listener)) listener("SIGTERM");
-    return over;
+    return running;
   });
+}
+
+/** Runs a command in this process, and sends it a signal once the server has so many requests more. */
+export function signalledHere(
+  server: ModelServer,
+  more: number,
+  signal: "SIGHUP" | "SIGINT",
+  args: readonly string[],
+  options: HereOptions,
+): Promise<Run> {
+  return inTurn(args, options, async (running) => {
+    await untilAsked(server, server.requests.length + more, running, signal);
+    return running;
+  });
+}
+
+/** Sends a signal to the listeners of the running command once the server has so many requests, if the command has not ended. */
+async function untilAsked(
+  server: ModelServer,
+  requests: number,
+  running: Promise<unknown>,
+  signal: "SIGHUP" | "SIGINT" | "SIGTERM",
+  before: () => void = () => {},
+): Promise<void> {
+  const others = process.listeners(signal);
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  running.then(over, over);
+  while (server.requests.length < requests && !isOver) await setTimeout(5);
+  before();
+  for (const listener of process.listeners(signal)) if (!others.includes(listener)) listener(signal);
 }
 
 /** Runs a command once the one before has ended. @param until is given the running command when it has begun */

@@ -5,7 +5,7 @@ import { openSession } from "../../../src/index.ts";
 import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { endedAt, json, jsonLines } from "./belay.ts";
-import { belayHere, killedHere } from "./in-process.ts";
+import { belayHere, killedHere, signalledHere } from "./in-process.ts";
 
 /** Answers a prompt with itself in capitals; `slow` prompts only once `isFast` is set. */
 async function startSlowServer() {
@@ -27,7 +27,7 @@ test("a suspended run is resumed with its settings: nothing that was answered is
   const home = join(folderWith(), "home");
   const cwd = folderWith({ "a.js": CELL, "b.js": "result = [two, P.length]", "docs/x.md": "12345" });
   const args = ["exec", "a.js", "b.js", "-c", "docs/x.md", "-s", "work", "-q", ...flags];
-  const suspended = await endedAt(server, 2, "SIGINT", args, { home, cwd });
+  const suspended = await signalledHere(server, 2, "SIGINT", args, { home, cwd });
   const stderr = "suspended; continue with: belay resume work\n";
   expect(suspended).toEqual({ code: 130, stdout: "", stderr });
   pace.isFast = true;
@@ -118,7 +118,7 @@ test("a query that was suspended is resumed as a query", async () => {
   const home = join(folderWith(), "home");
   const cwd = folderWith({ "docs/a.md": "# Doors\nThe door is blue.\n" });
   const args = ["query", "Which colour has the door?", "-c", "docs", "--model", "local/m", "--base-url", server.url];
-  const suspended = await endedAt(server, 1, "SIGHUP", [...args, "--json"], { home, cwd });
+  const suspended = await signalledHere(server, 1, "SIGHUP", [...args, "--json"], { home, cwd });
   expect(suspended.code).toBe(129);
   const { resume, session_id } = json(suspended);
   expect(resume).toBe(`belay resume ${session_id.slice(-8)}`);

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, endedAt, finished, hasTerminal, json, startOnTerminal } from "./belay.ts";
-import { belayHere } from "./in-process.ts";
+import { belay, finished, hasTerminal, json, startOnTerminal } from "./belay.ts";
+import { belayHere, signalledHere } from "./in-process.ts";
 
 const KEY = "fake-key-4711-of-the-tests";
 const CALL = 'await llm_query("hi", { tools: [] })';
@@ -204,7 +204,7 @@ test("Ctrl-C ends the requests in flight, and tells how to go on or how many cal
   await using server = await startModelServer(({ prompt }) => (prompt === "first" ? { text: "1" } : slow("never")));
   const code = 'await llm_query("first", { tools: [] }); await llm_query_batch(["a", "b"], { tools: [] })';
   const interrupted = (args: string[], requests: number) =>
-    endedAt(server, requests, "SIGINT", args, { cwd: folderWith(CORPUS) });
+    signalledHere(server, requests, "SIGINT", args, { cwd: folderWith(CORPUS) });
   const text = await interrupted([...cell(code), ...at(server), "--no-store"], 3);
   expect(text).toEqual({ code: 130, stdout: "", stderr: "cancelled: 1 sub-call done, 2 given up\n" });
   const query = await interrupted(["query", "door", "-c", "docs", ...at(server), "--json"], 1);
