@@ -104,6 +104,7 @@ export const isOfBytes = (kind: string) => kind.startsWith(BYTE);
 const BYTE = "byte that is";
 const IRREGULAR: Readonly<Record<string, string>> = {
   "deleted by a tracked change": "deleted by tracked changes",
+  "fraction of a second": "fractions of a second",
   "header or footer": "headers or footers",
   "reading of characters": "readings of characters",
   "repeated property": "repeated properties",

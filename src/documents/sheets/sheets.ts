@@ -187,6 +187,15 @@ export function momentOf(days: number, { shows, digits }: NumberFormat, is1904: 
   return shows === "date" && Number.isInteger(days) ? date : `${date} ${time}`;
 }
 
+/** Seconds by which the sums of a program may be off. */
+const INEXACT = 0.001;
+
+/** True if days have a fraction of a second that their format does not show. */
+export function isRounded(days: number, { digits }: NumberFormat): boolean {
+  const units = days * DAY * 10 ** digits;
+  return Math.abs(units - Math.round(units)) > INEXACT * 10 ** digits;
+}
+
 /**
  * A day of Excel's calendar, in which the year 1900 has a 29th of February and begins with a day 0.
  */

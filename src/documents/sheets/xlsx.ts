@@ -10,6 +10,7 @@ import {
   type CellValue,
   cellRuns,
   hasOwnWords,
+  isRounded,
   MOST_COLUMNS,
   MOST_ROWS,
   momentOf,
@@ -208,7 +209,7 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
       const isEmptyText = type === "str" && isStored;
       if (value === "" && isFormula && !isEmptyText) pass.lose(UNSTORED);
       else if (isFormula && book.isOld) pass.lose(OLD_VALUE);
-      const content = xlsxValue(value, type, style, book);
+      const content = xlsxValue({ value, type, style }, book, () => pass.lose("fraction of a second"));
       const cell = content ? pass.cell(content) : pass.empty;
       const isFree = column < MOST_COLUMNS && (cells[column] ?? pass.empty) === pass.empty;
       if (content === null || (cell !== pass.empty && !isFree)) pass.lose("damaged cell");
@@ -228,8 +229,19 @@ function columnOf(reference: string): number | null {
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-/** The value of a cell by its type and style; null: it refers to a string that is not there. */
-function xlsxValue(value: string, type: string, style: number, book: Workbook): CellValue | null {
+/** A cell as its sheet has it. */
+interface XlsxCell {
+  readonly value: string;
+  readonly type: string;
+  readonly style: number;
+}
+
+/**
+ * The value of a cell by its type and style; null: it refers to a string that is not there.
+ *
+ * @param round told if a moment is rounded
+ */
+function xlsxValue({ value, type, style }: XlsxCell, book: Workbook, round: () => void): CellValue | null {
   if (value === "") return textValue("");
   if (type === "s") {
     const string = book.strings[Number(value)];
@@ -244,7 +256,9 @@ function xlsxValue(value: string, type: string, style: number, book: Workbook): 
   if (type !== "n") return textValue(value);
   const format = book.formats[style];
   const moment = format && format.shows !== "number" ? momentOf(Number(value), format, book.is1904) : null;
-  return moment === null ? { type: "number", said: value, raw: value } : momentValue(moment);
+  if (!format || moment === null) return { type: "number", said: value, raw: value };
+  if (isRounded(Number(value), format)) round();
+  return momentValue(moment);
 }
 
 const momentValue = (said: string): CellValue => ({ type: "text", said, raw: said.replace(" ", "T") });

@@ -70,6 +70,19 @@ test("cells of XLSX without a value are told, unless a formula gives an empty te
   );
 });
 
+test("fractions of a second that a format does not show are told, and not what sums are off by", async () => {
+  const styles = {
+    "xl/styles.xml":
+      '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="h:mm:ss.000"/></numFmts><cellXfs><xf/><xf numFmtId="21"/><xf numFmtId="164"/></cellXfs></styleSheet>',
+  };
+  const half = 0.25 + 0.5 / 86_400;
+  const cell = (style: number, value: number) => `<c s="${style}"><v>${value}</v></c>`;
+  const cells = [cell(1, half), cell(2, half), cell(0, half), cell(1, 1 / 3), cell(1, 45_000 + 0.1 + 0.2)];
+  expect(await xlsx(rows(cells.join("")), styles)).toBe(
+    `[S]\n06:00:01\t06:00:00.500\t${half}\t08:00:00\t2023-03-15 07:12:00\nfraction of a second 1 S`,
+  );
+});
+
 test("values of formulas that are to be calculated anew are told", async () => {
   const book = (calculation: string) => ({
     "xl/workbook.xml": `<workbook><sheets><sheet name="S" r:id="s"/></sheets>${calculation}</workbook>`,
