@@ -59,7 +59,10 @@ declare global {
   var belayBundled: Promise<void> | undefined;
 }
 
-/** Bundles the commands and the extension of today's sources, once for all projects, whose modules are their own. */
+/**
+ * Bundles the commands and the extension of today's sources, once for all projects, whose modules are their own. If the run before
+ * had the same sources, its bundle is theirs.
+ */
 export function bundleCommands(): Promise<void> {
   globalThis.belayBundled ??= bundled();
   return globalThis.belayBundled;
@@ -67,6 +70,11 @@ export function bundleCommands(): Promise<void> {
 
 /** What bundles is imported here alone: each worker would load it. */
 async function bundled(): Promise<void> {
+  const { oncePerSources } = await import("./once-per-sources.ts");
+  await oncePerSources(join(BUNDLED, "sources"), bundleNow);
+}
+
+async function bundleNow(): Promise<void> {
   const [{ bundle, ENTRIES }, { BESIDE }] = await Promise.all([
     import("../../scripts/bundle.ts"),
     import("../../bench/built.ts"),

@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mustRun } from "../../scripts/process.ts";
-import { bundleCommands, COMMAND, COMPILED } from "./command.ts";
+import { BUNDLED, bundleCommands, COMMAND, COMPILED } from "./command.ts";
+import { oncePerSources } from "./once-per-sources.ts";
 import { PI_LINES } from "./pi/process.ts";
 
 /** Vitest calls it before the tests. */
 export default async function prepareCommands(): Promise<void> {
   await bundleCommands();
-  await keepCompiled();
+  await oncePerSources(join(BUNDLED, "compiled"), keepCompiled);
 }
 
 /** Starts each program once: those that tests kill do not get to keep what they have compiled. */

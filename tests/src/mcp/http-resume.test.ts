@@ -71,11 +71,14 @@ async function goneOn(url: string, headers: Headers, last: string) {
   return { status, answers: status === 200 ? answersIn(text) : text };
 }
 
+/** Nobody is forgotten between two requests: on a busy computer the usual time, which passes in haste here, is too short. */
+const STAYS: HttpParts["bounds"] = { goneMs: 1_200_000 };
+
 const CELL = { code: "let said = await llm_query('four', { tools: [] }); said" };
 
 async function scene(bounds: HttpParts["bounds"] = {}, options: ServedOptions = {}) {
   const held = heldAnswers();
-  const server = await served(bounds, { answers: held.answers, ...options });
+  const server = await served({ ...STAYS, ...bounds }, { answers: held.answers, ...options });
   const headers = await greeted(server.url);
   await asked(server.url, headers, callOf(1, "rlm_load", { path: server.of.folder }));
   return { ...server, ...held, headers };
@@ -110,7 +113,7 @@ test("each client of an earlier process has its session again, and the answer of
   const list = '{"jsonrpc":"2.0","id":4,"method":"tools/list"}';
   const listing = await dropped(first.url, first.headers, list);
   await first.leave();
-  const { url } = await served({}, { of });
+  const { url } = await served(STAYS, { of });
   // The second one comes first.
   const status = answersIn((await asked(url, other, callOf(5, "rlm_status", {}))).text);
   expect(status).toMatchObject([{ session: expect.stringMatching(/~2$/), context: { document_count: 2 } }]);
@@ -144,7 +147,7 @@ test("ids of others, forged ones and those of clients that left are refused", as
   const forged = { ...headers, "Mcp-Session-Id": headers["Mcp-Session-Id"].replace(/^./, "X") };
   expect(await goneOn(url, forged, last)).toMatchObject({ status: 404 });
   await leave();
-  const next = await served({}, { of, token: "another-token-of-sixteen" });
+  const next = await served(STAYS, { of, token: "another-token-of-sixteen" });
   const bearing = { ...headers, Authorization: "Bearer another-token-of-sixteen" };
   expect(await goneOn(next.url, bearing, last)).toMatchObject({ status: 404 });
 });

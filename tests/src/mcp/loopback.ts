@@ -27,7 +27,17 @@ export async function served(
   { of = project(), token = TOKEN, tools = "core", answers }: ServedOptions = {},
 ) {
   const gone = Promise.withResolvers<number>();
-  const shutdown = openShutdown({ exit: gone.resolve, on() {} });
+  const opened = openShutdown({ exit: gone.resolve, on() {} });
+  const closing: Promise<void>[] = [];
+  const shutdown: typeof opened = {
+    ...opened,
+    after: (close) =>
+      opened.after(() => {
+        const closed = close();
+        closing.push(closed);
+        return closed;
+      }),
+  };
   const notes: string[] = [];
   const parts = {
     version: "1.2.3",
@@ -40,7 +50,10 @@ export async function served(
   const url = await serveHttp({ ...parts, port: 0, token, bounds, note: (line) => void notes.push(line) });
   const leave = async () => {
     shutdown.leave();
-    return gone.promise;
+    const code = await gone.promise;
+    // A process would be gone with what it has open; this one closes it, which may take longer than a server waits.
+    await Promise.allSettled(closing);
+    return code;
   };
   onTestFinished(async () => void (await leave()));
   return { of, url, leave, notes };

@@ -5,7 +5,7 @@ import { ALL_BRANCHES, MUTANTS, NEWEST_ALONE, play, type Step } from "../../../s
 
 const SEED = 20_231;
 
-test("after 1,500 random reads a model that takes every answer at its word believes what stands on disk", async () => {
+test("after 600 random reads a model that takes every answer at its word believes what stands on disk", async () => {
   let reads = 0;
   const modes = new Set<string>();
   const property = fc.asyncProperty(histories(), async (steps) => {
@@ -14,8 +14,8 @@ test("after 1,500 random reads a model that takes every answer at its word belie
     for (const [mode] of played.modes) modes.add(mode);
     expect(played.wrong).toEqual([]);
   });
-  await fc.assert(property, { numRuns: 250, seed: SEED });
-  expect(reads).toBeGreaterThan(1_500);
+  await fc.assert(property, { numRuns: 100, seed: SEED });
+  expect(reads).toBeGreaterThan(600);
   expect([...modes].toSorted()).toEqual(["baseline_fallback", "diff", "full", "unchanged", "unchanged_range"]);
 });
 
