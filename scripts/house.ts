@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseSync } from "oxc-parser";
-import { type Import, importsIn, layeredFiles, walk } from "./layers.ts";
+import { type Import, importsOf, layeredFiles, walk } from "./layers.ts";
 import { mustRun, ROOT } from "./process.ts";
 
 /** What a reader of the sources feels, counted. */
@@ -71,7 +71,8 @@ function sourceOf(file: string): Source {
   const text = readFileSync(join(ROOT, file), "utf8");
   const rows = text.trimEnd().split("\n");
   const counts = { names: 0, nodes: 0, literalSpreads: 0, sharedConstants: 0 };
-  walk(parseSync(file, text, { sourceType: "module" }).program, (node) => {
+  const { program } = parseSync(file, text, { sourceType: "module" });
+  walk(program, (node) => {
     counts.nodes += 1;
     counts.names += namesOf(node);
     if (node.type === "ObjectExpression") counts.literalSpreads += list(node.properties).filter(isLiteralSpread).length;
@@ -82,7 +83,7 @@ function sourceOf(file: string): Source {
     lines: rows.length,
     long: rows.filter((row) => row.length > 100).length,
     returnTypes: text.split("ReturnType<typeof").length - 1,
-    imports: importsIn(file, text),
+    imports: importsOf(file, program),
     ...counts,
   };
 }
