@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { glob, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, glob, mkdir } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
@@ -18,59 +17,19 @@ export const ENTRIES: readonly string[] = ["index", "tools/open-tools", "runs/op
  * Writes the entries to a folder as JavaScript that starts fast: some tens of files instead of some hundreds.
  * Each entry, and what a module reads from beside itself, has the place there that it has in the checkout. Answers the
  * modules that it consists of, by their paths.
- *
- * @param isKept the folder has a file that says what it was made of. If that has not changed, nothing is written: processes may
- * run from it
  */
-export async function bundle(folder: string, entries: readonly string[], isKept = false): Promise<readonly string[]> {
+export async function bundle(folder: string, entries: readonly string[]): Promise<readonly string[]> {
   const isAlone = (entry: string) => ALONE.some((part) => part.includes(entry));
   const parts = [
     entries.filter((entry) => !isAlone(entry)),
     ...ALONE.map((part) => part.filter((entry) => entries.includes(entry))).filter((part) => part.length > 0),
   ];
   const outputs: RolldownOutput["output"][] = [];
-  for (const part of parts) outputs.push(await bundled(part));
-  const files = [...outputs.flat().map(fileOf), ...(await guestFiles())];
-  const stamp = join(folder, "made-of");
-  const made = digestOf([...files, ...(await stepFiles())]);
-  if (!isKept || made !== (await readFile(stamp, "utf8").catch(() => ""))) {
-    await rm(stamp, { force: true });
-    for (const file of files) await put(folder, file);
-    await mustRun(process.execPath, [join(ROOT, "scripts/fresh-guest.ts"), folder], { cwd: ROOT });
-    await compileEarly(folder);
-    if (isKept) await writeFile(stamp, made);
-  }
+  for (const part of parts) outputs.push(await bundled(folder, part));
+  await copyGuestFiles(folder);
+  await mustRun(process.execPath, [join(ROOT, "scripts/fresh-guest.ts"), folder], { cwd: ROOT });
+  await compileEarly(folder);
   return [...new Set(outputs.flat().flatMap((file) => (file.type === "chunk" ? file.moduleIds : [])))];
-}
-
-interface BundledFile {
-  /** Its place in the bundle. */
-  readonly path: string;
-  readonly content: string | Uint8Array;
-}
-
-const fileOf = (file: RolldownOutput["output"][number]): BundledFile => ({
-  path: file.fileName,
-  content: file.type === "chunk" ? file.code : file.source,
-});
-
-async function put(folder: string, { path, content }: BundledFile): Promise<void> {
-  await mkdir(dirname(join(folder, path)), { recursive: true });
-  await writeFile(join(folder, path), content);
-}
-
-/** What is done with the files that are written. */
-function stepFiles(): Promise<BundledFile[]> {
-  const paths = ["scripts/fresh-guest.ts", "scripts/eager.ts"];
-  return Promise.all(paths.map(async (path) => ({ path, content: await readFile(join(ROOT, path)) })));
-}
-
-/** SHA-256, hex. */
-function digestOf(files: readonly BundledFile[]): string {
-  const digest = createHash("sha256");
-  const sorted = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  for (const { path, content } of sorted) digest.update(`${path}\0${content.length}\0`).update(content);
-  return digest.digest("hex");
 }
 
 /** Threads and processes that share no file with others: they load what they need and no more. */
@@ -144,7 +103,7 @@ const OF_READERS = [
   { name: "of-readers", test: /\/(?:src\/context|node_modules)\//, minShareCount: 3 },
 ];
 
-async function bundled(entries: readonly string[]): Promise<RolldownOutput["output"]> {
+async function bundled(folder: string, entries: readonly string[]): Promise<RolldownOutput["output"]> {
   const isAlone = ALONE.some((part) => part.includes(entries[0] ?? ""));
   const isReaders = entries.includes("src/documents/child-entry");
   const build = await rolldown({
@@ -156,7 +115,8 @@ async function bundled(entries: readonly string[]): Promise<RolldownOutput["outp
     external: (id) => isBuiltin(id) || id.endsWith(SELF) || (isInstalled(id) && !SMALL.includes(id)),
     plugins: [builtPage, ownPlaces, plainBuiltins, ...(isAlone ? [lateCrypto] : [])],
   });
-  const { output } = await build.generate({
+  const { output } = await build.write({
+    dir: folder,
     codeSplitting: isReaders ? { groups: OF_READERS } : isAlone || { groups: TOGETHER },
     format: "esm",
     // V8 keeps a file of ASCII with a byte for each character, and Node finds what it has kept of it in less time.
@@ -243,10 +203,9 @@ const OWN_URL = "import.meta.url";
 const FOLDER = "__folder_of_the_bundle__";
 
 /** Guest code is data of the module beside it: it is read at run time, never compiled. */
-async function guestFiles(): Promise<BundledFile[]> {
-  const files: BundledFile[] = [];
-  for await (const path of glob("{runtime,builtins,src}/**/*.guest.js", { cwd: ROOT })) {
-    files.push({ path, content: await readFile(join(ROOT, path)) });
+async function copyGuestFiles(folder: string): Promise<void> {
+  for await (const file of glob("{runtime,builtins,src}/**/*.guest.js", { cwd: ROOT })) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await copyFile(join(ROOT, file), join(folder, file));
   }
-  return files;
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ROOT } from "../../scripts/process.ts";
@@ -80,7 +80,9 @@ async function bundleNow(): Promise<void> {
     import("../../bench/built.ts"),
   ]);
   hidePi();
-  const own = [
+  await bundle(BUNDLED, [
+    ...ENTRIES,
+    ...BESIDE,
     "tests/support/async-thread-entry",
     "tests/support/older-thread-entry",
     "tests/support/crash/cli",
@@ -90,8 +92,7 @@ async function bundleNow(): Promise<void> {
     "tests/support/low-border-cli",
     "tests/support/pi/extension",
     "tests/support/tool-host",
-  ];
-  await bundle(BUNDLED, [...ENTRIES, ...BESIDE, ...own], true);
+  ]);
 }
 
 /** As in a folder that npm has installed, Pi's packages are not found from the bundle: Pi gives it its own. */
@@ -99,12 +100,7 @@ function hidePi(): void {
   for (const name of ["pi-ai", "pi-coding-agent", "pi-tui"]) {
     const folder = join(BUNDLED, "node_modules/@mariozechner", name);
     mkdirSync(folder, { recursive: true });
-    putOnce(join(folder, "package.json"), '{ "exports": {} }');
+    writeFileSync(join(folder, "package.json"), '{ "exports": {} }');
   }
-  putOnce(join(BUNDLED, "package.json"), '{ "type": "module" }');
-}
-
-/** Processes that run from the bundle read these: they are not written again. */
-function putOnce(path: string, content: string): void {
-  if (!existsSync(path)) writeFileSync(path, content);
+  writeFileSync(join(BUNDLED, "package.json"), '{ "type": "module" }');
 }
