@@ -110,3 +110,12 @@ test("every file imports what its layer allows", () => {
   expect(imports.length).toBeGreaterThan(1000);
   expect(imports.flatMap((one) => refusalOf(one, layers) ?? [])).toEqual([]);
 });
+
+test("a test that replaces a source is run by Vite: elsewhere nothing would be replaced", () => {
+  const replacing = globSync("tests/**/*.test.ts", { cwd: ROOT }).filter((file) =>
+    /\bvi\.(?:m|doM)ock\(/.test(readFileSync(join(ROOT, file), "utf8")),
+  );
+  const [, alone = ""] = /^const ALONE = \[(.*)\];$/m.exec(readFileSync(join(ROOT, "vitest.config.ts"), "utf8")) ?? [];
+  expect(replacing).toContain("tests/src/context/find/engine.test.ts");
+  expect(replacing.filter((file) => !alone.includes(`"${file}"`))).toEqual([]);
+});
