@@ -52,7 +52,7 @@ const BATCHES: Cases = {
 const ANSWERS: Cases = {
   ...{ asked: ["'b'"], run: ["'a'"], n: ["5"], k: ["-1"], origin_run: ["'X'"], origin_n: ["9"], origin_k: ["9"] },
   ...{ model: ["'p/dear'"], usd: ["-1000000000000"], tokens: ["-1000000"], at: ["1e300"], sha256: ["x'00'"] },
-  value: ["'{'", "'\"other\"'"],
+  ...{ value: ["'{'", "'\"other\"'"], mended: ["'{'", "'[1]'", "'[\"a draft\"]'"] },
 };
 
 /** A store in a folder, whose rows another hand changes. */

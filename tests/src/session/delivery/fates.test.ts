@@ -41,7 +41,7 @@ test.each<readonly [string, BatchServerOptions, unknown, number]>([
   [
     "rows of batches that expire each time time out",
     { fate: () => ({ expireAfter: 0 }) },
-    BOTH(["timeout", expect.stringContaining("three times")]),
+    BOTH(["timeout", expect.stringContaining("three of the provider's batches had no answer")]),
     3,
   ],
   [
