@@ -1,6 +1,6 @@
 import { type Dirent, type Stats, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
+import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import { kindOf } from "../../platform/bounded-reads.ts";
 import { isWithin } from "../../platform/paths.ts";
 import type { Pause } from "../pauses.ts";
@@ -51,7 +51,8 @@ export interface Walk {
 
 /** Levels below the root of the file system; with it the time to match a path is bounded. */
 const MAX_DEPTH = 128;
-const MAX_ENTRIES = 1_000_000;
+/** A context may have a million files, which lie in folders and beside others that are left out. */
+const MAX_ENTRIES = 2 * LIMITS.mostFiles;
 /** Looking at an entry takes about as long as reading this much. */
 const ENTRY_COST_BYTES = 4096;
 
