@@ -167,7 +167,7 @@ function startCell(guest: Guest, input: ExecInput): SliceEnd {
   beginExec(running, input);
   library.exec?.begin();
   startClock(guest);
-  if (clock.shouldStop()) return endExec(guest, { kind: "cancelled" });
+  if (clock.shouldStop()) return endExec(guest, { kind: clock.stopped() ?? "cancelled" });
   if (Buffer.byteLength(input.source) > LIMITS.sourceBytes) return endExec(guest, sourceTooLarge(input.source));
   try {
     const ended = enterCell(guest, input);

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { openRunClock } from "../../runtime/clock.ts";
+import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
 import { SHARED } from "../../runtime/protocol.ts";
+import { newState } from "../support/checkpoints.ts";
+import { openMachineHere } from "../support/machine-here.ts";
 
 /** A clock that a test moves, and the words that the host reads. */
 function clockAt() {
@@ -41,4 +44,13 @@ test("work off the clock ends when the exec is cancelled", () => {
     expect(clock.shouldStop()).toBe(true);
   });
   expect(clock.stopped()).toBe("cancelled");
+});
+
+test("a cell whose time is over before it begins has timed out, and was not cancelled", async () => {
+  let ms = 0;
+  // Each look at the clock is 5 ms later, as on a computer that does something else meanwhile.
+  const clock = { now: () => ms, monotonic: () => (ms += 5), after: () => () => {} };
+  using here = await openMachineHere(clock);
+  const state = { ...newState(), limits: { ...DEFAULT_EXEC_LIMITS, max_execution_ms: 1 } };
+  expect(here.machine.startCell({ source: "1", state, facts: null })).toMatchObject({ end: { kind: "timeout" } });
 });
