@@ -17,7 +17,8 @@ export function empty(...paths: readonly string[]): Tree {
  */
 export function folderWith(tree: Tree = {}, links: Readonly<Record<string, string>> = {}): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-test-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  // A thread of the test may still write to it.
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   grow(folder, tree);
   for (const [path, target] of Object.entries(links)) symlinkSync(target, join(folder, path));
   return folder;
