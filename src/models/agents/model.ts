@@ -17,12 +17,11 @@ import type {
 import { withoutThinking } from "../replies/thinking.ts";
 import { shownTexts } from "../sent-messages.ts";
 import { addUsage, NO_USAGE } from "../usage.ts";
-import type { AgentAnswer } from "./answer.ts";
+import { type AgentAnswer, withoutCodes } from "./answer.ts";
 import { problemOf } from "./command-line.ts";
 import { limitIn } from "./limit.ts";
 import { cutBefore, emptyOutbox } from "./outbox.ts";
 import { type AgentOutcome, type AgentRun, runAgent } from "./run.ts";
-import { withoutCodes } from "./terminal-codes.ts";
 
 /** A call that an agent answers. */
 export interface AgentCall extends Pick<AgentRun, "command" | "model" | "schema" | "cwd" | "worktree" | "mostTries"> {
