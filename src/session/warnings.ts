@@ -58,7 +58,8 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
       ? "the model had no turns left, and answered from what it had seen"
       : `${detail}, so the model answered from what it had seen`,
   limit_met: ({ detail, cures }) => limitMet(detail, cures),
-  citation_invalid: ({ detail }) => `${amount(Number(detail), "citation")} named no place of the context`,
+  citation_invalid: ({ detail }) =>
+    `${amount(Number(detail), "citation")} named no place of the context, or words that do not stand there`,
   citations_unlisted: ({ detail }) => `the answer names the citations ${detail}, which it does not give`,
   citations_capped: ({ detail }) => `${detail} citations were given, and the first 50 are listed`,
   documents_lost: ({ detail }) => `not all of the documents is in the text: ${detail}`,

@@ -215,9 +215,10 @@ interface Open {
 }
 
 /** The part of an answer that stands for something else; null: there is none. */
-function unfilled({ rounds }: Pick<AskView, "rounds">, value: Json): Open | null {
+function unfilled({ rounds, fitting }: Pick<AskView, "rounds" | "fitting">, value: Json): Open | null {
   const sources = rounds.flatMap(({ cells }) => cells.map(({ source }) => source));
-  if (isVariable(value, sources)) {
+  // A value that fits a schema, such as one of its words, is meant as it stands.
+  if (fitting === undefined && isVariable(value, sources)) {
     const name = String(value);
     return { note: notes.unfilled(name, true), warning: `answer_unsure: ${name} is the name of a variable` };
   }

@@ -41,7 +41,7 @@ test("a citation has the text around it, from the store, and the quote in its pl
     { quote: text.slice(3, 8), around: { at: 3, length: 5, text: text.slice(0, 2008) } },
   ]);
   expect(ask?.citations.map(({ number }) => number)).toEqual([1, 2]);
-  expect(ask?.notes).toEqual(["1 citation named no place of the context"]);
+  expect(ask?.notes).toEqual(["1 citation named no place of the context, or words that do not stand there"]);
   expect(trace.head.coverage?.told).toMatch(/^shown at least 0 % of 11k characters/);
 
   const bare = await lookAt(store, session.id, { ...TRACING, texts: false });

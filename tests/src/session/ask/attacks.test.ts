@@ -85,6 +85,15 @@ test("after a cell that fills the memory the model is told what it has lost", as
   expect(told[3]).toContain("kept is 7");
 });
 
+test("a word of the schema is an answer, also if a variable has its name", async () => {
+  const schema = { enum: ["ours", "theirs"] };
+  const code = "const ours = find('o').matches.length; answer(ours > 0 ? 'ours' : 'theirs')";
+  const { envelope } = await asked([LOOK, cell(code)], { schema });
+  expect(envelope).toMatchObject({ answer: "ours", turns: 2, warnings: [] });
+  const plain = await asked([LOOK, cell(code), cell(code)]);
+  expect(plain.envelope).toMatchObject({ turns: 3, warnings: ["answer_unsure: ours is the name of a variable"] });
+});
+
 describe("citations", () => {
   test("places, hits and documents are mapped; what is not a place is listed and does not undo the answer", async () => {
     const cites = "['text', [3, 1], [0, 99], [1.5, 2], null, {}, { start: '0', end: 2 }, [0, 2], { start: 1, end: 3 }";
