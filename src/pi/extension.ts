@@ -1,8 +1,8 @@
 import type { ExtensionAPI, ToolDefinition } from "@mariozechner/pi-coding-agent";
-import { monotonicFactory } from "ulid";
 import * as v from "valibot";
 import { systemClock } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
+import { newUlid } from "../platform/new-ulid.ts";
 import { openStore } from "../store/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
@@ -32,7 +32,7 @@ export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: Extens
     machineEntry: entryUrl("machine-thread-entry"),
     env: process.env,
     clock: systemClock,
-    newId: monotonicFactory(),
+    newId: newUlid,
     atExit: (line) => void process.once("exit", () => process.stderr.write(`${line}\n`)),
     lent: lentTools,
     renderers: {},

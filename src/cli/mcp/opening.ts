@@ -1,10 +1,10 @@
-import { ulid } from "ulid";
 import { LIMITS } from "../../../runtime/index.ts";
 import { type Json, RlmError, type SessionOptions } from "../../index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
 import type { AgentCommand, AgentCommands } from "../../platform/agent-commands.ts";
 import { homeFolder } from "../../platform/home.ts";
 import { meantBy } from "../../platform/nearest.ts";
+import { newUlid } from "../../platform/new-ulid.ts";
 import { openSessionWith } from "../../session/index.ts";
 import { refuseVariables, SETTINGS } from "../../settings/index.ts";
 import { openSigner } from "../../settings/signed-settings.ts";
@@ -66,7 +66,7 @@ export function openingOf(
       checkPrice(keeping.settings.settings);
       const { max_session_budgets: most = SETTINGS.max_session_budgets.default } = keeping.settings.settings;
       // Each call of the client is a question of its own.
-      const questions = { id: () => ulid(), most, ...(runsWorkflows ? { workflow: WORKFLOW_BUDGET } : {}) };
+      const questions = { id: () => newUlid(), most, ...(runsWorkflows ? { workflow: WORKFLOW_BUDGET } : {}) };
       const own = { folder, ...(client === null ? {} : { client }) };
       const owned = (id: string): Json => signer.sign(rowOf({ first: keeping.settings, newest: null }, own), id);
       const options = optionsOf(keeping.settings);

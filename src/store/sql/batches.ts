@@ -1,4 +1,4 @@
-import { ulid } from "ulid";
+import { newUlid } from "../../platform/new-ulid.ts";
 import {
   type BatchAnswer,
   type BatchChange,
@@ -65,7 +65,7 @@ export function* closeBatch(
   { now, holding }: Handling,
 ): Plan<ProviderBatch | null> {
   if (!(yield* get(holding(account, fence)))) return null;
-  const id = ulid();
+  const id = newUlid();
   const at = yield* clock(now);
   // The update does not go by the state: a server would find the requests by the index of waiting
   // ones, each in all of them.

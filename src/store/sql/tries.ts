@@ -1,4 +1,4 @@
-import { ulid } from "ulid";
+import { newUlid } from "../../platform/new-ulid.ts";
 import type { Back, Change, JobKey, NewJob, Outcome, Tried, Try } from "../job-store.ts";
 import { mayAskAgain } from "../rows/amounts.ts";
 import { heldBy, sumOfAsked, triedOf } from "../rows/jobs.ts";
@@ -134,7 +134,7 @@ function* retry(id: string, { ids, states, fresh, model }: Retry, { now }: Diale
   for (const row of again) {
     const n = numberColumn(row, "n");
     yield* giveBackAnswers({ run: id, n });
-    yield* run(sql`UPDATE jobs SET ${anew(ulid(), now)} ${other} WHERE run = ${id} AND n = ${n}`);
+    yield* run(sql`UPDATE jobs SET ${anew(newUlid(), now)} ${other} WHERE run = ${id} AND n = ${n}`);
   }
 }
 
