@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { withoutCodes } from "../../../../src/models/agents/answer.ts";
 import { schemaWord } from "../../../../src/models/agents/index.ts";
-import { withoutCodes } from "../../../../src/models/agents/terminal-codes.ts";
 import type { AgentCommand } from "../../../../src/platform/agent-commands.ts";
 import { type Script, scriptedAgent } from "../../../support/agents/agents.ts";
 import { ask, openPlace, startsOf, told } from "./support.ts";
