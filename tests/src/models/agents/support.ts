@@ -8,6 +8,7 @@ import { agentModels } from "../../../../src/models/agents/index.ts";
 import type { AgentCall } from "../../../../src/models/agents/model.ts";
 import type { ModelAnswer } from "../../../../src/models/index.ts";
 import { temporaryFolder } from "../../../../src/platform/make-folder.ts";
+import { send } from "../../../../src/platform/processes.ts";
 import {
   agentsOf,
   doing,
@@ -98,7 +99,8 @@ export function startsOf({ log, session }: Place): Readonly<Record<string, numbe
 }
 
 async function kill(pids: readonly number[]): Promise<void> {
-  for (const pid of pids) process.kill(pid, "SIGKILL");
+  // What an agent has started may end meanwhile.
+  for (const pid of pids) send(pid, "SIGKILL");
   await until(() => pids.every(isGone));
 }
 
