@@ -18,7 +18,9 @@ export async function run(args: readonly string[], host: Host = processHost): Pr
     command = await commandNamed(first, [], args);
     const rest = args.slice(1);
     const options = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
-    if (options.includes("--help") || options.includes("-h")) return await sayHelp([command.name]);
+    if (options.includes("--help") || options.includes("-h")) {
+      return await sayHelp([command.name, ...(options.includes("--all") ? ["--all"] : [])]);
+    }
     const parsed = await checked(command, rest);
     await tellOfSecret(parsed);
     return await command.run(parsed, host, await allCommands());
@@ -33,12 +35,19 @@ export async function run(args: readonly string[], host: Host = processHost): Pr
 const VERSION = ["--version", "-V", "-v"];
 const HELP = ["help", "--help", "-h"];
 
-/** @param asked the command that is to be explained, if there is one */
-async function sayHelp([name, ...rest]: readonly string[]): Promise<number> {
-  const { commandHelp, help, helpWidth } = await import("./render/help.ts");
+/** @param asked the command that is to be explained, if there is one, and how */
+async function sayHelp(asked: readonly string[]): Promise<number> {
+  const { commandHelp, help, helpJson, helpWidth, wholeHelp } = await import("./render/help.ts");
   const width = helpWidth(process.stdout);
-  if (name === undefined) return say(help(width));
-  return say(commandHelp(await commandNamed(name, ["help"], [name, ...rest]), width));
+  const [name, ...rest] = asked.toSorted((a, b) => Number(a.startsWith("-")) - Number(b.startsWith("-")));
+  if (name === undefined || name.startsWith("-")) return say(help(width));
+  const command = await commandNamed(name, ["help"], [name, ...rest]);
+  const other = rest.find((word) => word !== "--all" && word !== "--json" && !HELP.includes(word));
+  if (other !== undefined) {
+    throw new UsageError(`help takes a command, --all and --json, and no ${other}`, commandLine(["help", name]));
+  }
+  if (rest.includes("--json")) return say(`${JSON.stringify(helpJson(command))}\n`);
+  return say((rest.includes("--all") ? wholeHelp : commandHelp)(command, width));
 }
 
 function say(text: string): number {

@@ -1,6 +1,7 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
+import { SETTINGS } from "../../settings/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { OUTPUT_FLAGS, sessionFlagsBut, VERBOSE_TURNS, WAIT_FLAGS, withTurns } from "../flags/declared.ts";
+import { OUTPUT_FLAGS, sessionFlagsBut, VERBOSE_TURNS, WAIT_FLAGS, withHelps, withTurns } from "../flags/declared.ts";
 import { choice, count, optionalPath, path, text, under } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
@@ -31,6 +32,9 @@ const OWN = {
   }),
 };
 
+/** Elsewhere it is the model of sub-calls. */
+const MODEL = SETTINGS.model.flag.help.replace("model of sub-calls", "the model that answers");
+
 export type AskFlags = Given<typeof OWN>;
 
 export const ask = {
@@ -45,11 +49,38 @@ export const ask = {
   takes: { usage: '"QUESTION"', completes: "anything" },
   own: OWN,
   shared: [
-    ...withTurns(sessionFlagsBut("verbose"), DEFAULT_ASK_MS),
+    ...withHelps(withTurns(sessionFlagsBut("verbose"), DEFAULT_ASK_MS), { model: MODEL }),
     { ...VERBOSE_TURNS, help: `${VERBOSE_TURNS.help}, and every file that a load leaves out` },
     OUTPUT_FLAGS.trajectory,
     WAIT_FLAGS.wait,
     { ...OUTPUT_FLAGS.json, help: "print one JSON object with answer, citations, usage, ..." },
   ],
-  example: 'belay ask "What is this project for?" -c .',
+  examples: [
+    { about: "ask about the files of this folder", lines: [["ask", "What is this project for?", "-c", "."]] },
+    {
+      about: "also write a page of the answer with its sources",
+      lines: [["ask", "What is left to do?", "-c", ".", "--view=answer.html"]],
+    },
+    {
+      about: "keep the session, and ask it again",
+      lines: [
+        ["ask", "Which files have a TODO?", "-c", ".", "--session", "todo"],
+        ["ask", "Which one is oldest?", "--session", "todo"],
+      ],
+    },
+  ],
+  common: [
+    "context",
+    "model",
+    "sub-model",
+    "session",
+    "max-turns",
+    "max-cost-usd",
+    "max-time-ms",
+    "view",
+    "schema",
+    "verbose",
+    "quiet",
+    "json",
+  ],
 } satisfies CommandWords;

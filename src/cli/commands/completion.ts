@@ -13,5 +13,5 @@ export const completion = {
   takes: { usage: SHELLS.join("|"), completes: SHELLS },
   own: {},
   shared: [NAMED_FLAGS.store],
-  example: "belay completion bash",
+  examples: [{ lines: [["completion", "bash"]] }],
 } satisfies CommandWords;

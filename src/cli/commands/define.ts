@@ -14,7 +14,7 @@ interface Words {
   /** The word that is typed. */
   readonly name: string;
   readonly summary: string;
-  /** Further paragraphs of `belay help NAME`. */
+  /** Further paragraphs of `belay help NAME`. The short help of a command with many options has the first one alone. */
   readonly details: readonly string[];
   /** Arguments that it takes beside flags. */
   readonly takes?: {
@@ -22,8 +22,18 @@ interface Words {
     readonly usage: string;
     readonly completes: Completion;
   };
-  /** A line that runs unchanged, in any folder. */
-  readonly example: string;
+  /** Lines that run unchanged. The list of commands has the first example. */
+  readonly examples: readonly [Example, ...Example[]];
+  /** The options that most people need, by their names: a command with many has a short help with these. */
+  readonly common?: readonly string[];
+}
+
+/** Lines to type, one after the other. */
+export interface Example {
+  /** Their purpose, if the command has several examples. */
+  readonly about?: string;
+  /** The words of each line behind `belay`. */
+  readonly lines: readonly (readonly string[])[];
 }
 
 type FlagGroup = Readonly<Record<string, Flag>>;

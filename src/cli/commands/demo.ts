@@ -17,5 +17,5 @@ export const demo = {
   ],
   own: OWN,
   shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with what was counted" }],
-  example: "belay demo",
+  examples: [{ lines: [["demo"]] }],
 } satisfies CommandWords;

@@ -7,5 +7,5 @@ export const doctor = {
   details: ["Exit code 1 if a check failed; a warning does not count. Every row of the store is read."],
   own: {},
   shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with all checks" }, NAMED_FLAGS.store],
-  example: "belay doctor",
+  examples: [{ lines: [["doctor"]] }],
 } satisfies CommandWords;

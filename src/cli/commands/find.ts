@@ -53,5 +53,5 @@ export const find = {
     OUTPUT_FLAGS.quiet,
     OUTPUT_FLAGS.verbose,
   ],
-  example: "belay find 'TODO|FIXME' .",
+  examples: [{ lines: [["find", "TODO|FIXME", "."]] }],
 } satisfies CommandWords;

@@ -27,5 +27,12 @@ export const fork = {
   takes: { usage: "SESSION[@CHECKPOINT]", completes: "sessions" },
   own: OWN,
   shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with the new session" }, NAMED_FLAGS.store],
-  example: "belay exec -e 'let n = 42' --session demo && belay fork demo",
+  examples: [
+    {
+      lines: [
+        ["exec", "-e", "let n = 42", "--session", "demo"],
+        ["fork", "demo"],
+      ],
+    },
+  ],
 } satisfies CommandWords;

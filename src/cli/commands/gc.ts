@@ -24,5 +24,5 @@ export const gc = {
   ],
   own: OWN,
   shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with what was dropped" }, NAMED_FLAGS.store],
-  example: "belay gc --dry-run",
+  examples: [{ lines: [["gc", "--dry-run"]] }],
 } satisfies CommandWords;

@@ -49,5 +49,5 @@ export const jobs = {
     { ...OUTPUT_FLAGS.quiet, needs: ["watch"], help: "for --watch: no progress on stderr" },
     NAMED_FLAGS.store,
   ],
-  example: "belay jobs",
+  examples: [{ lines: [["jobs"]] }],
 } satisfies CommandWords;

@@ -75,12 +75,30 @@ export const mcp = {
   name: "mcp",
   summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code and others) on stdin and stdout",
   details: [
-    "A client starts it. `belay mcp --print-config claude` prints its entry for a client's configuration, and the file that it goes into.",
+    "A client starts it. --print-config prints the entry for the client's configuration, and the file that it goes into.",
     "The session is that of the project's folder, so that the next server finds its variables and finishes interrupted work. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",
     "With --http it serves several clients, such as programs and web servers, until Ctrl-C. Each gets its own session, the first one that of the folder; the address /mcp/NAME names one.",
     "When the client disconnects, the running exec stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,
   shared: withHelps([...SHARED, ...SERVER_FLAGS], OWN_WORDS),
-  example: "belay mcp --print-config claude",
+  examples: [
+    { about: "print the entry for Claude Code", lines: [["mcp", "--print-config", "claude"]] },
+    {
+      about: "print one that lets Codex direct agents",
+      lines: [["mcp", "--print-config", "codex", "--tools", "workflow"]],
+    },
+  ],
+  common: [
+    "print-config",
+    "tools",
+    "http",
+    "port",
+    "root",
+    "model",
+    "session",
+    "store",
+    "max-sub-calls",
+    "max-cost-usd",
+  ],
 } satisfies CommandWords;

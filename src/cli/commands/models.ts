@@ -23,5 +23,5 @@ export const models = {
   takes: { usage: "[WORD]...", completes: "anything" },
   own: OWN,
   shared: [...MODEL_SERVER, { ...OUTPUT_FLAGS.json, help: "print one JSON object with all models that fit" }],
-  example: "belay models sonnet",
+  examples: [{ lines: [["models", "sonnet"]] }],
 } satisfies CommandWords;

@@ -28,7 +28,8 @@ export const query = {
   name: "query",
   summary: "answer a question about a context: a model reads the sections that matter",
   details: [
-    "Sections of the context are chosen by search, a sub-call notes what each says about the question, and one more puts the notes together. The answer on stdout cites its sources as [path:line], of a converted document as [lease.pdf p.3]; a source that was not read is marked. If the question's words find little, one more sub-call names other words; if these find nothing either, sections at equal distances are read. If nothing that was read helps, the exit code is 1 (no_match). On a terminal stderr lists the sections and what the sub-calls took.",
+    "Sections of the context are chosen by search, a sub-call notes what each says about the question, and one more puts the notes together. The answer on stdout cites its sources as [path:line], of a converted document as [lease.pdf p.3]; a source that was not read is marked.",
+    "If the question's words find little, one more sub-call names other words; if these find nothing either, sections at equal distances are read. If nothing that was read helps, the exit code is 1 (no_match). On a terminal stderr lists the sections and what the sub-calls took.",
     "It reads at most --max-sections sections, and it cannot count: use a cell for that (`belay exec -e 'count(PATTERN)' -c PATH`).",
     'It needs a model: --model, BELAY_MODEL, or "model" in a belay.config.json.',
   ],
@@ -40,5 +41,12 @@ export const query = {
     OUTPUT_FLAGS.format,
     { ...OUTPUT_FLAGS.json, help: "print one JSON object with answer, sections, warnings, budget, ..." },
   ],
-  example: 'belay query "What is TODO here?" -c .',
+  examples: [
+    { about: "ask about the files of this folder", lines: [["query", "What is TODO here?", "-c", "."]] },
+    {
+      about: "read three sections at most, and print JSON",
+      lines: [["query", "What is TODO here?", "-c", ".", "--max-sections", "3", "--json"]],
+    },
+  ],
+  common: ["context", "model", "session", "max-sections", "max-cost-usd", "output", "quiet", "json"],
 } satisfies CommandWords;

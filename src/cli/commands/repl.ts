@@ -10,5 +10,9 @@ export const repl = {
   ],
   own: {},
   shared: SESSION_FLAGS,
-  example: "echo 'find(\"TODO\").matches.length' | belay repl -c .",
+  examples: [
+    { about: "explore the files of this folder", lines: [["repl", "-c", "."]] },
+    { about: "continue a session", lines: [["repl", "--session", "demo"]] },
+  ],
+  common: ["context", "model", "session", "max-sub-calls", "max-cost-usd", "verbose", "quiet"],
 } satisfies CommandWords;

@@ -39,5 +39,20 @@ export const resume = {
     OUTPUT_FLAGS.format,
     { ...OUTPUT_FLAGS.json, help: "print one JSON object per cell, as exec does" },
   ],
-  example: "belay resume",
+  examples: [
+    { about: "finish what was interrupted last", lines: [["resume"]] },
+    { about: "finish a session by its name", lines: [["resume", "demo"]] },
+  ],
+  common: [
+    "model",
+    "max-sub-calls",
+    "max-cost-usd",
+    "on-restart",
+    "wait",
+    "store",
+    "output",
+    "quiet",
+    "verbose",
+    "json",
+  ],
 } satisfies CommandWords;

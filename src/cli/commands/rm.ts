@@ -22,5 +22,12 @@ export const rm = {
   takes: { usage: "SESSION...", completes: "sessions" },
   own: OWN,
   shared: [NAMED_FLAGS.store],
-  example: "belay exec -e 'let n = 42' --session scratch && belay rm scratch",
+  examples: [
+    {
+      lines: [
+        ["exec", "-e", "let n = 42", "--session", "scratch"],
+        ["rm", "scratch"],
+      ],
+    },
+  ],
 } satisfies CommandWords;

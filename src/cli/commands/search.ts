@@ -33,5 +33,5 @@ export const search = {
     OUTPUT_FLAGS.quiet,
     OUTPUT_FLAGS.verbose,
   ],
-  example: 'belay search "TODO" .',
+  examples: [{ lines: [["search", "TODO", "."]] }],
 } satisfies CommandWords;

@@ -19,5 +19,5 @@ export const sessions = {
   ],
   own: OWN,
   shared: [{ ...OUTPUT_FLAGS.json, help: "print one JSON object with all sessions that fit" }, NAMED_FLAGS.store],
-  example: "belay sessions",
+  examples: [{ lines: [["sessions"]] }],
 } satisfies CommandWords;

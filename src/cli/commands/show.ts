@@ -46,5 +46,12 @@ export const show = {
     { ...OUTPUT_FLAGS.json, help: "print one JSON object with everything, or with the named exec or call" },
     NAMED_FLAGS.store,
   ],
-  example: "belay exec -e 'let n = 42' --session demo && belay show demo",
+  examples: [
+    {
+      lines: [
+        ["exec", "-e", "let n = 42", "--session", "demo"],
+        ["show", "demo"],
+      ],
+    },
+  ],
 } satisfies CommandWords;

@@ -41,5 +41,12 @@ export const view = {
     { ...OUTPUT_FLAGS.json, help: "print one JSON object with the figures of the page, without its texts" },
     NAMED_FLAGS.store,
   ],
-  example: "belay exec -e 'let n = 42' --session demo && belay view demo -o - | wc -c",
+  examples: [
+    {
+      lines: [
+        ["exec", "-e", "let n = 42", "--session", "demo"],
+        ["view", "demo", "-o", "demo.html"],
+      ],
+    },
+  ],
 } satisfies CommandWords;

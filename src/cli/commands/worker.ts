@@ -37,5 +37,5 @@ export const worker = {
   ],
   own: OWN,
   shared: [...OF_WORKER, NAMED_FLAGS.store, OUTPUT_FLAGS.quiet],
-  example: "belay help worker",
+  examples: [{ lines: [["help", "worker"]] }],
 } satisfies CommandWords;

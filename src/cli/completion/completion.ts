@@ -34,7 +34,7 @@ export function offered(typed: readonly string[], commands: Commands): Offered {
   ];
   if (typed.length < 2) return [...names, ["--help", "explain belay"], ["--version", "print the version"]];
   const [first, previous = "", current = ""] = [typed[0], ...typed.slice(-2)];
-  if (first === "help") return names;
+  if (first === "help") return typed.length < 3 ? names : HELP_FLAGS;
   const command = commands.find(({ name }) => name === first);
   const options = command?.options ?? [];
   const flag = options.find((option) => spellings(option).includes(previous));
@@ -44,6 +44,11 @@ export function offered(typed: readonly string[], commands: Commands): Offered {
   const spelled = options.flatMap((option) => spellings(option).map((word) => [word, option.help] as const));
   return [...spelled, ["--help", "explain the command"]];
 }
+
+const HELP_FLAGS = [
+  ["--all", "explain every option"],
+  ["--json", "print one JSON object with everything"],
+] as const;
 
 const listed = (completion: Completion): Offered =>
   typeof completion === "string" ? completion : completion.map((word) => [word, ""]);

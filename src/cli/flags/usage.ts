@@ -17,10 +17,10 @@ export class UsageError extends Error {
  * `belay` and these arguments as a line for a shell. A store whose URL has a password is left out:
  * the user is told to put it into BELAY_STORE.
  */
-export function commandLine(args: readonly string[]): string {
+export function commandLine(args: readonly string[], platform?: NodeJS.Platform): string {
   const isNamed = (at: number) => args[at] === "--store" && hasSecret(args[at + 1] ?? "");
   const shown = args.filter((word, at) => !isSecretStore(word) && !isNamed(at) && !isNamed(at - 1));
-  return ["belay", ...shown.map(quoted)].join(" ");
+  return ["belay", ...shown.map((word) => quoted(word, platform))].join(" ");
 }
 
 /** True for the URL of a server with a password, behind whatever flag it was typed. */
@@ -30,4 +30,4 @@ function isSecretStore(word: string): boolean {
 }
 
 /** A word for a shell, without the password of a store. */
-export const quoted = (argument: string) => shellWord(withoutPasswords(argument));
+export const quoted = (argument: string, platform?: NodeJS.Platform) => shellWord(withoutPasswords(argument), platform);

@@ -1,8 +1,9 @@
 import { version } from "../../platform/version.ts";
 import { KEYS } from "../../settings/index.ts";
-import type { Command } from "../commands/define.ts";
+import type { Command, Example } from "../commands/define.ts";
 import { COMMANDS } from "../commands/index.ts";
 import { type Flag, HEADINGS, valueForm } from "../flags/flag.ts";
+import { commandLine } from "../flags/usage.ts";
 import { paragraph, wrap } from "./table.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */
@@ -22,11 +23,11 @@ export function help(width = WIDEST, platform = process.platform): string {
 
 usage: belay COMMAND [ARGUMENT]...
 
-${COMMANDS.map(({ name, summary, example }) => `${hanging(name, summary, 12, width)}\n              $ ${example}`).join("\n")}
+${COMMANDS.map(({ name, summary, examples: [example] }) => [hanging(name, summary, 12, width), ...typed(example, 14, platform)].join("\n")).join("\n")}
 
   help COMMAND, --help, --version
               $ belay help exec
-${platform === "win32" ? `\n${paragraph(`Examples are for ${SHELL}: PowerShell and cmd have other quotes.`, width)}\n` : ""}
+
 ${paragraph("A cell is JavaScript, or TypeScript, whose types are stripped. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
 
 exit codes
@@ -70,25 +71,82 @@ function hanging(word: string, text: string, margin: number, width: number): str
   return first + lines.join(`\n${" ".repeat(margin)}`);
 }
 
-/** The shell that examples are for, where it is not the usual one. */
-const SHELL = "a POSIX shell, such as Git Bash";
+/** The lines of an example, each behind a prompt. */
+function typed({ lines }: Example, indent: number, platform: NodeJS.Platform): string[] {
+  return lines.map((words) => `${" ".repeat(indent)}$ ${commandLine(words, platform)}`);
+}
 
-/** The help of one command, with its options. */
+/** The help of one command: of one with many options those that most people need, and the way to all. */
 export function commandHelp(command: Command, width = WIDEST, platform = process.platform): string {
-  const { name, summary, details, options, example } = command;
-  return `${paragraph(`belay ${name}: ${summary}`, width)}
+  const { name, details, options, common } = command;
+  if (common === undefined) return wholeHelp(command, width, platform);
+  const shown = options.filter((option) => common.includes(option.name));
+  const more = `These are ${shown.length} of ${options.length} options. All of them, with what is printed, kept and limited:`;
+  return `${head({ ...command, options: shown }, true, width)}
 
-${usageLine(command, width)}
+${paragraph(details[0] ?? "", width)}
 
-${details.map((text) => paragraph(text, width)).join("\n\n")}
+${examplesOf(command, width, platform)}
 
-${sections(options)
-  .map(({ heading, flags }) => `${heading}\n${flags.map((flag) => flagHelp(flag, width)).join("\n")}`)
-  .join("\n\n")}
+${optionsHelp(shown, width)}
 
-example${platform === "win32" ? `, for ${SHELL}` : ""}
-  $ ${example}
+${paragraph(more, width)}
+  $ ${commandLine(["help", name, "--all"])}
 `;
+}
+
+/** The help of one command with every option and paragraph. */
+export function wholeHelp(command: Command, width = WIDEST, platform = process.platform): string {
+  return `${head(command, command.options.length > WITHOUT_HEADINGS, width)}
+
+${command.details.map((text) => paragraph(text, width)).join("\n\n")}
+
+${optionsHelp(command.options, width)}
+
+${examplesOf(command, width, platform)}
+`;
+}
+
+/** The help of one command as data, for programs. */
+export function helpJson({ name, summary, details, takes, options, examples }: Command, platform = process.platform) {
+  return {
+    name,
+    summary,
+    takes: takes?.usage ?? null,
+    details,
+    options: options.map(({ name, short, type, help, heading, excludes = [], needs = [] }) => ({
+      name: `--${name}`,
+      short: short === undefined ? null : `-${short}`,
+      value: type.word,
+      repeats: type.isList === true,
+      help,
+      heading: heading ?? null,
+      excludes,
+      needs,
+    })),
+    examples: examples.map(({ about = null, lines }) => ({
+      about,
+      lines: lines.map((words) => commandLine(words, platform)),
+    })),
+  };
+}
+
+function head(command: Command, isPart: boolean, width: number): string {
+  return `${paragraph(`belay ${command.name}: ${command.summary}`, width)}\n\n${usageLine(command, isPart, width)}`;
+}
+
+function examplesOf({ examples }: Command, width: number, platform: NodeJS.Platform): string {
+  const lines = examples.flatMap((example) => {
+    if (example.about === undefined) return typed(example, 2, platform);
+    return [`  ${wrap(`${example.about}:`.split(" "), width - 2).join("\n  ")}`, ...typed(example, 4, platform)];
+  });
+  return [examples.length > 1 ? "examples" : "example", ...lines].join("\n");
+}
+
+function optionsHelp(options: readonly Flag[], width: number): string {
+  return sections(options)
+    .map(({ heading, flags }) => `${heading}\n${flags.map((flag) => flagHelp(flag, width)).join("\n")}`)
+    .join("\n\n");
 }
 
 /** The number of options that people can read without headings. */
@@ -106,20 +164,19 @@ function sections(options: readonly Flag[]): { readonly heading: string; readonl
  * `usage: belay exec …`, wrapped under its first argument; on a narrow terminal the arguments begin
  * on the next line.
  */
-function usageLine({ name, takes, options }: Command, width: number): string {
+function usageLine({ name, takes, options }: Command, isPart: boolean, width: number): string {
   const lead = `usage: belay ${name} `;
   const first = takes?.usage ?? "";
   // An option that the command cannot do without stands there already.
-  const others = usageOf(options).filter((word) => !first.includes(word.slice(1, -1)));
+  const others = usageOf(options, isPart).filter((word) => !first.includes(word.slice(1, -1)));
   const words = first === "" ? others : [first, ...others];
   if (width < NARROW) return `${lead.trimEnd()}\n  ${wrap(words, width - 2).join("\n  ")}`;
   return lead + wrap(words, width - lead.length).join(`\n${" ".repeat(lead.length)}`);
 }
 
-/** Options in the usage line: each one of a short list, of a long one those of input and output. */
-function usageOf(options: readonly Flag[]): string[] {
-  const isLong = options.length > WITHOUT_HEADINGS;
-  const shown = isLong ? options.filter(({ heading }) => heading === "input" || heading === "output") : options;
+/** Options in the usage line: each one of a short list, of others those of input and output. */
+function usageOf(options: readonly Flag[], isPart: boolean): string[] {
+  const shown = isPart ? options.filter(({ heading }) => heading === "input" || heading === "output") : options;
   const alternatives = shown.flatMap(({ excludes = [] }) => (excludes.length === 1 ? excludes : []));
   const words = shown
     .filter(({ name }) => !alternatives.includes(name))
@@ -127,7 +184,7 @@ function usageOf(options: readonly Flag[]): string[] {
       const [other] = shown.filter(({ name }) => flag.excludes?.length === 1 && flag.excludes.includes(name));
       return `[${[flag, ...(other ? [other] : [])].map(shortest).join(" | ")}]${flag.type.isList ? "..." : ""}`;
     });
-  return isLong ? [...words, "[OPTION]..."] : words;
+  return isPart ? [...words, "[OPTION]..."] : words;
 }
 
 const shortest = ({ name, short, type }: Flag) => `${short ? `-${short}` : `--${name}`}${valueForm(type)}`;

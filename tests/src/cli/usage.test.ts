@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,13 +6,12 @@ import { COMMANDS } from "../../../src/cli/commands/index.ts";
 import { parseArguments } from "../../../src/cli/flags/arguments.ts";
 import { sessionFlags } from "../../../src/cli/flags/session-flags.ts";
 import { commandLine, UsageError } from "../../../src/cli/flags/usage.ts";
-import { commandHelp, help, helpWidth } from "../../../src/cli/render/help.ts";
+import { commandHelp, help, helpWidth, wholeHelp } from "../../../src/cli/render/help.ts";
 import { run } from "../../../src/cli/run.ts";
 import { KEYS } from "../../../src/settings/index.ts";
 import { type ChatBody, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { wordsOf } from "../../support/words.ts";
-import { belay, belayLine, ENV, finished, type Run } from "./belay.ts";
+import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 /** Message and line of the UsageError that these arguments of a command give. */
@@ -225,21 +223,64 @@ test("what a flag says of other flags and of configuration is there", () => {
   expect(KEYS).toEqual(expect.arrayContaining(flags.flatMap(({ setting }) => setting ?? [])));
 });
 
-test("help names every option and an example of every command, in lines that are not long", () => {
+test("the whole help names every option and example of every command, in lines that are not long", () => {
   for (const command of COMMANDS) {
-    expect(help()).toContain(`$ ${command.example}\n`);
-    for (const option of command.options) expect(commandHelp(command)).toContain(`--${option.name}`);
-    const [usage = ""] = commandHelp(command).split("\n\n").slice(1);
-    const named = usage.match(/--[a-z-]+/g) ?? [];
-    expect(named).toEqual([...new Set(named)]);
+    for (const line of command.examples[0].lines) expect(help()).toContain(`$ ${commandLine(line)}\n`);
+    for (const option of command.options) expect(wholeHelp(command)).toContain(`--${option.name}`);
+    for (const line of command.examples.flatMap(({ lines }) => lines))
+      expect(wholeHelp(command)).toContain(`$ ${commandLine(line)}\n`);
+    for (const text of [wholeHelp(command), commandHelp(command)]) {
+      const [usage = ""] = text.split("\n\n").slice(1);
+      const named = usage.match(/--[a-z-]+/g) ?? [];
+      expect(named).toEqual([...new Set(named)]);
+    }
   }
   // Help lists options that have no heading too.
   for (const command of COMMANDS) {
     const bare = { ...command, options: command.options.map(({ heading: _, ...flag }) => flag) };
-    for (const { name } of command.options) expect(commandHelp(bare)).toContain(`--${name}`);
+    for (const { name } of command.options) expect(wholeHelp(bare)).toContain(`--${name}`);
   }
-  const lengths = COMMANDS.flatMap((command) => commandHelp(command).split("\n")).map(({ length }) => length);
+  const texts = COMMANDS.flatMap((command) => [wholeHelp(command), commandHelp(command)]);
+  const lengths = texts.flatMap((text) => text.split("\n")).map(({ length }) => length);
   expect(Math.max(...lengths)).toBeLessThanOrEqual(100);
+});
+
+test("the help of a command with many options has those that most people need, and the way to all", () => {
+  for (const command of COMMANDS) {
+    const { name, options, common } = command;
+    expect([name, common !== undefined]).toEqual([name, options.length > 25]);
+    if (common === undefined) continue;
+    const names = options.map((option) => option.name);
+    expect(names, name).toEqual(expect.arrayContaining([...common]));
+    const text = commandHelp(command);
+    const listed = names.filter((option) => new RegExp(`^ {2}(?:-.,| {3}) --${option}\\b(?!-)`, "m").test(text));
+    expect(listed.toSorted(), name).toEqual([...new Set(common)].toSorted());
+    expect(listed.length, name).toBeLessThan(20);
+    expect(text).toMatch(`These are ${common.length} of ${options.length} options.`);
+    expect(text).toMatch(new RegExp(`\\n {2}\\$ belay help ${name} --all\\n$`));
+  }
+});
+
+test("the whole help comes by --all, and as data by --json", async () => {
+  const exec = COMMANDS.find(({ name }) => name === "exec");
+  if (!exec) throw new Error("there is no exec");
+  const lines = [
+    ["help", "exec"],
+    ["exec", "--help"],
+    ["help", "--all", "exec"],
+    ["exec", "-c", "x", "--all", "-h"],
+  ];
+  const runs = await Promise.all(lines.map((line) => belayHere(line, { cwd: folderWith() })));
+  const [short, whole] = [commandHelp(exec), wholeHelp(exec)];
+  expect(runs.map(({ stdout }) => stdout)).toEqual([short, short, whole, whole]);
+  const data = JSON.parse((await belayHere(["help", "exec", "--json"], { cwd: folderWith() })).stdout);
+  expect(data).toMatchObject({ name: "exec", summary: exec.summary, takes: "[FILE | -]..." });
+  expect(data.options.map(({ name }: { name: string }) => name)).toEqual(exec.options.map(({ name }) => `--${name}`));
+  const more = await belayHere(["help", "exec", "--al"], { cwd: folderWith() });
+  expect(more).toMatchObject({
+    code: 2,
+    stderr: "belay: help takes a command, --all and --json, and no --al\ntry: belay help exec\n",
+  });
 });
 
 describe("the examples of help run", () => {
@@ -247,12 +288,20 @@ describe("the examples of help run", () => {
   let server: ModelServer;
   beforeAll(async () => {
     writeFileSync(join(folder, "a.txt"), "TODO\n");
+    writeFileSync(join(folder, "reviews.csv"), "id,text\n1,good\n");
+    writeFileSync(
+      join(folder, "review.js"),
+      'export const meta = { name: "review", description: "one agent" };\nreturn await agent("Review a.txt.");\n',
+    );
+    writeFileSync(join(folder, "questions.jsonl"), '{"question":"What is left?","answer":"TODO","file":"a.txt"}\n');
     const look = { id: "1", name: "rlm_exec", arguments: { code: "peek(0, 4)" } };
     // The model of an ask looks before it answers.
     const isAsk = ({ tools }: ChatBody) => tools?.some(({ function: { name } }) => name === look.name) === true;
     server = await startModelServer(
-      ({ body }) =>
-        isAsk(body) && body.messages.every(({ role }) => role !== "tool") ? { tools: [look] } : { text: "the answer" },
+      ({ body }) => {
+        if (isAsk(body) && body.messages.every(({ role }) => role !== "tool")) return { tools: [look] };
+        return { text: JSON.stringify(body).includes("praise") ? '{"label":"praise","why":"good"}' : "the answer" };
+      },
       ["scripted", "sonnet"],
     );
   });
@@ -262,42 +311,40 @@ describe("the examples of help run", () => {
   });
 
   // demo.test.ts runs the demo. Each example finds what those before it left, as in a new user's store.
-  test.each(COMMANDS.filter(({ name }) => name !== "demo"))("$name", async ({ name, options, example }) => {
+  test.each(COMMANDS.filter(({ name }) => name !== "demo"))("$name", async ({ name, options, examples }) => {
     const env = { BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url };
     const home = join(folder, "home");
-    // What takes long on a busy machine would be said on stderr.
-    const quiet = options.some((option) => option.name === "quiet" && !option.needs) ? " -q" : "";
     const asked = server.requests.length;
-    const line = example + quiet;
-    const { code, stdout, stderr } = await (line.includes("|") ? inShell(line) : here(line));
-    expect([code, stderr], line).toEqual([0, ""]);
-    expect(stdout, line).toMatch(/./);
-
-    function inShell(line: string): Promise<Run> {
-      const started = line.replaceAll(/\bbelay (?=[a-z])/g, `${belayLine("")} `);
-      return finished(spawn("sh", ["-c", started], { cwd: folder, env: { ...ENV, ...env, BELAY_HOME: home } }));
+    for (const line of examples.flatMap(({ lines }) => lines)) {
+      const isOwn = line[0] === name;
+      // What takes long on a busy machine would be said on stderr.
+      const quiet = isOwn && options.some((option) => option.name === "quiet" && !option.needs) ? ["-q"] : [];
+      const input = name === "repl" ? "1 + 1\n" : "";
+      const { code, stdout, stderr } = await belayHere([...line, ...quiet], { cwd: folder, home, env, input });
+      // Of a page stderr says where it is.
+      expect([code, stderr.replace(/^.*\.html.*\n/m, "")], line.join(" ")).toEqual([0, ""]);
+      if (isOwn && !QUIET.has(line.join(" "))) expect(stdout, line.join(" ")).toMatch(/./);
     }
-
-    /** Runs one command after the other in this process, each if the one before has succeeded. */
-    async function here(line: string): Promise<Run> {
-      const printed: Run[] = [];
-      for (const command of line.split(" && ")) {
-        const [, ...args] = wordsOf(command);
-        printed.push(await belayHere(args, { cwd: folder, home, env }));
-        if (printed.at(-1)?.code !== 0) break;
-      }
-      const all = (name: "stdout" | "stderr") => printed.map((run) => run[name]).join("");
-      return { code: printed.at(-1)?.code ?? null, stdout: all("stdout"), stderr: all("stderr") };
-    }
-    expect(server.requests).toHaveLength(asked + (["ask", "query"].includes(name) ? 2 : 0));
+    expect(server.requests).toHaveLength(asked + (REQUESTS.get(name) ?? 0));
   });
 });
+
+/** Lines that only write a file, or change a session. */
+const QUIET = new Set([
+  "exec -e let n = 42 --session demo",
+  "view demo -o demo.html",
+  "batch reviews.js --jobs reviews.csv -o out.jsonl",
+]);
+
+/** Requests that a command's examples send. */
+const REQUESTS = new Map(Object.entries({ exec: 1, ask: 8, query: 6, batch: 1, workflow: 1 }));
 
 test("help is wrapped at the width of the terminal, within reason", () => {
   expect([30, 60, 500].map((columns) => helpWidth({ isTTY: true, columns }))).toEqual([40, 60, 100]);
   expect(helpWidth({ isTTY: false, columns: 60 })).toBe(100);
   for (const width of [40, 60, 80]) {
-    const texts = [help(width), ...COMMANDS.map((command) => commandHelp(command, width))];
+    const helps = COMMANDS.flatMap((command) => [commandHelp(command, width), wholeHelp(command, width)]);
+    const texts = [help(width), ...helps];
     const lines = texts.flatMap((text) => text.split("\n")).filter((line) => !/^ +\$ /.test(line));
     const long = lines.filter((line) => line.length > width);
     expect(long, String(width)).toEqual([]);
@@ -308,14 +355,15 @@ test("help names every exit code", () => {
   for (const code of [0, 1, 2, 3, 4, 129, 130, 143]) expect(help()).toMatch(new RegExp(`^ +${code} +\\w`, "m"));
 });
 
-test("on Windows the help says which shell its examples are for", () => {
-  expect(help(100, "win32")).toContain(
-    "Examples are for a POSIX shell, such as Git Bash: PowerShell and cmd have other",
+test("on Windows the examples have the quotes of PowerShell", () => {
+  const [exec] = COMMANDS.filter(({ name }) => name === "exec");
+  if (!exec) throw new Error("there is no exec");
+  for (const text of [help(100, "win32"), commandHelp(exec, 100, "win32"), wholeHelp(exec, 100, "win32")])
+    expect(text).toContain('$ belay exec -e "list_docs().map(({ id }) => id).slice(0, 5)" -c .\n');
+  expect(commandHelp(exec, 100, "win32")).toContain(
+    "$ belay exec -e 'await llm_query(`Sum up: ` + peek(0, 4000))' -c .",
   );
-  expect(help(100, "linux")).not.toContain("POSIX");
-  const [find] = COMMANDS.filter(({ name }) => name === "find");
-  if (!find) throw new Error("there is no find");
-  expect(commandHelp(find, 100, "win32")).toContain("\nexample, for a POSIX shell, such as Git Bash\n  $ belay find '");
+  expect(help(100, "win32")).not.toMatch(/\$ belay [a-z]+ .*'/);
 });
 
 test("help and version, by all their names", async () => {
@@ -351,6 +399,6 @@ test.each([
   ["exec", /--max-time-ms N .*\(default 300000; 1800000/],
   ["mcp", /--session NAME .*BELAY_SESSION/],
 ])("help %s says what the command does if nobody says otherwise", async (name, line) => {
-  const { stdout } = await belayHere(["help", name], { cwd: folderWith() });
+  const { stdout } = await belayHere(["help", name, "--all"], { cwd: folderWith() });
   expect(stdout).toMatch(line);
 });
