@@ -21,8 +21,8 @@ interface Means {
 }
 
 /**
- * The place from which on the ask is ahead of another method: it scores at least as much, costs no
- * more, and is better in one of the two, at this and at each larger size.
+ * The place from which on the ask is ahead of another method: it scores more than 0 and at least as
+ * much, costs no more, and is better in one of the two, at this and at each larger size.
  */
 export interface Crossing extends Pick<EvalRow, "suite"> {
   readonly other: Method;
@@ -98,7 +98,7 @@ function crossingOf(
 
 function isAhead(ask: Means, than: Means): boolean {
   const isBetter = ask.score > than.score || ask.price < than.price;
-  return ask.score >= than.score && ask.price <= than.price && isBetter;
+  return ask.score > 0 && ask.score >= than.score && ask.price <= than.price && isBetter;
 }
 
 /** The tokens of `128k` or `1.5M`; null for another size. */
@@ -125,6 +125,6 @@ export function crossingLine({ suite, other, tokens, size, smallest, held, price
 
 /** The sentence that says what a crossing is. */
 export const CROSSING =
-  "The ask overtakes a method at the smallest size from which on, at each size that was measured, it scores at least as " +
-  "much, costs no more, and is better in one of the two. Figures are means over the questions that both have answered. " +
+  "The ask overtakes a method at the smallest size from which on, at each size that was measured, it scores more " +
+  "than 0 and at least as much, costs no more, and is better in one of the two. Figures are means over the questions that both have answered. " +
   "Prices are dollars, or tokens where dollars are not known.";

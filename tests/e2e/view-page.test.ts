@@ -1,9 +1,11 @@
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { PAGE_RULES, pageBody } from "../../src/cli/eval/page.ts";
+import { rowOf } from "../../src/eval/index.ts";
 import { describeExecs } from "../../src/history/index.ts";
 import { listedDocuments, sumCoverage } from "../../src/session/journal/coverage-sums.ts";
-import { pageSource, serveView, sessionSubject } from "../../src/view/index.ts";
+import { pageSource, serveView, sessionSubject, staticPage } from "../../src/view/index.ts";
 import { asked, sessionOf } from "../support/ask/described.ts";
 import { openJournal } from "../support/ask/journal.ts";
 import { openScripted } from "../support/scripted-session.ts";
@@ -210,6 +212,30 @@ inChromium("the page of a session in Chromium", (open) => {
       async () => expect(await page.getByRole("alert").textContent()).toContain("There is nothing new"),
       15_000,
     );
+  });
+
+  test("the page of an evaluation is whole on a narrow screen, and its figures break in no word", async () => {
+    const item = {
+      id: "q1",
+      suite: "needle",
+      size: "8k",
+      question: "Which?",
+      expected: "one",
+      score: "exact",
+    } as const;
+    const end = { status: "done", error_code: null, session: "s", result: { answer: "one ".repeat(200) } } as const;
+    const rows = ["ask", "direct", "bm25", "an-agent"].map((method) => rowOf(item, method, end, null));
+    const show = () => "belay show evaluation/needle-128k-1-ask --store /home/somebody/stores/evaluations";
+    const body = pageBody({ rows, items: [item], methods: ["ask", "direct", "bm25", "an-agent"], facts: [], show });
+    const html = (await Array.fromAsync(staticPage("Evaluation", PAGE_RULES, body))).join("");
+    const page = await open(await written(traced(hostile()), () => html.replace("<html", "<html data-ready")), {
+      width: 420,
+    });
+    await page.locator("summary").click();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(420);
+    const highest =
+      "Math.max(...[...[...document.querySelectorAll('.wide')].at(-1).firstChild.rows].map((row) => row.clientHeight))";
+    expect(await page.evaluate(highest)).toBeLessThan(30);
   });
 
   test("5,000 calls are a file of less than 500 KB, and the page holds what is seen", async () => {

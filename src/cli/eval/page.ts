@@ -36,8 +36,8 @@ svg .at{stroke:var(--accent);stroke-dasharray:2 3}svg polyline{fill:none;stroke-
 .m0{stroke:var(--paid);color:var(--paid)}.m1{stroke:var(--lost);color:var(--lost);stroke-dasharray:7 3}
 .m2{stroke:var(--cached);color:var(--cached);stroke-dasharray:2 3}.m3{stroke:var(--kept);color:var(--kept);stroke-dasharray:9 3 2 3}
 .m4{stroke:var(--pending);color:var(--pending);stroke-dasharray:4 4}svg text.of{stroke:none;fill:currentColor}
-.wide{overflow-x:auto}.wide table{table-layout:auto;width:auto}.wide th:first-child{width:auto}
-td .note{display:block}details{margin:4px 0}article.run pre{margin:2px 0}`;
+.wide{overflow-x:auto;overflow-wrap:normal}.wide :is(td+td,th){white-space:nowrap}.wide table{table-layout:auto;width:auto}.wide th:first-child{width:auto}
+td .note{display:block}details{margin:4px 0}details table{min-width:0}article.run pre{margin:2px 0}`;
 
 /** The body of the page, in pieces of HTML. */
 export function* pageBody(shown: ShownEvaluation): Generator<string> {
@@ -116,9 +116,11 @@ function* curveFigures(curve: Curve, methods: readonly Method[]): Generator<stri
     title: curve.price === "usd" ? "price of a question" : "tokens of a question",
     of: ({ price }) => price,
     most,
-    text: (value) => (curve.price === "usd" ? dollars(value) : compact(Math.round(value))),
+    text: (value) => (value === 0 ? "0" : curve.price === "usd" ? dollars(value) : compact(Math.round(value))),
   });
   yield "</div>";
+  const places = curve.crossings.flatMap(({ other, tokens, size }) => (tokens === null ? [] : [`${other} at ${size}`]));
+  if (places.length > 0) yield `<p class=note>${escaped(`Dotted lines: the ask overtakes ${places.join(", ")}.`)}</p>`;
 }
 
 interface Axis {

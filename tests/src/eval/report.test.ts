@@ -140,6 +140,11 @@ test.each([
     "nowhere up to 16k tokens: 1.00 for $1.00 against 1.00 for $1.00 there",
   ],
   [
+    "cheaper, and right nowhere",
+    sized(["8k", 0, 1, 0, 2], ["16k", 0, 1, 0, 2]),
+    "nowhere up to 16k tokens: 0.00 for $1.00 against 0.00 for $2.00 there",
+  ],
+  [
     "better, and dearer",
     sized(["8k", 1, 3, 0, 1], ["16k", 1, 3, 0, 1]),
     "nowhere up to 16k tokens: 1.00 for $3.00 against 0.00 for $1.00 there",

@@ -295,6 +295,7 @@ test("a coding agent is asked in a copy of the files, is scored and paid as the 
   for (const line of curves) expect(page).toContain(`<li>${line}</li>`);
   expect(rows("rival").map(({ untold }) => untold.join())).toEqual(Array(2).fill(["", "", "tokens,dollars"]).flat());
   expect(page.match(/<polyline class=m\d/g)).toHaveLength(6);
+  expect(page).toContain("<p class=note>Dotted lines: the ask overtakes silent at 8k.</p>");
   expect(page).toContain("<b>1.00</b><span class=note>$0.010, ");
   // Each worked in a folder of its own, which had the context alone and is gone.
   const starts = startsOf(folder);
