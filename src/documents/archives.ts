@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { constants, crc32, gunzipSync, inflateRawSync, zstdDecompressSync } from "node:zlib";
 import { type Entry, fromBufferPromise, getFileNameLowLevel } from "yauzl";
+import { frameCutter } from "../platform/zstd-frames.ts";
 import { decodedXml } from "./decoded.ts";
 import { damaged, encrypted, type Growing, megabytes, Unreadable } from "./growing.ts";
 
@@ -37,8 +38,24 @@ interface Unpacked {
 
 /** Unpacks a file that was packed by itself. @throws Unreadable */
 export function unpackedFile(kind: "gz" | "zst", bytes: Buffer): Unpacked {
+  const pieces: Buffer[] = [];
+  let left = UNPACKED_BYTES;
+  let isCut = false;
+  for (const frame of kind === "gz" ? [bytes] : frameCutter().cut(bytes)) {
+    const piece = unpackedPiece(kind, frame, left);
+    pieces.push(piece.bytes);
+    left -= piece.bytes.length;
+    isCut = piece.isCut;
+  }
+  const content = Buffer.concat(pieces);
+  if (isCut && content.length === 0) throw damaged("it ends too early");
+  return { bytes: content, isCut };
+}
+
+/** @param most bytes to which it may unpack */
+function unpackedPiece(kind: "gz" | "zst", bytes: Uint8Array, most: number): Unpacked {
   const by = kind === "gz" ? gunzipSync : zstdDecompressSync;
-  const maxOutputLength = UNPACKED_BYTES;
+  const maxOutputLength = Math.max(most, 1);
   try {
     return { bytes: by(bytes, { maxOutputLength }), isCut: false };
   } catch (error) {
@@ -46,8 +63,7 @@ export function unpackedFile(kind: "gz" | "zst", bytes: Buffer): Unpacked {
   }
   // Such a flush takes what there is, and does not ask for the end.
   const finishFlush = kind === "gz" ? constants.Z_SYNC_FLUSH : constants.ZSTD_e_flush;
-  const content = unpack((data, options) => by(data, { ...options, finishFlush }), bytes, UNPACKED_BYTES);
-  if (content.length === 0) throw damaged("it ends too early");
+  const content = unpack((data, options) => by(data, { ...options, finishFlush }), bytes, most, UNPACKED_BYTES);
   return { bytes: content, isCut: true };
 }
 
@@ -67,8 +83,8 @@ function unpackFailure(error: unknown, limit: number): Unreadable {
  * @param limit named if it has more
  */
 function unpack(
-  by: (data: Buffer, options: { maxOutputLength: number }) => Buffer,
-  data: Buffer,
+  by: (data: Uint8Array, options: { maxOutputLength: number }) => Buffer,
+  data: Uint8Array,
   most: number,
   limit = most,
 ): Buffer {
@@ -111,8 +127,10 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
       if (packed > bytes.length) throw damaged("its members overlap");
       if (members.length >= MOST_MEMBERS) throw tooManyMembers();
       const name = nameOfEntry(entry);
-      if (!name.endsWith("/"))
-        members.push({ name, refusal: refusalOf(name), read: () => unpacked(bytes, entry, remaining) });
+      if (!name.endsWith("/")) {
+        const refusal = refusalOf(name) ?? (isLink(entry) ? NO_FILE : undefined);
+        members.push({ name, refusal, read: () => unpacked(bytes, entry, remaining) });
+      }
     }
   } catch (error) {
     throw error instanceof Unreadable ? error : damaged("its directory cannot be read");
@@ -143,6 +161,18 @@ export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {})
     },
   };
 }
+
+/** The refusal of a member that is no file. */
+const NO_FILE = "a link or a special file";
+
+/** True for a symlink, of which a program of Unix keeps the target as the content. */
+function isLink({ versionMadeBy, externalFileAttributes }: Entry): boolean {
+  return versionMadeBy >> 8 === UNIX && externalFileAttributes >>> 28 === SYMLINK;
+}
+
+const UNIX = 3;
+/** The type in the mode of a file. */
+const SYMLINK = 0o12;
 
 /** Names are UTF-8 if their bytes are, whatever their flag says, and else CP437 or what an extra field says. */
 function nameOfEntry({ fileNameRaw, generalPurposeBitFlag, extraFields }: Entry): string {
@@ -206,12 +236,13 @@ const BLOCK = 512;
 export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
   const members: Member[] = [];
   let longName: string | null = null;
+  let isSparse = false;
   for (let at = 0; ; ) {
     if (at === bytes.length && !isCut)
       return [...members, cutMember("(the end)", "the archive does not say that it ends here")];
     if (at + BLOCK > bytes.length) return [...members, cutMember("(the rest)")];
     const header = bytes.subarray(at, at + BLOCK);
-    if (header.every((byte) => byte === 0)) return members;
+    if (header.every((byte) => byte === 0)) return isRestEmpty(bytes, at) ? members : [...members, BEHIND_END];
     if (sumOf(header) !== octal(header, 148, 156)) throw damaged(`the header at byte ${at} is wrong`);
     const size = octal(header, 124, 136);
     if (at + BLOCK + size > bytes.length) return [...members, cutMember(longName ?? nameIn(header))];
@@ -219,16 +250,44 @@ export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
     at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
     const type = String.fromCharCode(header[156] || 0x30);
     if (type === "L") longName = textIn(data, 0, data.length);
-    else if (type === "x") longName = /(?:^|\n)\d+ path=([^\n]*)\n/.exec(data.toString("utf8"))?.[1] ?? longName;
-    else if (type !== "g") {
+    else if (type === "x") {
+      const facts = extendedFacts(data);
+      isSparse = facts.has("GNU.sparse.major") || facts.has("GNU.sparse.map");
+      longName = facts.get("GNU.sparse.name") ?? facts.get("path") ?? longName;
+    } else if (type !== "g") {
       if (members.length >= MOST_MEMBERS) throw tooManyMembers();
       const name = (longName ?? nameIn(header)).replace(/^\.\//, "");
-      const refusal = type === "0" || type === "7" ? refusalOf(name) : "a link or a special file";
-      if (type !== "5") members.push({ name, refusal, read: () => data });
+      const isFile = type === "0" || type === "7";
+      const refusal = isSparse || type === "S" ? SPARSE : isFile ? refusalOf(name) : NO_FILE;
+      if (!FOLDERS.has(type)) members.push({ name, refusal, read: () => data });
       longName = null;
+      isSparse = false;
     }
   }
 }
+
+/** Types of folders, and of the label of a volume. */
+const FOLDERS: ReadonlySet<string> = new Set(["5", "D", "V"]);
+/** The refusal of a file whose holes are left out. */
+const SPARSE = "a sparse file, of which the archive has parts";
+
+/** The facts about the next member: `30 path=a/b`, whose number is that of its bytes. */
+function extendedFacts(data: Buffer): ReadonlyMap<string, string> {
+  const facts = new Map<string, string>();
+  for (let at = 0; at < data.length; ) {
+    const length = Number.parseInt(data.toString("latin1", at, at + MOST_DIGITS), 10);
+    if (!(length > 0)) break;
+    const record = data.toString("utf8", data.indexOf(" ", at) + 1, at + length - 1);
+    const end = record.indexOf("=");
+    facts.set(record.slice(0, end), record.slice(end + 1));
+    at += length;
+  }
+  return facts;
+}
+
+const MOST_DIGITS = 20;
+
+const isRestEmpty = (bytes: Buffer, from: number) => bytes.subarray(from).every((byte) => byte === 0);
 
 /** The first member of which not all is there. */
 const cutMember = (name: string, refusal = "the archive ends too early"): Member => ({
@@ -236,6 +295,9 @@ const cutMember = (name: string, refusal = "the archive ends too early"): Member
   refusal,
   read: () => Buffer.alloc(0),
 });
+
+/** Stands for members of an archive that was put behind another one. */
+const BEHIND_END = cutMember("(the rest)", "it stands behind the end of the archive");
 
 /** The checksum, in which its own field counts as spaces. */
 const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
@@ -247,7 +309,8 @@ function octal(header: Buffer, start: number, end: number): number {
 }
 
 function nameIn(header: Buffer): string {
-  const prefix = textIn(header, 257, 262) === "ustar" ? textIn(header, 345, 500) : "";
+  // GNU tar has times where others have the beginning of a long name.
+  const prefix = header.toString("latin1", 257, 263) === "ustar\0" ? textIn(header, 345, 500) : "";
   return prefix === "" ? textIn(header, 0, 100) : `${prefix}/${textIn(header, 0, 100)}`;
 }
 

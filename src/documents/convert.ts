@@ -12,7 +12,17 @@ import {
 } from "../context/load/ignore-rules.ts";
 import { type Decoding, decodeText } from "../context/text/decode.ts";
 import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
-import { CUT_OFF, damaged, encrypted, type Growing, growing, SCRIPTED, textTooLarge, Unreadable } from "./growing.ts";
+import {
+  CUT_OFF,
+  damaged,
+  encrypted,
+  type Growing,
+  growing,
+  SCRIPTED,
+  textTooLarge,
+  UNREAD_LOG,
+  Unreadable,
+} from "./growing.ts";
 import { extensionOf, type FileKind, type Kind, kindOf, zippedKind } from "./kinds.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
 import { contentTypes, loseUnopened, mainOf, manifestType } from "./office.ts";
@@ -128,7 +138,7 @@ async function readMembers(members: readonly Member[], reading: Reading): Promis
       if (!reading.secrets && mayBeSecret(member.name)) throw new Unreadable("left_out", MAY_BE_SECRET);
       const read = await readOne(contentOf(member.name, member.read(), reading.plain), { ...reading, room });
       room -= read.text.length;
-      texts.push(read);
+      texts.push(withLogs(read, members));
     } catch (error) {
       // The whole does not fit, and a part of it may mislead.
       const why = unreadable(error);
@@ -137,6 +147,15 @@ async function readMembers(members: readonly Member[], reading: Reading): Promis
     }
   }
   return { isArchive: true, texts, refused };
+}
+
+/** A database of an archive, with the loss of its log: SQLite would have to write to it. */
+function withLogs(read: ReadText, members: readonly Member[]): ReadText {
+  const { name, original, lost = [] } = read;
+  if (original?.kind !== "sqlite") return read;
+  const logs = members.filter((member) => member.name === `${name}-wal` || member.name === `${name}-journal`);
+  const unread = logs.map((log) => ({ kind: UNREAD_LOG, count: 1, where: [log.name] }));
+  return { ...read, lost: [...lost, ...unread] };
 }
 
 /**

@@ -73,6 +73,9 @@ export const CUT_OFF = "rest of a file that is cut off";
 /** The loss of certainty about a formula that a program is to calculate anew: its value may be a placeholder. */
 export const OLD_VALUE = "formula with an old value";
 
+/** The loss of what a database has in its log alone, or of what undoes a change that is not finished. */
+export const UNREAD_LOG = "unread log";
+
 /**
  * The loss of certainty about bytes that do not say what they are. Its places are the encodings by
  * which they were read.

@@ -34,7 +34,7 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   if (begins("%PDF-") || (extension === "pdf" && start.includes("%PDF-"))) return "pdf";
   if (begins("PK\x03\x04") || begins("PK\x05\x06")) return "zip";
   if (begins("\x1f\x8b")) return "gz";
-  if (begins("\x28\xb5\x2f\xfd")) return "zst";
+  if (begins("\x28\xb5\x2f\xfd") || (begins("*M\x18", 1) && /^[P-_]/.test(start))) return "zst";
   if (begins("SQLite format 3\0")) return "sqlite";
   if (begins("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")) return "ole";
   if (begins("ustar", 257)) return "tar";
@@ -134,6 +134,8 @@ export interface OriginalFile {
   readonly decoding: Decoding;
   /** The log of a database that stands beside it. */
   readonly wal?: Uint8Array;
+  /** The name of a log or journal of a database that is there and is not read. */
+  readonly unreadLog?: string;
 }
 
 /**

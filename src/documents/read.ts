@@ -13,7 +13,7 @@ import { inSlices, pauses } from "../context/pauses.ts";
 import type { Decoding } from "../context/text/decode.ts";
 import { type ReadOptions, readInChild } from "./children.ts";
 import { documentError } from "./errors.ts";
-import { type Loss, Unreadable } from "./growing.ts";
+import { type Loss, UNREAD_LOG, Unreadable } from "./growing.ts";
 import { type DocumentOptions, extensionOf, type FileKind, mayHold, type OriginalFile } from "./kinds.ts";
 import { type Answer, answerFrame, answerOf, frameIn } from "./messages.ts";
 import { ownReader, readByOwn, withCopy } from "./own.ts";
@@ -59,9 +59,12 @@ export async function documentsOfOriginal(
     if (own) return { reason: own.problem, document: own.reason, kind: kindOfWay(original.way) };
     const isIn = ({ name }: { readonly name: string }) => !isArchive || !rules?.excludes(name);
     const below = (above: string, name: string) => (isArchive ? `${above}/${name}` : above);
+    const { unreadLog } = original;
+    const without = unreadLog === undefined ? [] : [{ kind: UNREAD_LOG, count: 1, where: [unreadLog] }];
     return {
-      files: texts.filter(isIn).map(({ name, text, original: from, ...found }) => ({
+      files: texts.filter(isIn).map(({ name, text, original: from, lost, ...found }) => ({
         ...found,
+        ...(lost ? { lost: [...lost, ...without] } : {}),
         bytes: text,
         relative: below(relative, name),
         path: path === "-" ? path : below(path, name),
@@ -69,7 +72,7 @@ export async function documentsOfOriginal(
       })),
       skipped: refused.filter(isIn).map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
       isFolder: isArchive,
-      ...(hasReaderFailed({ refused }) ? { isFleeting: true } : {}),
+      ...(hasReaderFailed({ refused }) || unreadLog !== undefined ? { isFleeting: true } : {}),
     };
   } catch (error) {
     if (error instanceof Unreadable) {

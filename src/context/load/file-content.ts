@@ -148,9 +148,28 @@ function contentOf(
     return { reason: `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB`, document: "too_big" };
   const bytes = size > room ? read(size) : start;
   if (!("kind" in way) || way.kind !== "sqlite") return { way, bytes, decoding };
-  const wal = withFile(roots, `${path}-wal`, (log) => (log.size > MOST_ORIGINAL_BYTES ? null : log.read(log.size)));
-  return { way, bytes, decoding, ...(wal instanceof Uint8Array ? { wal } : {}) };
+  return { way, bytes, decoding, ...logOf(roots, path) };
 }
+
+/** The log of a database, or the name of one without which rows of it may be missing or not yet final. */
+function logOf(roots: Roots, path: string): Pick<OriginalFile, "wal" | "unreadLog"> {
+  const log = `${path}-wal`;
+  const journal = `${path}-journal`;
+  // They are parts of the database, which may be a root by itself.
+  const own = [...roots, log, journal];
+  const wal = withFile(own, log, ({ size, read }) => (size > MOST_ORIGINAL_BYTES ? null : read(size)));
+  if (wal instanceof Uint8Array) return { wal };
+  if (wal === null || isThere(wal)) return { unreadLog: basename(log) };
+  const head = withFile(own, journal, ({ read }) => read(JOURNAL.length));
+  const isUnread = head instanceof Uint8Array ? JOURNAL.equals(head) : isThere(head);
+  return isUnread ? { unreadLog: basename(journal) } : {};
+}
+
+/** The first bytes of a journal by which an unfinished change of its database can be undone. */
+const JOURNAL = Buffer.from("d9d505f920a163d7", "hex");
+
+/** True if a file was refused that is there, and is a file. */
+const isThere = ({ errno }: Refusal) => errno !== undefined && errno !== "ENOENT" && errno !== "ENXIO";
 
 /** The bytes as P takes them, or why they are no text. */
 export function textBytes(bytes: Uint8Array, decoding: Decoding): LoadedText | Refusal {

@@ -17,6 +17,7 @@ import { firstBytes, isHandedOver, openFile } from "../../platform/bounded-reads
 import { errorCode } from "../../platform/errors.ts";
 import { statsOf } from "../../platform/paths.ts";
 import { savedAs, shellWord } from "../../platform/shell-word.ts";
+import { frameCutter } from "../../platform/zstd-frames.ts";
 import { arrayItems } from "./array-items.ts";
 import { BadInput, type Input, jsonItems, jsonLines, LINE_BYTES, type TableDecoding } from "./lines.ts";
 import { csvRows, documentRows, kindOfDocument, rowInputs, type TableShape, type TabularKind } from "./tables.ts";
@@ -172,6 +173,11 @@ function fileInput(path: string): Input {
 /** A table is refused that unpacks to more: rows are kept in a temporary file. */
 const MOST_BYTES = 4 * 2 ** 30;
 
+async function* cutAtFrames(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const cutter = frameCutter();
+  for await (const chunk of chunks) yield* cutter.cut(chunk);
+}
+
 /** The name of a file without the extension that says it is packed. */
 const unpackedName = (name: string) => name.replace(/\.(?:gz|zst|zstd)$/i, "");
 
@@ -185,9 +191,10 @@ async function* unpackedChunks(chunks: AsyncIterable<Uint8Array>, name: string):
     yield* chunks;
     return;
   }
-  const unpacking = /\.gz$/i.test(name) ? createGunzip() : createZstdDecompress();
+  const isGzip = /\.gz$/i.test(name);
+  const unpacking = isGzip ? createGunzip() : createZstdDecompress();
   // A failure of either side destroys the other, and is thrown below.
-  pipeline(Readable.from(chunks), unpacking, () => {});
+  pipeline(Readable.from(isGzip ? chunks : cutAtFrames(chunks)), unpacking, () => {});
   let bytes = 0;
   try {
     for await (const chunk of unpacking) {

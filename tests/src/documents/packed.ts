@@ -8,6 +8,8 @@ export interface ZipMember {
   readonly size?: number;
   readonly crc?: number;
   readonly flag?: number;
+  /** The type and permissions that a program of Unix gives it. */
+  readonly mode?: number;
   /** The offset of another member's header, which this one shares. */
   readonly at?: number;
 }
@@ -37,6 +39,10 @@ export function zip(members: readonly ZipMember[]): Buffer {
       for (const [n, field] of fields.entries()) block.writeUInt32LE(field, shift + 10 + 4 * n);
       block.writeUInt16LE(name.length, shift + 22);
     }
+    if (member.mode !== undefined) {
+      entry.writeUInt8(3, 5);
+      entry.writeUInt16LE(member.mode, 40);
+    }
     entry.writeUInt32LE(member.at ?? at, 42);
     directory.push(entry, name);
     if (member.at !== undefined) continue;
@@ -53,18 +59,27 @@ export function zip(members: readonly ZipMember[]): Buffer {
   return Buffer.concat([...parts, names, end]);
 }
 
-/** A tar with these files. `type` of a file is 0, of a link 2. */
-export function tar(
-  files: readonly { readonly name: string; readonly data?: string | Uint8Array; readonly type?: string }[],
-): Buffer {
-  const blocks = files.map(({ name, data = "", type = "0" }) => {
+/** A member of a tar. */
+interface TarMember {
+  readonly name: string;
+  readonly data?: string | Uint8Array;
+  /** 0 of a file, 2 of a link. */
+  readonly type?: string;
+  readonly magic?: string;
+  readonly prefix?: string;
+}
+
+/** A tar with these members. */
+export function tar(members: readonly TarMember[]): Buffer {
+  const blocks = members.map(({ name, data = "", type = "0", magic = "ustar\x0000", prefix = "" }) => {
     const content = Buffer.from(data);
     const header = Buffer.alloc(512);
     header.write(name, 0);
     header.write(content.length.toString(8).padStart(11, "0"), 124);
     header.write(" ".repeat(8), 148);
     header.write(type, 156);
-    header.write("ustar\x0000", 257, "latin1");
+    header.write(magic, 257, "latin1");
+    header.write(prefix, 345, "latin1");
     const sum = header.reduce((total, byte) => total + byte, 0);
     header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
     return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);

@@ -339,6 +339,15 @@ test("a FIFO is refused before anybody waits for it, and what a shell hands over
   await expect(reading).rejects.toMatchObject({ name: "AbortError" });
 });
 
+test("a table of several Zstandard frames has the rows of all", async () => {
+  const skipped = Buffer.from("502a4d180400000001020304", "hex");
+  const packed = Buffer.concat([skipped, zstdCompressSync("1\n2\n"), zstdCompressSync("3\n")]);
+  const log = join(folderWith({ "l.jsonl.zst": packed }), "l.jsonl.zst");
+  const rows: unknown[] = [];
+  for await (const { value } of (await inputsOf(log, NEVER)).all) rows.push(value);
+  expect(rows).toEqual([1, 2, 3]);
+});
+
 test("the items of an array are read one at a time, wherever its pieces are cut", async () => {
   const items = [{ text: 'a ] , [ " \\ é' }, [1, [2, "]"]], "x,y", 7, [], {}];
   for (const text of [JSON.stringify(items), `\ufeff${JSON.stringify(items, null, 2)}\n`]) {
