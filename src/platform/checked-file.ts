@@ -31,8 +31,11 @@ const STEP_BYTES = 4 * PAGE_BYTES;
 const SUM_BYTES = 4;
 /** The length and the checksum at the end of the file. */
 const END_BYTES = 12;
-/** Pages of all open files of a thread that stay in memory: 8 MB. */
-const HELD_PAGES = 128;
+/**
+ * Pages of all open files of a thread that stay in memory, 24 MB: the index of a context of 100 MB, of which a
+ * search reads pages everywhere.
+ */
+const HELD_PAGES = 384;
 
 /** Room of a writer that has ended, for the next one: thousands are opened one after the other. */
 let spareRoom: Buffer | undefined;
@@ -254,6 +257,11 @@ function hold(key: string, page: Buffer): void {
   held.set(key, page);
 }
 
+/** Drops the pages of a file. */
+function forget(file: number): void {
+  for (const key of held.keys()) if (key.startsWith(`${file}:`)) held.delete(key);
+}
+
 /**
  * Opens a checked file. Each page is checked when it is read.
  *
@@ -265,9 +273,11 @@ export function openChecked(path: string, context?: string): CheckedFile {
   const file = opened(path, context);
   // Whoever can still read or close the file has this object.
   const state = { isOpen: true };
+  const number = opens++;
   function close(): void {
     if (state.isOpen) closeSync(file);
     state.isOpen = false;
+    forget(number);
     abandoned.unregister(state);
   }
 
@@ -277,7 +287,6 @@ export function openChecked(path: string, context?: string): CheckedFile {
   }
 
   const { length, sums } = lengthAndSums(file, { path, context }, close);
-  const number = opens++;
 
   /** Reads the whole pages `first..to`, some at a time: they are checked while the processor has them at hand. */
   function readPages(first: number, to: number, room: Buffer): Buffer {

@@ -37,35 +37,53 @@ export function queryWords(query: string): QueryWords {
     return beginnings.has(token.charCodeAt(0)) ? stems.get(stemIn(token)) : undefined;
   }
 
-  /** The sum of what the words among some tokens are worth, each counted once. */
-  function worthOf(tokens: Iterable<string>): number {
-    const worth = new Map<string, number>();
-    for (const token of tokens) {
+  const known = new Map<string, NameWorth>();
+  const most = EXACT_WORTH * sumOf(terms);
+  const heads = headsOf(terms.keys());
+
+  /** The worth of a name. Chunks repeat names, and to read one takes longer than all else. */
+  function worthOfName(name: string): NameWorth {
+    const found = known.get(name);
+    if (found) return found;
+    const byTerm = new Map<string, number>();
+    for (const token of tokensOf(name)) {
       const term = termOf(token);
       if (term === undefined) continue;
       const weight = (terms.get(term) ?? 1) * (term === token ? EXACT_WORTH : 1);
-      worth.set(term, Math.max(worth.get(term) ?? 0, weight));
+      byTerm.set(term, Math.max(byTerm.get(term) ?? 0, weight));
     }
-    return worth.values().reduce((sum, weight) => sum + weight, 0);
+    const worth = { byTerm, sum: sumOf(byTerm) };
+    known.set(name, worth);
+    return worth;
   }
 
-  const heads = headsOf(terms.keys());
-
-  const counts = (written: string) => tokensOf(written).some((token) => termOf(token) !== undefined);
+  /** The sum of what the terms in some names are worth, each counted once. */
+  function worthOf(names: readonly string[]): number {
+    const [only] = names;
+    if (only !== undefined && names.length === 1) return worthOfName(only).sum;
+    const byTerm = new Map<string, number>();
+    for (const name of names) {
+      for (const [term, weight] of worthOfName(name).byTerm) {
+        byTerm.set(term, Math.max(byTerm.get(term) ?? 0, weight));
+      }
+    }
+    return sumOf(byTerm);
+  }
 
   return {
     bestLine(text) {
       let best = { start: 0, worth: 0 };
-      for (const { start, tokens } of linesIn(text, heads)) {
-        const worth = worthOf(tokens);
+      for (const { start, names } of linesIn(text, heads)) {
+        const worth = worthOf(names);
         if (worth > best.worth) best = { start, worth };
+        if (worth === most) break;
       }
       return best.start;
     },
     rangesIn(text) {
       const ranges: Range[] = [];
       for (const { 0: written, index } of text.matchAll(WRITTEN)) {
-        if (!counts(written)) continue;
+        if (worthOfName(written).sum === 0) continue;
         if (isUnspaced(written)) ranges.push(...pairsIn(written, index, (pair) => terms.has(pair)));
         else ranges.push([index, index + written.length]);
       }
@@ -74,10 +92,19 @@ export function queryWords(query: string): QueryWords {
   };
 }
 
-const NOT_ASCII = /[^\0-\x7f]/;
+/** The worth of a name for each term, and in sum. */
+interface NameWorth {
+  readonly byTerm: ReadonlyMap<string, number>;
+  readonly sum: number;
+}
 
-/** A stem of so many letters and all words with it have the first two in common: endings are shorter. */
-const LONG_STEM = 4;
+function sumOf(worth: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const weight of worth.values()) sum += weight;
+  return sum;
+}
+
+const NOT_ASCII = /[^\0-\x7f]/;
 
 /**
  * Finds the beginnings of all words, in texts of ASCII, that are the terms or have their stems. A word
@@ -85,60 +112,61 @@ const LONG_STEM = 4;
  * without.
  */
 function headsOf(terms: Iterable<string>): RegExp {
-  const heads = new Set<string>();
-  for (const term of terms) {
-    const stem = stemIn(term);
-    const head = term.slice(0, stem.length >= LONG_STEM ? 2 : 1);
-    // Other words are in no text of ASCII.
-    if (/^[a-z0-9]+$/.test(head)) heads.add(stem.startsWith(head) ? head : head.slice(0, 1));
-  }
+  // Other words are in no text of ASCII.
+  const heads = new Set(Array.from(terms, headOf).filter((head) => /^[a-z0-9]+$/.test(head)));
   return heads.size === 0 ? NOWHERE : new RegExp(Array.from(heads, spelledHead).join("|"), "g");
+}
+
+/** The beginning that a term has in common with all words of its stem: of those only the end is another. */
+function headOf(term: string): string {
+  const stem = stemIn(term);
+  return stem.slice(0, Math.max(1, stem.length - (stem.endsWith("ble") ? 2 : 1)));
 }
 
 const NOWHERE = /(?!)/g;
 
-function spelledHead([first = "", second]: string): string {
+function spelledHead([first = "", ...others]: string): string {
   const capital = first.toUpperCase();
   const begin = capital === first ? `(?<![0-9])${first}` : `(?:(?<![A-Za-z])${first}|${capital})`;
-  return second === undefined ? begin : `${begin}[_-]*[${second}${second.toUpperCase()}]`;
+  return [begin, ...others.map((other) => `[${other}${other.toUpperCase()}]`)].join("[_-]*");
 }
 
-/** A line, and tokens of it: all of those that a query may count, and perhaps others. */
-interface TokenizedLine {
+/** A line, and names in it: all of those that a query may count, and perhaps others. */
+interface LineNames {
   readonly start: number;
-  readonly tokens: readonly string[];
+  readonly names: readonly string[];
 }
 
 /** The lines of a text that may have words of the query. */
-function* linesIn(text: string, heads: RegExp): Generator<TokenizedLine> {
+function* linesIn(text: string, heads: RegExp): Generator<LineNames> {
   if (!NOT_ASCII.test(text)) return yield* linesWith(text, heads);
   let start = 0;
   for (const line of text.split("\n")) {
-    if (NOT_ASCII.test(line)) yield { start, tokens: tokensOf(line) };
-    else for (const { tokens } of linesWith(line, heads)) yield { start, tokens };
+    if (NOT_ASCII.test(line)) yield { start, names: [line] };
+    else for (const { names } of linesWith(line, heads)) yield { start, names };
     start += line.length + 1;
   }
 }
 
-/** The lines of a text of ASCII that have heads, and the tokens of the names around them. */
-function* linesWith(text: string, heads: RegExp): Generator<TokenizedLine> {
+/** The lines of a text of ASCII that have heads, and the names around them. */
+function* linesWith(text: string, heads: RegExp): Generator<LineNames> {
   let start = 0;
   let end = -1;
-  let tokens: string[] = [];
+  let names: string[] = [];
   heads.lastIndex = 0;
   for (let hit = heads.exec(text); hit !== null; hit = heads.exec(text)) {
     if (hit.index > end) {
-      if (tokens.length > 0) yield { start, tokens };
-      tokens = [];
+      if (names.length > 0) yield { start, names };
+      names = [];
       start = text.lastIndexOf("\n", hit.index) + 1;
       end = text.indexOf("\n", hit.index);
       if (end < 0) end = text.length;
     }
     const name = nameAround(text, hit.index);
-    tokens.push(...tokensOf(text.slice(name.start, name.end)));
+    names.push(text.slice(name.start, name.end));
     heads.lastIndex = name.end;
   }
-  if (tokens.length > 0) yield { start, tokens };
+  if (names.length > 0) yield { start, names };
 }
 
 /** The letters, digits, `_` and `-` around a place of a text of ASCII that has one of them. */

@@ -1,6 +1,7 @@
 import type { IndexFile, SegmentFacts } from "./index-file.ts";
 import {
   blockOf,
+  type ChunkFacts,
   chunkFacts,
   type IndexTerm,
   indexTerm,
@@ -8,7 +9,6 @@ import {
   POSTING,
   type TermPostings,
 } from "./reader.ts";
-import { CHUNK_WORDS } from "./segment.ts";
 
 /** A range of P, UTF-16 units, with its score, which is above 0. */
 export interface Ranked {
@@ -65,10 +65,13 @@ export function rank(file: IndexFile, query: readonly WeightedTerm[], seed: numb
     const matched = postings.in(segment);
     if (matched.length === 0) continue;
     const facts = chunkFacts(file, segment);
-    const { words, stems } = scorer.scores(segment, facts, matched);
-    for (let chunk = 0; chunk < words.length; chunk++) {
-      const score = EXACT_WEIGHT * (words[chunk] ?? 0) + (stems[chunk] ?? 0);
-      if (score > best.least()) best.add(rangeOf(segment, facts, chunk, score));
+    const { count, chunks, scores } = scorer.score(facts, matched);
+    let least = best.least();
+    for (let n = 0; n < count; n++) {
+      const score = scores[n] ?? 0;
+      if (score < least) continue;
+      best.add(rangeOf(segment, facts, chunks[n] ?? 0, score));
+      least = best.least();
     }
   }
   return best.all();
@@ -106,61 +109,76 @@ function openPostings(file: IndexFile, terms: readonly Term[]): Postings {
   };
 }
 
-/** The scores of the chunks of a segment, for words and for stems. They hold until the next segment. */
-interface SegmentScores {
-  readonly words: Float64Array;
-  readonly stems: Float64Array;
+/** The first `count` numbers are chunks of a segment that have a term, in no order, with their scores. */
+interface Scored {
+  readonly count: number;
+  readonly chunks: Uint32Array;
+  readonly scores: Float64Array;
 }
 
 /** Scores the chunks of one segment after the other by BM25. */
 interface Scorer {
-  scores(segment: SegmentFacts, facts: Uint32Array, found: readonly FoundTerm[]): SegmentScores;
+  /** Scores the chunks with a term. The result holds until the next segment. */
+  score(facts: ChunkFacts, found: readonly FoundTerm[]): Scored;
 }
 
 function openScorer(segments: readonly SegmentFacts[]): Scorer {
   const most = mostChunks(segments);
   const all = segments.reduce((sum, { chunks }) => sum + chunks, 0);
   const averageWords = segments.reduce((sum, segment) => sum + segment.words, 0) / all;
+  // For each chunk of the segment; 0 between two segments.
   const words = new Float64Array(most);
   const stems = new Float64Array(most);
-  /** Added to a count, by which a long chunk is worth less. */
+  /** Added to a count, by which a long chunk is worth less. Only those of chunks that were met are valid. */
   const lengths = new Float64Array(most);
+  const chunks = new Uint32Array(most);
+  const scores = new Float64Array(most);
 
-  /** Adds what a term is worth that so many chunks have. @param which the number of a posting that counts */
-  function addWorth(scores: Float64Array, { term, numbers, from, to }: FoundTerm, which: number, holders: number) {
-    const idf = Math.max(Math.log((all - holders + 0.5) / (holders + 0.5)), LEAST_IDF);
-    for (let at = from; at < to; at += POSTING.numbers) {
-      const count = numbers[at + which] ?? 0;
-      if (count === 0) continue;
-      const chunk = numbers[at] ?? 0;
-      const worth = idf * ((count * (K1 + 1)) / (count + (lengths[chunk] ?? 0)));
-      for (let times = 0; times < term.weight; times++) scores[chunk] = (scores[chunk] ?? 0) + worth;
-    }
-  }
+  const idfOf = (holders: number) => Math.max(Math.log((all - holders + 0.5) / (holders + 0.5)), LEAST_IDF);
 
   return {
-    scores({ chunks: count }, facts, found) {
-      for (let chunk = 0; chunk < count; chunk++) {
-        lengths[chunk] = K1 * (1 - B + (B * (facts[chunk * CHUNK_WORDS + 2] ?? 0)) / averageWords);
+    score(facts, found) {
+      let count = 0;
+      for (const { term, numbers, from, to } of found) {
+        const { weight, holders } = term;
+        const exactIdf = idfOf(holders.exact);
+        const formsIdf = idfOf(holders.forms);
+        for (let at = from; at < to; at += POSTING.numbers) {
+          const chunk = numbers[at] ?? 0;
+          if (stems[chunk] === 0) {
+            chunks[count++] = chunk;
+            lengths[chunk] = K1 * (1 - B + (B * facts.words(chunk)) / averageWords);
+          }
+          const length = lengths[chunk] ?? 0;
+          addWorth(stems, chunk, formsIdf, numbers[at + POSTING.forms] ?? 0, length, weight);
+          addWorth(words, chunk, exactIdf, numbers[at + POSTING.exact] ?? 0, length, weight);
+        }
       }
-      const scores = { words: words.subarray(0, count).fill(0), stems: stems.subarray(0, count).fill(0) };
-      for (const one of found) {
-        addWorth(scores.words, one, POSTING.exact, one.term.holders.exact);
-        addWorth(scores.stems, one, POSTING.forms, one.term.holders.forms);
+      for (let n = 0; n < count; n++) {
+        const chunk = chunks[n] ?? 0;
+        scores[n] = EXACT_WEIGHT * (words[chunk] ?? 0) + (stems[chunk] ?? 0);
+        words[chunk] = 0;
+        stems[chunk] = 0;
       }
-      return scores;
+      return { count, chunks, scores };
     },
   };
 }
 
-function rangeOf({ start }: SegmentFacts, facts: Uint32Array, chunk: number, score: number): Ranked {
-  const at = chunk * CHUNK_WORDS;
-  return { start: start + (facts[at] ?? 0), end: start + (facts[at + 1] ?? 0), score };
+/** Adds what so many occurrences of a term are worth in a chunk. */
+function addWorth(scores: Float64Array, chunk: number, idf: number, count: number, length: number, weight: number) {
+  if (count === 0) return;
+  const worth = idf * ((count * (K1 + 1)) / (count + length));
+  for (let times = 0; times < weight; times++) scores[chunk] = (scores[chunk] ?? 0) + worth;
 }
 
-/** The ranges with the highest scores, equal ones in the order in which they are added. */
+function rangeOf({ start }: SegmentFacts, facts: ChunkFacts, chunk: number, score: number): Ranked {
+  return { start: start + facts.start(chunk), end: start + facts.end(chunk), score };
+}
+
+/** The ranges with the highest scores, equal ones in the order of P. */
 interface Best {
-  /** A range with a higher score is one of the best. */
+  /** A range with a lower score is none of the best. */
   least(): number;
   add(range: Ranked): void;
   all(): readonly Ranked[];
@@ -171,10 +189,14 @@ function openBest(k: number): Best {
   return {
     least: () => (best.length < k ? 0 : (best.at(-1)?.score ?? 0)),
     add(range) {
-      const at = best.findLastIndex(({ score }) => score >= range.score) + 1;
+      const at = best.findLastIndex((one) => isBefore(one, range)) + 1;
       best.splice(at, 0, range);
       if (best.length > k) best.pop();
     },
     all: () => best,
   };
+}
+
+function isBefore(one: Ranked, other: Ranked): boolean {
+  return one.score > other.score || (one.score === other.score && one.start < other.start);
 }

@@ -48,10 +48,16 @@ export function blockOf(file: IndexFile, segment: SegmentFacts, { stem, hash }: 
   while (cursor.at() < bucket.length) {
     const length = cursor.number();
     const block = bucket.subarray(cursor.at(), cursor.at() + length);
-    if (stemOf(openCursor(block).text()) === stem) return block;
+    if (hasStem(openCursor(block), stem)) return block;
     cursor.skip(length);
   }
   return undefined;
+}
+
+/** True if a block is that of a stem. It begins as all words of it do, and to make one takes longer. */
+function hasStem(block: Cursor, stem: string): boolean {
+  const word = block.text();
+  return word.charCodeAt(0) === stem.charCodeAt(0) && stemOf(word) === stem;
 }
 
 /** Reads blocks, one after the other. */
@@ -118,11 +124,22 @@ export function openPostingsReader(most: number): PostingsReader {
   };
 }
 
-/** Start, end and words of each chunk of a segment; starts and ends are counted from its start. */
-export function chunkFacts(file: IndexFile, { at, chunks }: SegmentFacts): Uint32Array {
-  const bytes = new Uint8Array(chunks * CHUNK_WORDS * WORD_BYTES);
-  bytes.set(file.read(at, at + bytes.length));
-  return new Uint32Array(bytes.buffer);
+/** The facts of the chunks of a segment. Starts and ends are counted from its start. */
+export interface ChunkFacts {
+  start(chunk: number): number;
+  end(chunk: number): number;
+  words(chunk: number): number;
+}
+
+/** Reads the facts of the chunks of a segment. */
+export function chunkFacts(file: IndexFile, { at, chunks }: SegmentFacts): ChunkFacts {
+  const bytes = file.read(at, at + chunks * CHUNK_WORDS * WORD_BYTES);
+  const number = (chunk: number, n: number) => bytes.readUInt32LE((chunk * CHUNK_WORDS + n) * WORD_BYTES);
+  return {
+    start: (chunk) => number(chunk, 0),
+    end: (chunk) => number(chunk, 1),
+    words: (chunk) => number(chunk, 2),
+  };
 }
 
 /** A place in a block that moves on. */

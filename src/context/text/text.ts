@@ -145,6 +145,8 @@ function locate({ bytes, anchors, length }: MemoryText, unit: number): { byte: n
   const block = Math.max(0, binarySearch(anchors.length, (at) => (anchors[at] ?? 0) > unit) - 1);
   let byte = block * BLOCK;
   let at = anchors[block] ?? 0;
+  const guess = byte + unit - at;
+  if (guess >= byte && guess < bytes.length && isAscii(bytes.subarray(byte, guess + 1))) return { byte: guess, unit };
   for (;;) {
     const units = unitsOf(bytes[byte] ?? 0);
     if (units > 0 && at + units > unit) return { byte, unit: at };

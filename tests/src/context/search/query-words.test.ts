@@ -48,7 +48,7 @@ function plainBestLine(query: string, text: string): number {
 
 const syllable = fc.constantFrom(
   ...["a", "as", "ay", "by", "car", "pars", "HTTP", "Req", "uest", "fly", "ies", "ing", "ed", "eed", "ation", "ize"],
-  ...["ness", "able", "hop", "y", "e", "s", "2", "56", "_", "-", "é", "款", "退"],
+  ...["ness", "able", "abil", "ity", "ical", "ator", "hop", "y", "e", "s", "2", "56", "_", "-", "é", "款", "退"],
 );
 const written = fc.array(syllable, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(""));
 const sentence = fc.array(written, { maxLength: 5 }).map((words) => words.join(" "));
