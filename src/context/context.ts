@@ -205,7 +205,7 @@ export function statsOf(previous: Context | undefined, source: string, figures: 
 }
 
 /** A source and what it lacks. */
-export interface SkippingSource extends Pick<LoadedSource, "name" | "base" | "skipped"> {
+interface SkippingSource extends Pick<LoadedSource, "name" | "base" | "skipped"> {
   /** Tells whether the file with this absolute path is in P now. */
   hasLoaded(path: string): boolean;
 }

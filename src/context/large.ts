@@ -5,7 +5,7 @@ import { isLargeSize, SMALL } from "./load/size.ts";
 import type { SkippedFile } from "./skipped.ts";
 
 /** The source of the files that are gathered. */
-export interface GatheredSource extends Omit<LargeSource, "texts"> {
+interface GatheredSource extends Omit<LargeSource, "texts"> {
   /** Absolute folder for the texts of large contexts. Without it no files are taken that make one. */
   readonly texts?: (() => Promise<string>) | undefined;
   /** Called with that folder before the text of a large context is written into it. */

@@ -3,7 +3,7 @@ import { thousands } from "../platform/figures.ts";
 import type { Text } from "./text/text.ts";
 
 /** Compares bytes with those of a text as they come. */
-export interface SameText {
+interface SameText {
   /** @throws RlmError `context_changed` if the text is too short for bytes up to a place */
   reaches(end: number): void;
   /** @throws RlmError `context_changed` if the text has other bytes at a place */

@@ -65,7 +65,7 @@ export function convertedIn(documents: readonly Named[]): ConvertedStats | undef
 }
 
 /** Counts the documents that were converted. */
-export interface ConvertedCount {
+interface ConvertedCount {
   add(document: Named): void;
   /** Undefined if none was converted. */
   told(): ConvertedStats | undefined;

@@ -136,7 +136,7 @@ export function readersOf({ convert = {} }: DocumentOptions): string {
  * The rows of one sheet or table of an original: its name, and a line of JSON for each row as
  * `rows.ts` has them.
  */
-export interface TableText {
+interface TableText {
   readonly name: string;
   readonly lines: Uint8Array;
   readonly lost: readonly Loss[];

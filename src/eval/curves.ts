@@ -24,7 +24,7 @@ interface Means {
  * The place from which on the ask is ahead of another method: it scores more than 0 and at least as
  * much, costs no more, and is better in one of the two, at this and at each larger size.
  */
-export interface Crossing extends Pick<EvalRow, "suite"> {
+interface Crossing extends Pick<EvalRow, "suite"> {
   readonly other: Method;
   /** Tokens of the context; null: there is none. */
   readonly tokens: number | null;

@@ -22,7 +22,7 @@ import { OF_CALL } from "./protocol.ts";
 import { answerOfExec, statusOf } from "./status.ts";
 
 /** A request of the client. */
-export interface Request {
+interface Request {
   /** Aborted when the client gives the request up. */
   readonly signal: AbortSignal;
   /** Tells the client how far its request is; null if it did not ask for that. */

@@ -205,7 +205,7 @@ export interface ModelTurn {
 }
 
 /** A window without room for the whole answer. */
-export interface FullWindow {
+interface FullWindow {
   readonly window: number;
   /** Tokens of the prompt and of the answer, as the provider has counted them. */
   readonly input: number;

@@ -21,7 +21,7 @@ import { modelOfRun } from "./spec.ts";
 // Looks at the runs of a store, for people and programs. Rows that cannot be read are left out and listed.
 
 /** The newest runs of a store. */
-export interface RunList {
+interface RunList {
   readonly runs: readonly ListedRun[];
   /** True if there are more of them. */
   readonly hasMore: boolean;

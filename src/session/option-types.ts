@@ -281,6 +281,6 @@ export interface LoadPaths {
 }
 
 /** Delivery of a call's requests: at once, or by the provider's batches at a lower price. */
-export type Delivery = (typeof DELIVERIES)[number];
+type Delivery = (typeof DELIVERIES)[number];
 
-export const DELIVERIES = ["now", "batch"] as const;
+const DELIVERIES = ["now", "batch"] as const;

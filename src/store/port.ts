@@ -360,7 +360,7 @@ export interface ReadingContext {
   readonly damaged?: boolean;
 }
 
-export type StoredPart = PartInRows | PartInFile;
+type StoredPart = PartInRows | PartInFile;
 
 export interface PartInRows {
   /** SHA-256 of the bytes, hex. */
@@ -394,7 +394,7 @@ export interface GcRule {
 }
 
 /** Files of large contexts that went with a session. */
-export interface Removed {
+interface Removed {
   /** Bytes of texts, tables and search indexes. */
   readonly text_bytes: number;
   /** True if such files stayed for the next sweep, because a load is under way. */

@@ -5,7 +5,7 @@ import { refuseUntrusted, savedWorkflow, type WorkflowPlaces, workflowAt } from 
 import { readWorkflow, type WorkflowScript } from "./script.ts";
 
 /** The function by which `workflow()` gets scripts, as a session takes it. */
-export interface LentSource {
+interface LentSource {
   readonly workflow_source: SessionFunction;
   readonly [name: string]: SessionFunction;
 }

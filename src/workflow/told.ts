@@ -3,7 +3,7 @@ import { isRecord, parseJson } from "../platform/json.ts";
 import { readWorkflow, type WorkflowMeta } from "./script.ts";
 
 /** The workflow that a cell runs, as its text tells it. */
-export interface ToldWorkflow {
+interface ToldWorkflow {
   readonly meta: WorkflowMeta;
   /** undefined: the script has none. */
   readonly args: Json | undefined;

@@ -4,7 +4,7 @@ import { fieldOf } from "../../platform/written-json.ts";
 import { BadInput, type Input } from "../../runs/index.ts";
 
 /** A question of a suite that others publish, with its context as a text. */
-export interface PublishedQuestion extends Item {
+interface PublishedQuestion extends Item {
   readonly context: string;
 }
 

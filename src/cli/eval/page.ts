@@ -19,7 +19,7 @@ import { cutText } from "../../platform/visible.ts";
 import { escaped } from "../../view/index.ts";
 
 /** An evaluation as its page shows it. */
-export interface ShownEvaluation {
+interface ShownEvaluation {
   readonly rows: readonly EvalRow[];
   readonly items: readonly Item[];
   readonly methods: readonly Method[];

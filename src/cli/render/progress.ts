@@ -31,7 +31,7 @@ export interface ProgressLine {
 }
 
 /** The words of a line of progress. */
-export interface ProgressWords {
+interface ProgressWords {
   /** The line about calls. Default: that of cells. */
   readonly ofCalls?: (progress: CallProgress, ms: number, columns: number) => string;
   /** A line that stays for each call of a workflow that is answered. Default: there is none. */

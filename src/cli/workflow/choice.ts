@@ -9,7 +9,7 @@ import type { InSession } from "../session/opening.ts";
 import type { EarlierRun } from "./run-name.ts";
 
 /** The way in which a changed script is run: with answers of the earlier run, or with none. */
-export type Choice = "reuse" | "new";
+type Choice = "reuse" | "new";
 
 /**
  * Lets the user choose what an edited script takes over. A comment that was added must not pay for

@@ -42,7 +42,7 @@ export interface Around {
 const CARRIAGE_RETURN = 0x0d;
 
 /** Finds the lines of one text that match. */
-export interface LineFinder {
+interface LineFinder {
   /**
    * Takes the next chunk of the text, and gives the lines that can be shown then, in their order and
    * each once. A line of more than 64 MB comes in parts, and again for each part that matches.

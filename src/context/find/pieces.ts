@@ -14,7 +14,7 @@ export type ReadText = Pick<Text, "bytes" | "read" | "data"> | PlainText;
 export const piecesOf = ({ bytes }: ReadText, { piece }: Sizes) => Math.max(1, Math.ceil(bytes / piece));
 
 /** The lines that begin in a part of a text. */
-export interface Piece {
+interface Piece {
   /** The place of the piece in the text. */
   readonly start: number;
   readonly bytes: Buffer;

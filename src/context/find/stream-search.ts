@@ -13,7 +13,7 @@ export interface SearchedBlock {
 }
 
 /** Searches a text that comes in chunks, from its beginning to its end. */
-export interface StreamSearch {
+interface StreamSearch {
   /**
    * Takes the next chunk, and gives the blocks that are certain then. All blocks in their order are
    * the text.

@@ -6,7 +6,7 @@ import { type Glob, globIn, matching, type PathsSource } from "./paths.ts";
 import { canonical } from "./roots.ts";
 
 /** Documents of P that paths name. */
-export interface NamedDocuments {
+interface NamedDocuments {
   readonly count: number;
   /** The first of them, in the order of the paths. */
   readonly first: readonly Document[];

@@ -23,7 +23,7 @@ import { type ContextSize, exceeds } from "./size.ts";
  * A text, the size of one that is too large, a document that is to become text, or why it is none
  * of them.
  */
-export type FileContent = LoadedText | { size: number } | OriginalFile | Refusal;
+type FileContent = LoadedText | { size: number } | OriginalFile | Refusal;
 
 /** The content of a file in a load, in which a text may be too large to be read at once. */
 export type LoadContent = FileContent | LargeTextFile;
@@ -32,7 +32,7 @@ export type LoadContent = FileContent | LargeTextFile;
 type LoadedText = Pick<LoadedFile, "bytes" | "original" | "places" | "lost">;
 
 /** The rules by which the files of a load become text. */
-export interface FileRules {
+interface FileRules {
   /**
    * Tells by the first bytes of a file and its path how it becomes text; null: it is a text, or
    * nothing.
@@ -58,7 +58,7 @@ export interface LoadDocuments extends Omit<FileDocuments, "files"> {
 type Unplaced = Omit<ContextFile, "separator">;
 
 /** The room for a text, bytes. */
-export interface TextRoom {
+interface TextRoom {
   /** A text of more bytes gives its size. */
   readonly most: number;
   /** A text of more bytes is read in pieces. */

@@ -63,7 +63,7 @@ export interface ListedFile extends NamedFile {
 }
 
 /** Files to load, each once, and what was found beside them. */
-export interface FilesFound {
+interface FilesFound {
   readonly files: Iterable<ListedFile> & { readonly length: number };
   readonly skipped: readonly SkippedFile[];
   readonly ignored: number;

@@ -4,7 +4,7 @@ import { MAX_PARTS } from "./tokens.ts";
 // Most words of a log are new ones, and to make strings of them takes ten times as long.
 
 /** Is given a word: the bytes `from..to`, in lower case. They are valid during the call. */
-export type UseWord = (bytes: Buffer, from: number, to: number) => void;
+type UseWord = (bytes: Buffer, from: number, to: number) => void;
 
 const OTHER = 0;
 const JOINER = 1;

@@ -2,7 +2,7 @@
  * Bytes that are written one after the other, again and again in the same memory. A number has 7
  * bits a byte, the lowest ones first; the highest bit says that another byte follows.
  */
-export interface ByteWriter {
+interface ByteWriter {
   /** Begins anew, with so many bytes that are written later. */
   begin(at: number): void;
   /** The place of the next byte. */

@@ -5,7 +5,7 @@ export interface Span {
 }
 
 /** A range of P that is ranked as one, also in bytes of what was read of P. */
-export interface Chunk extends Span {
+interface Chunk extends Span {
   readonly from: number;
   readonly to: number;
 }

@@ -1,7 +1,7 @@
 import { accumulate, larger, withLength } from "./numbers.ts";
 
 /** The words of chunks, as they are added chunk by chunk. A posting is a word in a chunk. */
-export interface Postings {
+interface Postings {
   /** Forgets all, and keeps the memory. */
   clear(): void;
   /** Begins the next chunk. */

@@ -8,7 +8,7 @@ import type { WordTable } from "./word-table.ts";
  * The words of a text as numbers of a table. A run is what stands between ASCII characters other
  * than letters, digits, `_` and `-`; its words are looked for once in a text.
  */
-export interface Runs {
+interface Runs {
   /** Begins a text. Its bytes do not change as long as it is read. */
   begin(bytes: Buffer): void;
   /** Gives each word of the bytes `from..to`, as often as `tokensOf` has it. Returns how many. */

@@ -18,7 +18,7 @@ import { openWordTable } from "./word-table.ts";
 export const WORD_BYTES = 4;
 export const CHUNK_WORDS = 3;
 /** Makes segments, one after the other, in the same memory. */
-export interface SegmentMaker {
+interface SegmentMaker {
   /**
    * Indexes a part of P. Equal parts always give equal bytes. They are valid until the next part.
    *

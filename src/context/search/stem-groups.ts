@@ -19,7 +19,7 @@ export interface StemGroups {
 }
 
 /** Finds stems of the words of a table, again and again in the same memory. */
-export interface Stems {
+interface Stems {
   /**
    * Valid until the next call. Stems are added to the table.
    *

@@ -83,7 +83,7 @@ export interface TableDocuments extends Documents {
 }
 
 /** Some documents of a context, in their order. */
-export interface DocumentSlice {
+interface DocumentSlice {
   readonly length: number;
   slice(from: number, to: number): readonly Document[];
 }

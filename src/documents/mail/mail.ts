@@ -7,7 +7,7 @@ import { readHtml, textOfHtml } from "../html/html.ts";
 import { isCut, keepFooters } from "./base64.ts";
 
 /** Words of a mail, as plain text or as HTML. */
-export interface Shown {
+interface Shown {
   readonly words: string;
   readonly isHtml: boolean;
 }

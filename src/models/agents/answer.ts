@@ -21,7 +21,7 @@ export interface AgentAnswer {
   readonly isUnended?: true;
 }
 
-export interface TokensUsed {
+interface TokensUsed {
   readonly input: number;
   readonly output: number;
   readonly cache_read: number;

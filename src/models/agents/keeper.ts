@@ -35,7 +35,7 @@ const SOON_MS = 25;
 const LATER_MS = 200;
 
 /** Steps that a keeper tells of. */
-export interface KeeperSteps {
+interface KeeperSteps {
   /** The agent is started next. */
   begun(): void;
   /** The end of the agent is on disk, and the outbox is free. */

@@ -7,7 +7,7 @@ import { isRecord, parseJson } from "../../platform/json.ts";
 import type { Environment } from "./keeper.ts";
 
 /** The work that a keeper was given. */
-export interface Kept {
+interface Kept {
   /** Resolves when the keeper has done what it could. */
   readonly over: Promise<KeeperEnd>;
   /** Lets this process end before the keeper. */
@@ -15,7 +15,7 @@ export interface Kept {
 }
 
 /** The end of a keeper's work. */
-export interface KeeperEnd {
+interface KeeperEnd {
   /** The reason why the end of the agent was not kept; null: it was. */
   readonly failed: string | null;
   /** The keeper has started the agent. False too if it does not say. */

@@ -2,7 +2,7 @@ import { compileFind, find, textFromString } from "../../context/index.ts";
 import { localTime } from "../../platform/figures.ts";
 
 /** A limit of an agent's account. */
-export interface AccountLimit {
+interface AccountLimit {
   /** When it ends, ms since the epoch; null: the agent does not say. */
   readonly retry_at: number | null;
   /** The same in words, in the local time; empty if it is not known. */

@@ -3,7 +3,7 @@ import type { LoadOptions } from "../../context/index.ts";
 import type { HostedOptions } from "../option-types.ts";
 
 /** Options of a session that say how much text and how many documents its context may have. */
-export type SizeOptions = Pick<HostedOptions, "maxContextMb" | "maxFiles">;
+type SizeOptions = Pick<HostedOptions, "maxContextMb" | "maxFiles">;
 
 /** The most that a context may hold by these options. */
 export function mostOf({ maxContextMb, maxFiles = LIMITS.files }: SizeOptions): NonNullable<LoadOptions["most"]> {

@@ -4,7 +4,7 @@ import { noticeOf, openPhases } from "./told-workflow.ts";
 import type { Work } from "./work.ts";
 
 /** Reports the calls of an exec to people who wait. */
-export interface CallProgressReport {
+interface CallProgressReport {
   tell(): void;
   /** The first request of a call leaves. */
   begun(id: string): void;

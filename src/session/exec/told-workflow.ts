@@ -14,7 +14,7 @@ const Named = v.fallback(v.object({ label: text, phase: text }), { label: null, 
 const namesOf = ({ name, args }: ToolCall) => v.parse(Named, isSubCall(name) ? args[1] : null);
 
 /** The sub-calls of an exec by their phases. */
-export interface Phases {
+interface Phases {
   /** Counts a result that has been kept. */
   answered(result: Pick<ToolResult, "call_id" | "success">): void;
   /** @param running ids of the calls that run */

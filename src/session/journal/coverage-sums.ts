@@ -54,7 +54,7 @@ interface CoveredText {
 }
 
 /** The documents of a context. Those of a large one are read from its table when they are asked for. */
-export interface CoveredDocuments {
+interface CoveredDocuments {
   readonly length: number;
   /** In their order. */
   spans(): Iterable<DocumentSpan>;
@@ -80,7 +80,7 @@ interface Covering {
 }
 
 /** A document with what it takes. */
-export interface GradedDocument {
+interface GradedDocument {
   /** Its number among all documents, from 0. */
   readonly at: number;
   readonly id: string;

@@ -93,7 +93,7 @@ function flushed(file: number): Promise<void> {
 function nothing(): void {}
 
 /** Runs pragmas that take long in a thread of their own, which starts with the first one. */
-export interface PragmaThread {
+interface PragmaThread {
   /** Runs a pragma, with its arguments, and returns its rows. */
   run(pragma: string): Promise<readonly Row[]>;
   end(): Promise<void>;

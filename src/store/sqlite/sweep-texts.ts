@@ -21,7 +21,7 @@ export interface TextSweep extends Disposable {
 }
 
 /** Files that were removed, or would be. */
-export interface SweptTexts {
+interface SweptTexts {
   readonly files: number;
   /** Bytes that they took. */
   readonly bytes: number;
