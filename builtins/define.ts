@@ -63,7 +63,6 @@ type Arguments<P extends Params> = v.InferOutput<v.ObjectSchema<P, undefined>>;
 
 /** Schemas of parameters, with messages that follow the parameter's name. */
 export const integer = v.pipe(v.number("must be an integer"), v.integer("must be an integer"));
-export const atLeastOne = v.pipe(integer, v.minValue(1, "must be at least 1"));
 export const string = v.string("must be a string");
 /** A regular expression: a string, or a RegExp as the bridge hands it over. */
 export const pattern = v.pipe(

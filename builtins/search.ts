@@ -1,6 +1,9 @@
+import * as v from "valibot";
 import { type CallScope, hasCode, LIMITS } from "../runtime/index.ts";
-import { atLeastOne, defineBuiltin, optional, string } from "./define.ts";
+import { defineBuiltin, integer, optional, string } from "./define.ts";
 import type { ContextServices } from "./services.ts";
+
+const atLeastOne = v.pipe(integer, v.minValue(1, "must be at least 1"));
 
 export const search = defineBuiltin({
   name: "search",

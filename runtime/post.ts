@@ -1,15 +1,15 @@
 import { isAscii } from "node:buffer";
 import { checkHelper } from "./cells/helper-check.ts";
-import { callSite } from "./cells/traceback.ts";
 import { type Engine, type EngineHost, type HostText, MachineFault, type TextForm } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import type { Guest } from "./guest.ts";
 import { answerOfLanguage } from "./language.ts";
 import type { CallScope, LibraryText } from "./library.ts";
+import { LIMITS } from "./limits.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
 import { roundedIn } from "./rounded.ts";
-import { addWarning, type Running, resultRoom, TYPES_LEFT_OUT } from "./running.ts";
+import { addWarning, type Running, TYPES_LEFT_OUT } from "./running.ts";
 
 interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
   /** The engine is opened with what uses the post, so it is there only when the guest posts. */
@@ -71,6 +71,11 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
   };
 }
 
+/** The most UTF-16 units that the JSON of a result can have: each is at least one byte. */
+function resultRoom({ state, wantsWhole }: Pick<Running, "state" | "wantsWhole">): number {
+  return Math.max(state.limits.max_result_bytes, wantsWhole ? LIMITS.wholeResultBytes : 0);
+}
+
 /** The exec as a builtin's host function sees it, and the services that it has for the function. */
 function scopeOf({ library, clock, heap, scripts, running, engine, notice }: PostOptions): CallScope {
   return {
@@ -122,6 +127,11 @@ function startCall({ library, running }: PostOptions, scope: CallScope, name: st
   running.fresh.push({ id, name, args, ...(site ? { site } : {}), ...(counts === 1 ? {} : { counts }) });
   running.outstanding.add(id);
   return `s${id}`;
+}
+
+/** Returns the first of the guest's own frames in a backtrace of the engine, without its column. */
+function callSite(stack: string): string | undefined {
+  return /(<(?:cell \d+|helper [^<>]+|query)>:\d+):\d+/.exec(stack)?.[1];
 }
 
 /** A guest that was taken over may post any name. */

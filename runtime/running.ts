@@ -1,6 +1,6 @@
 import type { MachineFault } from "./engine.ts";
 import type { GuestLibrary } from "./library.ts";
-import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
+import { DEFAULT_EXEC_LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
 import type { CallError, CellEnd, ExecState, Json, PendingCall, ResumeInput, SetAside } from "./protocol.ts";
 
@@ -81,11 +81,6 @@ const MAX_WARNING_UNITS = 4096;
 
 /** The warning that a cell, or the helper that it names, was TypeScript. */
 export const TYPES_LEFT_OUT = "typescript_stripped";
-
-/** The most UTF-16 units that the JSON of a result can have: each is at least one byte. */
-export function resultRoom({ state, wantsWhole }: Pick<Running, "state" | "wantsWhole">): number {
-  return Math.max(state.limits.max_result_bytes, wantsWhole ? LIMITS.wholeResultBytes : 0);
-}
 
 /** Between execs, for commands of the host. */
 export function idleState(): ExecState {

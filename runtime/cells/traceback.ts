@@ -42,11 +42,6 @@ export const WRAPPER = "__script";
 
 const MAX_FRAMES = 20;
 
-/** Returns the first of the guest's own frames in a backtrace of the engine, without its column. */
-export function callSite(stack: string): string | undefined {
-  return /(<(?:cell \d+|helper [^<>]+|query)>:\d+):\d+/.exec(stack)?.[1];
-}
-
 /** A frame of the guest's own code, with its column where the author wrote it. */
 interface GuestFrame {
   /** Absent at the top level of a script. */

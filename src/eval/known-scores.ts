@@ -64,10 +64,3 @@ export const listIn = (text: string): string[] =>
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "");
-
-/** The score of one of four choices, by its letter. */
-export function choiceScore(answer: string, expected: Expected): number | null {
-  const plain = answer.replaceAll("*", "").trim();
-  const [, letter] = /answer is:?\s*\(?([A-D])\b/i.exec(plain) ?? /^\(?([A-D])(?:\)|[.:]|$)/.exec(plain) ?? [];
-  return letter === undefined ? null : letter.toUpperCase() === expected ? 1 : 0;
-}

@@ -2,7 +2,7 @@ import { type CallDescription, describeWhole, type SessionDescription } from "..
 import { type AgentCommand, isAgentModel, type Untold, untoldBy } from "../platform/agent-commands.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Store } from "../store/index.ts";
-import { choiceScore, type Expected, oolongRealScore, oolongScore } from "./known-scores.ts";
+import { type Expected, oolongRealScore, oolongScore } from "./known-scores.ts";
 import type { Item } from "./suites.ts";
 
 /**
@@ -178,6 +178,13 @@ export function scoreOf(name: ScoreName, answer: string, expected: Expected): nu
     case "choice":
       return choiceScore(answer, expected);
   }
+}
+
+/** The score of one of four choices, by its letter. */
+function choiceScore(answer: string, expected: Expected): number | null {
+  const plain = answer.replaceAll("*", "").trim();
+  const [, letter] = /answer is:?\s*\(?([A-D])\b/i.exec(plain) ?? /^\(?([A-D])(?:\)|[.:]|$)/.exec(plain) ?? [];
+  return letter === undefined ? null : letter.toUpperCase() === expected ? 1 : 0;
 }
 
 const listOf = (expected: Expected): readonly string[] =>

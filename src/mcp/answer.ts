@@ -1,17 +1,7 @@
 import type { Json, Wording } from "../../runtime/index.ts";
-import { meantBy } from "../platform/nearest.ts";
 import { jsonText } from "../platform/visible.ts";
 import type { Session } from "../session/index.ts";
-import {
-  beginning,
-  bytesOf,
-  fitted,
-  inWordsOf,
-  MODEL_CURES,
-  type Tool,
-  type ToolEnvelope,
-  withWarnings,
-} from "../tools/index.ts";
+import { beginning, bytesOf, fitted, inWordsOf, MODEL_CURES, type ToolEnvelope, withWarnings } from "../tools/index.ts";
 
 /** The part of an answer that a client shows its model. */
 export interface Shown {
@@ -121,17 +111,6 @@ export function pageOf(envelope: ToolEnvelope, from: number, shown: Shown): Tool
 
 /** For what is said around the text of a page. */
 const PAGE_BYTES = 300;
-
-/** The answer to a call of a tool that is not there. */
-export function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope {
-  const names = tools.map((tool) => tool.name);
-  return {
-    success: false,
-    error_code: "invalid_argument",
-    error_message: `tool ${name} not found${meantBy(name, names)}`,
-    suggestion: `Tools are ${names.join(", ")}.`,
-  };
-}
 
 /** The words of the server: what a client's model can do, or can ask its user for. */
 const MCP: Wording = {

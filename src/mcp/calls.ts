@@ -1,5 +1,6 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import { withoutUndefined } from "../platform/json.ts";
+import { meantBy } from "../platform/nearest.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
 import {
   askAnswer,
@@ -14,7 +15,7 @@ import {
   type ToolEnvelope,
   type ToolSet,
 } from "../tools/index.ts";
-import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
+import { answerOf, pageOf, type Shown, shownBy } from "./answer.ts";
 import { openProgressNotes, progressMessage } from "./call.ts";
 import { type Called, type CallRunner, openCallRunner } from "./call-runner.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
@@ -116,6 +117,17 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
       await runner.idle();
       await connection[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** The answer to a call of a tool that is not there. */
+function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope {
+  const names = tools.map((tool) => tool.name);
+  return {
+    success: false,
+    error_code: "invalid_argument",
+    error_message: `tool ${name} not found${meantBy(name, names)}`,
+    suggestion: `Tools are ${names.join(", ")}.`,
   };
 }
 

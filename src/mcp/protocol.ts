@@ -12,11 +12,3 @@ export const SESSION_RESOURCE = {
   description: "The session: context, budget and its execs",
   mimeType: "application/json",
 } as const;
-
-export const EXEC_TEMPLATE = {
-  uriTemplate: "belay://exec/{exec_id}",
-  name: "exec",
-  title: "RLM exec",
-  description: "The whole answer of a finished exec, up to 1 MB",
-  mimeType: "application/json",
-} as const;

@@ -16,7 +16,7 @@ import { whenAborted } from "../platform/signals.ts";
 import type { Calls } from "./calls.ts";
 import { type ClientSession, openClientSession, type ServerParts } from "./client-session.ts";
 import { boundedLines, LINE_BYTES } from "./messages.ts";
-import { CALL_KEY, EXEC_TEMPLATE, SESSION_RESOURCE } from "./protocol.ts";
+import { CALL_KEY, SESSION_RESOURCE } from "./protocol.ts";
 import type { Shutdown } from "./shutdown.ts";
 
 /**
@@ -139,6 +139,14 @@ function cancelledBy(request: AbortSignal, byClosing: boolean): Disposable & { r
   if (request.aborted) abort();
   return { signal: cancelled.signal, [Symbol.dispose]: whenAborted(request, abort) };
 }
+
+const EXEC_TEMPLATE = {
+  uriTemplate: "belay://exec/{exec_id}",
+  name: "exec",
+  title: "RLM exec",
+  description: "The whole answer of a finished exec, up to 1 MB",
+  mimeType: "application/json",
+} as const;
 
 function serveResources(server: Server, calls: () => Promise<Calls>): void {
   server.setRequestHandler("resources/list", () => ({ resources: [SESSION_RESOURCE] }));

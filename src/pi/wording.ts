@@ -1,5 +1,4 @@
-import { type ExecLimits, type Wording, worded } from "../../runtime/index.ts";
-import { partsOfWarning, type WarningCures, warningSentence } from "../session/index.ts";
+import { type Wording, worded } from "../../runtime/index.ts";
 import { MODEL_CURES } from "../tools/index.ts";
 
 export const PI: Wording = {
@@ -48,23 +47,4 @@ export const PI: Wording = {
 /** A suggestion in the words of Pi: what its model or its user can do. */
 export function inPi(suggestion: string): string {
   return worded(suggestion, PI);
-}
-
-const CURES: WarningCures = {
-  moreMatches: "raise max_find_results in limits_override",
-  moreOutput: "raise max_output_bytes in limits_override, or print less",
-  largeResult: "keep it in a variable and return parts of it",
-  moreSubCalls: PI.moreSubCalls,
-  removeHelper: "removed with rlm_helpers_remove",
-  otherModel: PI.nameModel,
-  raiseLimit: (limit) => `the user can raise max_${limit} in belay.json, and each new prompt has the whole of it`,
-};
-
-/**
- * A warning as a sentence behind its code: `find_results_capped: find stopped at 10 matches; raise
- * …`.
- */
-export function warningInPi(warning: string, limits: Partial<ExecLimits>): string {
-  const sentence = warningSentence(warning, limits, CURES);
-  return sentence === null ? warning : `${partsOfWarning(warning).code}: ${sentence}`;
 }

@@ -100,12 +100,6 @@ export function ageFrom(text: string): number | undefined {
   return number === undefined || ms === undefined ? undefined : Number(number) * ms;
 }
 
-/** The least of those that are numbers; undefined: none is. */
-export function least(...figures: readonly (number | null | undefined)[]): number | undefined {
-  const numbers = figures.filter((figure) => typeof figure === "number");
-  return numbers.length === 0 ? undefined : Math.min(...numbers);
-}
-
 /** `15:04`, or `2026-03-04 15:04` of another day than now: a time for people, in the local zone. */
 export function localTime(at: number, now: number): string {
   const time = new Date(at);

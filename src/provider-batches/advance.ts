@@ -297,15 +297,6 @@ function inDoubt({ model, requests }: ProviderBatch): RlmError {
 }
 
 /**
- * A group is closed once no request has come to it for so long, ms: the calls of a cell come one
- * after the other.
- */
-export const SETTLE_MS = 300;
-/** A group is closed when its oldest request has waited so long, ms. */
-export const WAVE_MS = 600_000;
-/** Below the limits of every provider. */
-export const MOST = { requests: 20_000, bytes: 100_000_000 };
-/**
  * A batch without a fence that is not listed so long after it was first looked for was not made,
  * ms.
  */

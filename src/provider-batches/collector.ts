@@ -2,7 +2,7 @@ import { type Clock, RlmError, remedy } from "../../runtime/index.ts";
 import { type BatchAccount, keyVariable } from "../models/index.ts";
 import { sleep } from "../platform/signals.ts";
 import type { BatchStore, Group, ProviderBatch } from "../store/index.ts";
-import { type Advancing, advance, HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./advance.ts";
+import { type Advancing, advance, HINDERED_MS } from "./advance.ts";
 import type { BatchClient } from "./providers/provider.ts";
 
 /** The parts with which a process sends what waits for batches, and takes the answers in. */
@@ -31,6 +31,12 @@ export interface CollectorParts
  */
 const ROUND_MS = 1000;
 const IDLE_MS = 2000;
+
+/**
+ * A group is closed once no request has come to it for so long, ms: the calls of a cell come one
+ * after the other.
+ */
+const SETTLE_MS = 300;
 
 /**
  * Sends requests of the store and takes in their answers, until the signal aborts. One process at a
@@ -106,6 +112,9 @@ interface Serving {
   stuck(model: string, error: RlmError, isOurs?: boolean): void;
 }
 
+/** Below the limits of every provider. */
+const MOST = { requests: 20_000, bytes: 100_000_000 };
+
 /** Closes groups of an account, and advances its batches. */
 async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isLeft, stuck }: Serving): Promise<void> {
   let hasFailed = false;
@@ -141,6 +150,9 @@ async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isL
 const isBatch = (one: Group | ProviderBatch): one is ProviderBatch => "id" in one;
 
 const isOfStore = (error: unknown) => error instanceof RlmError && error.code === "store_failed";
+
+/** A group is closed when its oldest request has waited so long, ms. */
+const WAVE_MS = 600_000;
 
 function isReady({ requests, bytes, grows, oldestMs, newestMs }: Group, pace: number): boolean {
   if (requests >= MOST.requests || bytes >= MOST.bytes || oldestMs >= WAVE_MS) return true;

@@ -9,12 +9,6 @@ import { MOST_BUSY_MS, processParts } from "./process-parts.ts";
 import { tryJob, verdictOf } from "./try.ts";
 
 /**
- * A ticket that has lapsed so often is tried in a process of its own: it may be the job that ends
- * processes.
- */
-export const LAPSES_APART = 2;
-
-/**
  * The worker's one request to the process that tries a job. Its answer is the verdict, and its
  * notes are progress.
  */

@@ -5,7 +5,7 @@ import { collectUntil } from "../provider-batches/index.ts";
 import type { JobState } from "../store/index.ts";
 import { isServer } from "../store/store-place.ts";
 import type { WorkOptions } from "./api.ts";
-import { LAPSES_APART, tryInChild } from "./child.ts";
+import { tryInChild } from "./child.ts";
 import type { DeadLetter, Tried, Verdict } from "./dispatcher.ts";
 import { reasonOf } from "./failures.ts";
 import { modelsBy, onlyThese } from "./job-session.ts";
@@ -35,6 +35,12 @@ export async function work(options: WorkOptions): Promise<void> {
   );
   await Promise.all([...serving, offerDelivered(options, stop.signal)]);
 }
+
+/**
+ * A ticket that has lapsed so often is tried in a process of its own: it may be the job that ends
+ * processes.
+ */
+const LAPSES_APART = 2;
 
 /** The try of a ticket: in this process, or apart if it has lapsed before. */
 function attemptOf(options: WorkOptions, parts: TryParts): (tried: Tried) => Promise<Verdict> {

@@ -13,11 +13,11 @@ import { beginCell } from "./exec/cell.ts";
 import { loadRequest, runLoad } from "./exec/load.ts";
 import { runCommand } from "./exec/run-exec.ts";
 import type { ExecAsked, LoadRequest } from "./exec/work.ts";
-
 import { ownBudget } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn, positionOf } from "./journal/account.ts";
 import { questionOf } from "./journal/ask-records.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
+import { leftForNext, type RemainingBudget, toldBudget } from "./journal/ledger.ts";
 import type { Start } from "./journal/records.ts";
 import { withKeyedCalls } from "./keyed-calls.ts";
 import type { LoadingOptions, LoadSource } from "./option-types.ts";
@@ -34,7 +34,7 @@ import {
   READING_OPTIONS,
   RESUME_OPTIONS,
 } from "./options.ts";
-import { leftForCall, type SessionParts } from "./parts.ts";
+import { leftOf, type SessionParts } from "./parts.ts";
 import { resumeToEnd, runAskToEnd, runExecToEnd } from "./run-to-end.ts";
 import { openTurns, type Turns } from "./turns.ts";
 
@@ -122,6 +122,16 @@ export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>):
     [Symbol.asyncDispose]: close,
   };
   return withKeyedCalls(session, setup);
+}
+
+/** The budget that the next call of a session has. */
+function leftForCall(session: Pick<SessionParts, "rules" | "above" | "state" | "questions">): RemainingBudget {
+  const { rules, above, state, questions } = session;
+  const { account } = state();
+  const newest = account.question?.id ?? null;
+  if (newest !== null && questions?.id(newest) === newest) return leftOf(session);
+  const own = leftForNext(rules, account);
+  return toldBudget(above?.budget.atMost(own) ?? own, rules, account);
 }
 
 const inputOf = (start: Start) => (start.kind === "ask" ? questionOf(start) : start.input);

@@ -9,7 +9,7 @@ import type { SessionState } from "./journal/account.ts";
 import { type Account, cellFiles } from "./journal/account.ts";
 import type { EnvelopeFacts } from "./journal/envelope.ts";
 import type { RemainingBudget } from "./journal/ledger.ts";
-import { leftForNext, leftOfBoth, toldBudget } from "./journal/ledger.ts";
+import { leftOfBoth, toldBudget } from "./journal/ledger.ts";
 import type { CallKey } from "./journal/records.ts";
 import type { Guest, GuestOptions, IndexFolder } from "./machine/guest.ts";
 import type { HostedOptions } from "./option-types.ts";
@@ -88,16 +88,6 @@ export interface SessionParts extends CallingSession {
 export function leftOf({ rules, above, state }: Pick<SessionParts, "rules" | "above" | "state">): RemainingBudget {
   const { account } = state();
   const own = leftOfBoth(rules, account);
-  return toldBudget(above?.budget.atMost(own) ?? own, rules, account);
-}
-
-/** The budget that the next call of a session has. */
-export function leftForCall(session: Pick<SessionParts, "rules" | "above" | "state" | "questions">): RemainingBudget {
-  const { rules, above, state, questions } = session;
-  const { account } = state();
-  const newest = account.question?.id ?? null;
-  if (newest !== null && questions?.id(newest) === newest) return leftOf(session);
-  const own = leftForNext(rules, account);
   return toldBudget(above?.budget.atMost(own) ?? own, rules, account);
 }
 

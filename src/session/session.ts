@@ -16,7 +16,6 @@ import { type Granted, openAskModels, openGranted } from "./contexts/granted.ts"
 import { openHeldTexts } from "./contexts/held-texts.ts";
 import { mostOf } from "./contexts/size.ts";
 import { type Env, envOf, type Host, modelsOf, type Rules, rulesOf } from "./env.ts";
-import { openEndGc } from "./exec/keep-end.ts";
 import { excerptRequest, runLoad } from "./exec/load.ts";
 import type { Account, SessionState } from "./journal/account.ts";
 import { EMPTY_ACCOUNT, follow, interruptedIn } from "./journal/account.ts";
@@ -242,6 +241,19 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
     guestOptions,
     guest: openGuest(guestOptions),
     gcEnds: opening.isInMemory ? openEndGc() : () => [],
+  };
+}
+
+/**
+ * Names the checkpoints that a session in memory can drop when an exec has ended: the ends before the newest whole image.
+ * No exec continues from them, and they would fill the memory.
+ */
+function openEndGc(): (end: { readonly id: string; readonly isWhole: boolean }) => readonly string[] {
+  let ends: string[] = [];
+  return ({ id, isWhole }) => {
+    const gone = isWhole ? ends : [];
+    ends = isWhole ? [id] : [...ends, id];
+    return gone;
   };
 }
 

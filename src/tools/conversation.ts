@@ -67,18 +67,3 @@ export function nameOf({ of, document }: Pick<TextObject, "of" | "document">): s
   const shown = cutText(document.id.replaceAll(/\p{Cc}/gu, " "), NAME_UNITS);
   return of === "P" ? `P: ${shown}` : shown;
 }
-
-/**
- * The number of UTF-16 units of a text that take at most so many bytes of UTF-8. A surrogate pair
- * counts whole.
- */
-export function unitsWithin(text: string, maxBytes: number): number {
-  let bytes = 0;
-  let units = 0;
-  for (const character of text) {
-    bytes += Buffer.byteLength(character);
-    if (bytes > maxBytes) break;
-    units += character.length;
-  }
-  return units;
-}

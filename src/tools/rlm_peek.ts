@@ -1,5 +1,5 @@
 import type { TextObject } from "../context/index.ts";
-import { nameOf, objectNamed, QUOTED_BYTES, unitsWithin } from "./conversation.ts";
+import { nameOf, objectNamed, QUOTED_BYTES } from "./conversation.ts";
 import { defineConversationTool } from "./define.ts";
 
 const LENGTH = 2000;
@@ -42,4 +42,19 @@ function sliceOf(object: TextObject, offset: number, length: number): string {
   const end = from + shown.length;
   const facts = [object.id, nameOf(object), `characters ${from} to ${end} of ${size}`];
   return `${[...facts, ...(end < size ? [`next offset ${end}`] : [])].join(" · ")}\n${shown}`;
+}
+
+/**
+ * The number of UTF-16 units of a text that take at most so many bytes of UTF-8. A surrogate pair
+ * counts whole.
+ */
+function unitsWithin(text: string, maxBytes: number): number {
+  let bytes = 0;
+  let units = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxBytes) break;
+    units += character.length;
+  }
+  return units;
 }

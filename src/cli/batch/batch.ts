@@ -9,6 +9,7 @@ import {
   type Dispatcher,
   forecastOf,
   hasChoice,
+  jobsIn,
   leftToOtherBuild,
   openDispatcher,
   openReadableJobs,
@@ -23,10 +24,13 @@ import {
   stateOf,
   submit,
 } from "../../runs/index.ts";
-import type { Jobs, Store } from "../../store/index.ts";
+import type { Jobs, RunRow, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import { DEFAULT_QUEUE } from "../flags/runs.ts";
+import { commandLine } from "../flags/usage.ts";
+import { type Cell, readCells } from "../input/cells.ts";
 import { processClock } from "../render/status-line.ts";
 import { warningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
@@ -37,10 +41,10 @@ import { initScript } from "./init.ts";
 import { hashLines, noteInputs } from "./input-notes.ts";
 import { openResults, type Results } from "./results.ts";
 import { jobsLine, RUN_EXIT, runExitCode, withRun } from "./run-command.ts";
-import { type Among, endLines, stoppedLine, warningLines, workLine } from "./run-end.ts";
+import { type Among, endLines, warningLines } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress, type RunProgress } from "./run-progress.ts";
-import { batchRun, begunAs, type ReadyRun, type RunRequest, readScript, runRequest, specOf } from "./run-request.ts";
+import { batchRun, begunAs, type ReadyRun, type RunRequest, runRequest, specOf } from "./run-request.ts";
 
 /** `belay batch`: submits a run, works on it, and ends with it. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
@@ -54,6 +58,16 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
     const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
     return await (own.dryRun ? dryRunBatch(ready) : runBatch(ready));
   });
+}
+
+/**
+ * The script that each job runs; its name is the file, for tracebacks.
+ *
+ * @throws UsageError, RlmError `source_too_large`
+ */
+async function readScript(path: string, signal: AbortSignal): Promise<Cell> {
+  const [cell] = await readCells([{ option: null, value: path }], signal, "batch");
+  return { name: path, source: cell?.source ?? "" };
 }
 
 /** A run that the command ends with, and its open store. */
@@ -131,6 +145,11 @@ export async function runBatch(wanted: ReadyRun, report: (ended: RunEnd) => Prom
   await report({ ...ended, asked, terminal, store, submitted, among });
   if (end.isLate) stop.leaving.leave(ended.code);
   return ended.code;
+}
+
+function workLine({ store }: RunRequest, { queue }: RunRow): string {
+  const served = queue === DEFAULT_QUEUE ? [] : ["--queue", queue];
+  return `work on it: ${commandLine(["worker", ...served, ...store.flags])}`;
 }
 
 const NO_WARNINGS = { loss: null, replies: null };
@@ -236,6 +255,16 @@ function endOf({ asked, stop, spooled }: ReadyRun, { counted, results }: End, am
   // The last line is the next one to type.
   const notes = results.note === null ? hashed : [...hashed, results.note];
   return { counted, code, lines: [...notes, ...lines] };
+}
+
+/** The line for a user who has stopped the command. */
+function stoppedLine({ line, own }: RunRequest, { counts, waits }: CountedRun): string {
+  const calls = waits.reduce((sum, wait) => sum + (wait.batch === null ? 0 : wait.calls), 0);
+  const stay = calls === 0 ? "" : `; ${amount(calls, "call stays", "calls stay")} at the provider`;
+  const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
+  // Workers continue.
+  if (own.noWork) return `followed no longer, ${at}; follow it again with: ${line()}`;
+  return `suspended ${at}${stay}; continue with: ${line()}`;
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */

@@ -2,16 +2,19 @@ import { existsSync } from "node:fs";
 import { type CallEstimate, type DryRun, RlmError } from "../../index.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { escapedJson } from "../../platform/visible.ts";
-import { dryRuns, heldByAll, recordedFor, runsIn, spread } from "../../runs/index.ts";
-import type { Amount, Store } from "../../store/index.ts";
+import { dryRuns, type HeldByAll, heldByAll, recordedFor, runsIn, spread } from "../../runs/index.ts";
+import type { Amount, RunLimits, Store } from "../../store/index.ts";
+import { RUN_LIMITS } from "../flags/runs.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/envelope.ts";
 import { openStoreIn } from "../store/open-store.ts";
-import { batchShare, heldByAllText } from "./run-limits.ts";
+import { batchShare } from "./run-limits.ts";
 import type { ReadyRun } from "./run-request.ts";
 
 /** The number of jobs that are tried in place of all. */
 const TRIED = 3;
+
+const WORD_OF = { tokens: "tokens", nanodollars: "dollars", sub_calls: "sub-calls" } as const;
 
 /**
  * `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would
@@ -67,6 +70,14 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
     if (held) terminal.stdout.write(`${heldByAllText(asked.limits, held)}\n`);
   }
   return failed === 0 ? 0 : 1;
+}
+
+/** What limits hold back when all calls go by batch, before any is sent. */
+function heldByAllText(limits: RunLimits, { of, share, raise_to }: HeldByAll): string {
+  const limit = limits[of] ?? 0;
+  const room = of === "nanodollars" ? dollars(limit / 1e9) : `${limit} ${WORD_OF[of]}`;
+  const wait = `by batch ${room} have room for about ${share} % of the calls at once, and the others wait`;
+  return `${wait} for the first wave: raise --${RUN_LIMITS[of].name} to ${raise_to}`;
 }
 
 /**

@@ -14,12 +14,13 @@ import {
   type TopReason,
   toldOf,
 } from "../../runs/index.ts";
+import { partsOfWarning } from "../../session/index.ts";
 import type { JobPage, JobRow, RunRow } from "../../store/index.ts";
-import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
+import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
 import { waitLines } from "../render/calls.ts";
 import { failureText } from "../render/failure.ts";
-import { hasLoss, isAboutReplies, jobWarningText } from "../render/warnings.ts";
+import { hasLoss, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { RUN_EXIT, runExitCode } from "./run-command.ts";
 import { progressText, reusedText } from "./run-progress.ts";
@@ -132,21 +133,6 @@ function cureIn(why: string | null): string[] {
   return why?.includes(firstly("sendNow")) ? ["--delivery", "now"] : [];
 }
 
-/** The line for a user who has stopped the command. */
-export function stoppedLine({ line, own }: RunRequest, { counts, waits }: CountedRun): string {
-  const calls = waits.reduce((sum, wait) => sum + (wait.batch === null ? 0 : wait.calls), 0);
-  const stay = calls === 0 ? "" : `; ${amount(calls, "call stays", "calls stay")} at the provider`;
-  const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
-  // Workers continue.
-  if (own.noWork) return `followed no longer, ${at}; follow it again with: ${line()}`;
-  return `suspended ${at}${stay}; continue with: ${line()}`;
-}
-
-export function workLine({ store }: RunRequest, { queue }: RunRow): string {
-  const served = queue === DEFAULT_QUEUE ? [] : ["--queue", queue];
-  return `work on it: ${commandLine(["worker", ...served, ...store.flags])}`;
-}
-
 /** The reason why a run is paused, as a line for people. */
 export function pausedText({ why, limits }: Pick<RunRow, "why" | "limits">): string {
   if (why === null) return "paused";
@@ -172,6 +158,11 @@ interface WarningLines {
   /** The line about jobs whose models did not reply as asked; null: there are none. */
   readonly replies: string | null;
 }
+
+/** True for a warning about replies that were not as they were asked for. */
+const isAboutReplies = (warning: string) => ABOUT_REPLIES.includes(partsOfWarning(warning).code);
+
+const ABOUT_REPLIES = ["replies_mended", "parameters_ignored"];
 
 export async function warningLines(list: (page: JobPage) => Promise<readonly JobRow[]>): Promise<WarningLines> {
   const losses: string[] = [];

@@ -1,16 +1,24 @@
 import type { LoadProgress } from "../../context/index.ts";
 import type { RlmError } from "../../index.ts";
 import { age, amount, bar, compact, dollars, roughly, thousands } from "../../platform/figures.ts";
-import { type CountedRun, jobsIn, overIn, type RunState, runStateJson, type WorkProgress } from "../../runs/index.ts";
+import {
+  type CountedRun,
+  type HeldJobs,
+  jobsIn,
+  overIn,
+  type RunState,
+  runStateJson,
+  type WorkProgress,
+} from "../../runs/index.ts";
 import { foremost, type Wait, waitText } from "../../session/index.ts";
 import type { ReusedAnswers, RunRow } from "../../store/index.ts";
+import { RUN_LIMITS } from "../flags/runs.ts";
 import { waitsInShort } from "../render/calls.ts";
 import { failureText } from "../render/failure.ts";
 import { diskLine, loadLine } from "../render/progress.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
-import { heldJobsText } from "./run-limits.ts";
 
 /** Elsewhere than on a terminal, a line now and then. */
 const IN_LOGS: Pace = { first: 3000, step: 10_000 };
@@ -122,6 +130,8 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
   };
 }
 
+const LIMIT_OF = { tokens: "tokens", dollars: "nanodollars", "sub-calls": "sub_calls" } as const;
+
 /**
  * `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02)
  * · 2.1 calls/s · ~4 min left`.
@@ -146,6 +156,12 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
     ...(now.refusal ? [`refused: ${failureText(now.refusal, REFUSAL_UNITS)}`] : []),
   ];
   return parts.join(" · ");
+}
+
+/** `179 jobs wait for tokens held by 121 calls: raise --run-max-tokens to 1250000`. */
+function heldJobsText({ jobs, by, of, raise_to }: HeldJobs): string {
+  const wait = `${amount(jobs, "job waits", "jobs wait")} for ${of} held by ${amount(by, "call")}`;
+  return `${wait}: raise --${RUN_LIMITS[LIMIT_OF[of]].name} to ${raise_to}`;
 }
 
 /** Characters of a refusal's words in the line. */

@@ -24,14 +24,14 @@ import { INPUT_FLAGS, OPTION_FLAGS, OUTPUT_FLAGS } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { loadingIn, settingsIn } from "../flags/values.ts";
-import { type Cell, readCells } from "../input/cells.ts";
+import type { Cell } from "../input/cells.ts";
 import { contextSource } from "../input/sources.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { checkPrice, documentOptions, modelsOf, readSettings, sessionOptions, withModel } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { type OutPlace, outPlace } from "./results.ts";
 import { type RunStore, runStore } from "./run-command.ts";
-import { checkRunPrice, ratesIn } from "./run-limits.ts";
+import { checkRunPrice } from "./run-limits.ts";
 
 /**
  * The arguments of `belay batch`: flags and settings, checked as far as they can be without reading
@@ -108,6 +108,8 @@ function filesOf(script: string, jobs: string): RunFiles {
   return { script: sumOf(script), table: jobs === "-" || isHandedOver(jobs) ? null : sumOf(jobs) };
 }
 
+const PER_MINUTE: Readonly<Record<string, number>> = { s: 60, min: 1, h: 1 / 60 };
+
 /** @throws UsageError, and RlmError `invalid_config` and the like */
 export async function runRequest(
   args: Arguments,
@@ -163,6 +165,27 @@ export async function runRequest(
         "--new begins another run, and --name NAME gives it a name.",
     },
   };
+}
+
+/** `anthropic=60/min,100000tok/min` as rates of the provider. @throws UsageError */
+function ratesIn(typed: readonly string[]): ProviderRate[] {
+  return typed.flatMap((text) => {
+    const [, provider = "", rates] = /^([^\s=]+)=(.+)$/s.exec(text) ?? [];
+    const parsed = rates?.split(",").map((rate) => rateIn(provider, rate)) ?? [null];
+    if (parsed.every((rate) => rate !== null)) return parsed;
+    const takes = "it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min";
+    const problem = `--rate is ${text}: ${takes} or anthropic=60/min,100000tok/min`;
+    throw new UsageError(problem, commandLine(["help", "batch"]));
+  });
+}
+
+/** `60/min`, `10/2min`, `9000tok/30s`; null for anything else. */
+function rateIn(provider: string, rate: string): ProviderRate | null {
+  const parts = /^(\d{1,12}(?:\.\d{1,3})?)(tok)?\/(\d{1,6})?(s|min|h)$/.exec(rate.trim()) ?? [];
+  const [, number, tokens, units = "1", unit = ""] = parts;
+  const perMinute = (Number(number) * (PER_MINUTE[unit] ?? 0)) / Number(units);
+  if (!(perMinute > 0 && Number.isFinite(perMinute))) return null;
+  return { provider, perMinute, of: tokens === undefined ? "requests" : "tokens" };
 }
 
 /** The context that `-c` names for all jobs. */
@@ -252,16 +275,6 @@ export function workerSession(settings: Settings, models: readonly string[] | nu
   const { model: _, models: also, ...own } = sessionOptions(settings);
   const indexDir = indexFolder(process.env);
   return { ...own, cwd: process.cwd(), models, also, ...withoutUndefined({ indexDir }) };
-}
-
-/**
- * The script that each job runs; its name is the file, for tracebacks.
- *
- * @throws UsageError, RlmError `source_too_large`
- */
-export async function readScript(path: string, signal: AbortSignal): Promise<Cell> {
-  const [cell] = await readCells([{ option: null, value: path }], signal, "batch");
-  return { name: path, source: cell?.source ?? "" };
 }
 
 /** The work of each job of the run. Nothing in it is a key or a place. */

@@ -1,8 +1,8 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import { SETTINGS } from "../../settings/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { OUTPUT_FLAGS, sessionFlagsBut, VERBOSE_TURNS, WAIT_FLAGS, withHelps, withTurns } from "../flags/declared.ts";
-import { choice, count, optionalPath, path, text, under } from "../flags/flag.ts";
+import { OUTPUT_FLAGS, sessionFlagsBut, VERBOSE_TURNS, WAIT_FLAGS, withHelps, withTime } from "../flags/declared.ts";
+import { choice, count, type Flag, optionalPath, path, text, under } from "../flags/flag.ts";
 import type { CommandWords } from "./define.ts";
 
 const MOST_TURNS = 100;
@@ -84,3 +84,12 @@ export const ask = {
     "json",
   ],
 } satisfies CommandWords;
+
+/** The flags of an ask, whose limits hold for its turns too. */
+function withTurns(flags: readonly Flag[], usualMs: number): readonly Flag[] {
+  return withHelps(withTime(flags, usualMs), {
+    "max-sub-calls": `sub-calls that cells may make; turns are not among them (default ${SETTINGS.max_sub_calls.default})`,
+    "max-tokens": `tokens of all turns and sub-calls, input and output (default ${SETTINGS.max_tokens.default})`,
+    "max-cost-usd": "dollars of all turns and sub-calls, by the models' price lists; empty: no limit",
+  });
+}

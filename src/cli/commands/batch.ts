@@ -1,10 +1,13 @@
 import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../platform/figures.ts";
+import { isRunName } from "../../session/session-name.ts";
 import type { Given } from "../flags/arguments.ts";
 import { INPUT_FLAGS, NAMED_FLAGS, OUTPUT_FLAGS, WAIT_FLAGS, withTime } from "../flags/declared.ts";
 import { choice, count, one, path, paths, text, texts, toggle, under } from "../flags/flag.ts";
-import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
+import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS } from "../flags/runs.ts";
 import type { CommandWords } from "./define.ts";
+
+const runNameIn = (typed: string): string | undefined => (isRunName(typed) ? typed : undefined);
 
 const OWN = {
   ...under("input", {

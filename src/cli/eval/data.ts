@@ -3,11 +3,10 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:f
 import { basename, dirname, extname, join } from "node:path";
 import * as v from "valibot";
 import { openRoots } from "../../context/index.ts";
-import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
+import { type Item, itemOf, SCORE_NAMES } from "../../eval/index.ts";
 import { LIMITS } from "../../index.ts";
 import { openFile } from "../../platform/bounded-reads.ts";
 import { isHeld } from "../../platform/cell-json.ts";
-import { nearest } from "../../platform/nearest.ts";
 import { outputFailed } from "../../platform/result-file.ts";
 import type { WrittenNumber } from "../../platform/written-json.ts";
 import { BadInput, contextPath, type Input, inputsOf, jsonLines } from "../../runs/index.ts";
@@ -123,17 +122,6 @@ export const HELP = commandLine(["help", "eval"]);
 export function madeItem(folder: string, ...asked: Parameters<typeof itemOf>): Placed {
   const { item, files } = itemOf(...asked);
   return { ...item, file: keepTexts(folder, files) };
-}
-
-/** @throws UsageError that names the suites */
-export function suitesIn(typed: readonly string[]): SuiteName[] {
-  const names = Object.keys(SUITES);
-  const isSuite = (name: string): name is SuiteName => names.includes(name);
-  const wrong = typed.find((name) => !isSuite(name));
-  if (wrong === undefined) return [...new Set(typed.filter(isSuite))];
-  const meant = nearest(wrong, names);
-  const cure = meant ? `did you mean ${meant}? There are` : "there are";
-  throw new UsageError(`${wrong} is not a suite; ${cure} ${names.join(", ")}`, HELP);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { AgentCommands } from "../../platform/agent-commands.ts";
 import { amount, compact, dollars } from "../../platform/figures.ts";
 import { isRecord, withoutUndefined } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
+import { nearest } from "../../platform/nearest.ts";
 import { checkModel, openIds, spool } from "../../runs/index.ts";
 import { SETTINGS, type Settings } from "../../settings/index.ts";
 import { runBatch } from "../batch/batch.ts";
@@ -20,7 +21,7 @@ import { openStatusLine, processClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
 import { modelsListed, modelsOf } from "../session/settings.ts";
 import { baselineAgents, heldTexts, lentAgents, type MethodJob } from "./baseline.ts";
-import { dataItems, HELP, madeItem, type Placed, suitesIn } from "./data.ts";
+import { dataItems, HELP, madeItem, type Placed } from "./data.ts";
 import { type Evaluation, jobOf, reportEval } from "./report.ts";
 
 const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] as const;
@@ -72,6 +73,17 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     if (!asked.json) for (const line of [boundText(asked.settings), ...heldTexts(agents)]) terminal.stdout.line(line);
     return code;
   });
+}
+
+/** @throws UsageError that names the suites */
+function suitesIn(typed: readonly string[]): SuiteName[] {
+  const names = Object.keys(SUITES);
+  const isSuite = (name: string): name is SuiteName => names.includes(name);
+  const wrong = typed.find((name) => !isSuite(name));
+  if (wrong === undefined) return [...new Set(typed.filter(isSuite))];
+  const meant = nearest(wrong, names);
+  const cure = meant ? `did you mean ${meant}? There are` : "there are";
+  throw new UsageError(`${wrong} is not a suite; ${cure} ${names.join(", ")}`, HELP);
 }
 
 /** Tells how many questions have been read or made: the files of published suites have hundreds of megabytes. */

@@ -76,15 +76,6 @@ export function withTime(flags: readonly Flag[], usualMs: number): readonly Flag
   return withHelps(flags, { "max-time-ms": `wall time inside cells and turns, ms (default ${usualMs})` });
 }
 
-/** The flags of an ask, whose limits hold for its turns too. */
-export function withTurns(flags: readonly Flag[], usualMs: number): readonly Flag[] {
-  return withHelps(withTime(flags, usualMs), {
-    "max-sub-calls": `sub-calls that cells may make; turns are not among them (default ${SETTINGS.max_sub_calls.default})`,
-    "max-tokens": `tokens of all turns and sub-calls, input and output (default ${SETTINGS.max_tokens.default})`,
-    "max-cost-usd": "dollars of all turns and sub-calls, by the models' price lists; empty: no limit",
-  });
-}
-
 export const NAMED_FLAGS = under("session", {
   session: {
     short: "s",

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import { statsOf } from "../../platform/paths.ts";
-import { isRunName, type RUN_VERBS } from "../../session/session-name.ts";
+import type { RUN_VERBS } from "../../session/session-name.ts";
 import { ROWS } from "../../settings/index.ts";
 import { INPUT_FLAGS, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, one, path, text, toggle, under } from "./flag.ts";
@@ -34,8 +34,6 @@ function nanodollarsIn(typed: string): number | undefined {
 }
 
 export type Verb = (typeof RUN_VERBS)[number];
-
-export const runNameIn = (typed: string): string | undefined => (isRunName(typed) ? typed : undefined);
 
 export const DEFAULT_QUEUE = "default";
 

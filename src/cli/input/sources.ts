@@ -1,5 +1,5 @@
 import { existsSync, globSync, type Stats, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { type Context, HEAD_BYTES, type LoadOptions, load, packedBy, type Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
@@ -111,18 +111,6 @@ export async function searchedSources(wanted: SearchRequest, signal: AbortSignal
   const { paths, hasStdin } = searchedPaths(wanted);
   const typed = hasStdin ? [await contextSource("-", signal)] : [];
   return paths.length > 0 ? [...typed, { paths }] : typed;
-}
-
-/**
- * Documents by the paths that were typed: without an absolute one they are relative, as grep prints
- * them.
- */
-export function asTyped<Found extends { readonly id: string }>(
-  { paths }: SearchRequest,
-  found: readonly Found[],
-): Found[] {
-  const shown = (id: string) => (isAbsolute(id) && !paths.some(isAbsolute) ? relative(process.cwd(), id) : id);
-  return found.map((one) => ({ ...one, id: shown(one.id) }));
 }
 
 /** The sources as one context; undefined for none. */

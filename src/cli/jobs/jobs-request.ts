@@ -1,8 +1,7 @@
 import { hasCode } from "../../../runtime/index.ts";
 import { RlmError } from "../../index.ts";
-import { age } from "../../platform/figures.ts";
 import { meantBy } from "../../platform/nearest.ts";
-import { type DamagedOfRun, HELD_UP, isOfAnotherBuild, readableRuns } from "../../runs/index.ts";
+import { type DamagedOfRun, readableRuns } from "../../runs/index.ts";
 import type { JobRow, RunRow, Store } from "../../store/index.ts";
 import { jobsLine, type RunStore } from "../batch/run-command.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
@@ -48,15 +47,6 @@ export async function jobNamed(asked: JobsRequest, { id: run, name }: RunRow, id
   throw new RlmError("invalid_argument", `job ${JSON.stringify(id)} not found in run ${name}${then}`, {
     suggestion: `\`${jobsLine(asked, name)}\` lists its jobs.`,
   });
-}
-
-/** `provider, goes on in 12 min`: why a job waits, and for how long; null: nothing keeps it. */
-export function waitText({ state, why, run_at, engine }: JobRow): string | null {
-  const ms = run_at === null ? 0 : run_at - Date.now();
-  const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
-  const isOther = HELD_UP.includes(state) && isOfAnotherBuild(engine);
-  const build = isOther ? ["waits for the build of Belay that began it"] : [];
-  return [...(why === null ? [] : [why]), ...until, ...build].join(", ") || null;
 }
 
 /** One JSON object on stdout. */

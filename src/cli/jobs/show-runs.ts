@@ -7,6 +7,8 @@ import {
   costsByDay,
   type DayCost,
   followRun,
+  HELD_UP,
+  isOfAnotherBuild,
   type JobLook,
   jobJson,
   jobsIn,
@@ -39,16 +41,7 @@ import type { Style } from "../render/terminal.ts";
 import { prettyJson } from "../render/value.ts";
 import { hasLoss, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
-import {
-  damageJson,
-  type JobsRequest,
-  jobNamed,
-  printJson,
-  runNamed,
-  showDamage,
-  showFound,
-  waitText,
-} from "./jobs-request.ts";
+import { damageJson, type JobsRequest, jobNamed, printJson, runNamed, showDamage, showFound } from "./jobs-request.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -137,6 +130,15 @@ function whyOf(job: JobRow): string {
   const wait = waitText(job);
   const parts = [wait === refusal?.error_code ? null : wait, refusal && failureText(refusal)];
   return oneLine(parts.filter((part) => part !== null).join(": ") || "-");
+}
+
+/** `provider, goes on in 12 min`: why a job waits, and for how long; null: nothing keeps it. */
+function waitText({ state, why, run_at, engine }: JobRow): string | null {
+  const ms = run_at === null ? 0 : run_at - Date.now();
+  const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
+  const isOther = HELD_UP.includes(state) && isOfAnotherBuild(engine);
+  const build = isOther ? ["waits for the build of Belay that began it"] : [];
+  return [...(why === null ? [] : [why]), ...until, ...build].join(", ") || null;
 }
 
 const INPUT_UNITS = 48;

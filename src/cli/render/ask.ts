@@ -3,12 +3,10 @@ import type { AskEnvelope, Json, SessionEvent } from "../../index.ts";
 import { tokensOf } from "../../models/index.ts";
 import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
-import { limitName } from "../../session/index.ts";
 import { estimatedTokens, tokensText } from "./calls.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";
-import { limitFlag } from "./warnings.ts";
 import { inFlags } from "./wording.ts";
 
 export type TurnProgress = Extract<SessionEvent, { kind: "turn" }>;
@@ -136,15 +134,4 @@ function hasNumber(answer: Json, number: number): boolean {
   if (typeof answer !== "string") return false;
   const lists = [...answer.matchAll(/\[([\d\s,;]{1,200})\]/g)];
   return lists.some(([, list = ""]) => list.split(/[,;]/).some((one) => one.trim() === String(number)));
-}
-
-/**
- * `Limits met: sub-calls (--max-sub-calls), turns (--max-turns); what they kept from being asked is
- * not in the answer.`
- */
-export function limitsLine(limits: readonly string[]): string {
-  const named = limits.map((limit) =>
-    limit === "functions" ? limitName(limit) : `${limitName(limit)} (${limitFlag(limit)})`,
-  );
-  return `${limits.length === 1 ? "Limit" : "Limits"} met: ${inLine(named.join(", "))}; what that kept from being asked is not in the answer.`;
 }

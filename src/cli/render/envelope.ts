@@ -10,7 +10,7 @@ import {
 } from "../../index.ts";
 import { amount, compact, dollars, size } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { heldBackText } from "../../session/index.ts";
+import { heldBackText, partsOfWarning } from "../../session/index.ts";
 import type { Format } from "../flags/declared.ts";
 import { type CallTotals, takenLine } from "./calls.ts";
 import { showError } from "./failure.ts";
@@ -18,7 +18,7 @@ import { formatted } from "./formats.ts";
 import { table } from "./table.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { prettyJson, showValue } from "./value.ts";
-import { isResultLeftOut, isToldByLoad, warningText } from "./warnings.ts";
+import { isResultLeftOut, warningText } from "./warnings.ts";
 import { inFlags } from "./wording.ts";
 
 /** The outcome of an exec or of a query. */
@@ -128,6 +128,11 @@ function showResult(
     return false;
   }
 }
+
+/** True if the load itself has said it on stderr. */
+const isToldByLoad = (warning: string) => TOLD_BY_LOAD.includes(partsOfWarning(warning).code);
+
+const TOLD_BY_LOAD = ["documents_lost", "places_capped", "files_skipped"];
 
 /** Warnings as sentences; `--json` has their codes. */
 export function showWarnings(

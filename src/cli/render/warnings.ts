@@ -36,11 +36,6 @@ export function warningText(warning: string, limits: Partial<ExecLimits> = {}, c
 export const jobWarningText = (warning: string) =>
   warningText(warning, {}, { ...CURES, largeResult: "--max-result-bytes N lets it in" });
 
-/** True for a warning about replies that were not as they were asked for. */
-export const isAboutReplies = (warning: string) => ABOUT_REPLIES.includes(partsOfWarning(warning).code);
-
-const ABOUT_REPLIES = ["replies_mended", "parameters_ignored"];
-
 /** @param isWritten the result is whole in a file */
 export function hasLoss(warnings: readonly string[], isWritten: boolean): boolean {
   const codes = warnings.map((warning) => partsOfWarning(warning).code);
@@ -48,11 +43,6 @@ export function hasLoss(warnings: readonly string[], isWritten: boolean): boolea
 }
 
 const RESULT_LEFT_OUT = "result_too_large";
-
-/** True if the load itself has said it on stderr. */
-export const isToldByLoad = (warning: string) => TOLD_BY_LOAD.includes(partsOfWarning(warning).code);
-
-const TOLD_BY_LOAD = ["documents_lost", "places_capped", "files_skipped"];
 
 /** The result was left out. It may still have been written to a file whole. */
 export const isResultLeftOut = (warning: string) => partsOfWarning(warning).code === RESULT_LEFT_OUT;

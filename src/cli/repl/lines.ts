@@ -94,8 +94,6 @@ export function openLines(control: Control): Lines {
 }
 
 export const FIRST_PROMPT = "belay> ";
-export const NEXT_PROMPT = "... ";
-
 const HISTORY_LINES = 1000;
 /** The largest history file that is read, more than its lines take. */
 const HISTORY_BYTES = 16 * 2 ** 20;

@@ -13,7 +13,7 @@ import { brief, closeWithGc, makeReady } from "../session/opening.ts";
 import { openCliSession } from "../session/session.ts";
 import { type Control, openControl } from "./control.ts";
 import { contextLine, DOT_COMMANDS, type DotScope, runDotCommand } from "./dot-commands.ts";
-import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./lines.ts";
+import { FIRST_PROMPT, type Lines, openLines } from "./lines.ts";
 
 /** `belay repl`: reads cells from a terminal, or from piped input. */
 export async function replCommand(args: Arguments, host: Host): Promise<number> {
@@ -72,6 +72,8 @@ interface Conversation extends Omit<DotScope, "signal"> {
 type Outcome = 0 | 1 | 3;
 
 const worse = (one: Outcome, other: Outcome): Outcome => (one === 1 || (one === 3 && other === 0) ? one : other);
+
+const NEXT_PROMPT = "... ";
 
 /** Reads and runs until the input ends. */
 async function converse(conversation: Conversation): Promise<Outcome> {

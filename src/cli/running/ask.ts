@@ -5,15 +5,16 @@ import { exactJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { inLine } from "../../platform/visible.ts";
-import { checkSchema, coverageSentence } from "../../session/index.ts";
+import { checkSchema, coverageSentence, limitName } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { questionOf } from "../input/sources.ts";
-import { limitsLine, showAsk, showTrajectory } from "../render/ask.ts";
+import { showAsk, showTrajectory } from "../render/ask.ts";
 import { waitLines } from "../render/calls.ts";
+import { limitFlag } from "../render/warnings.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
@@ -121,6 +122,17 @@ function lastLine(answer: AskEnvelope, how: string, isQuiet: boolean): string {
   const read = coverage && !isQuiet ? coverageSentence(coverage, how) : null;
   const unread = skipped && unreadSentence(skipped, how);
   return [limits, read, unread].filter((sentence) => sentence !== null).join(" ");
+}
+
+/**
+ * `Limits met: sub-calls (--max-sub-calls), turns (--max-turns); what they kept from being asked is
+ * not in the answer.`
+ */
+function limitsLine(limits: readonly string[]): string {
+  const named = limits.map((limit) =>
+    limit === "functions" ? limitName(limit) : `${limitName(limit)} (${limitFlag(limit)})`,
+  );
+  return `${limits.length === 1 ? "Limit" : "Limits"} met: ${inLine(named.join(", "))}; what that kept from being asked is not in the answer.`;
 }
 
 /** True if the ask can be resumed. */

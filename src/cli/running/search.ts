@@ -1,3 +1,4 @@
+import { isAbsolute, relative } from "node:path";
 import { queryWords } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { jsonText } from "../../platform/visible.ts";
@@ -5,7 +6,7 @@ import type { Host } from "../commands/define.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { OUTPUT_FLAGS } from "../flags/declared.ts";
-import { asTyped, rootsOf, searchedSources, searchRequest } from "../input/sources.ts";
+import { rootsOf, type SearchRequest, searchedSources, searchRequest } from "../input/sources.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { type Hit, hitsIn, placeLine } from "../render/value.ts";
 import { type InSession, inSession } from "../session/opening.ts";
@@ -42,6 +43,15 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     return hits.length > 0 ? 0 : 1;
   };
   return inSession(args, host, "search", search, COULD_NOT_LOOK);
+}
+
+/**
+ * Documents by the paths that were typed: without an absolute one they are relative, as grep prints
+ * them.
+ */
+function asTyped<Found extends { readonly id: string }>({ paths }: SearchRequest, found: readonly Found[]): Found[] {
+  const shown = (id: string) => (isAbsolute(id) && !paths.some(isAbsolute) ? relative(process.cwd(), id) : id);
+  return found.map((one) => ({ ...one, id: shown(one.id) }));
 }
 
 const jsonHit = ({ id, line, place, score, chunk }: Hit) =>

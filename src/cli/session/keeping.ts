@@ -15,7 +15,6 @@ import {
   rowOf,
   settingsToKeep,
   shown,
-  withRoots,
 } from "./recorded-settings.ts";
 import { readSettings, withModel } from "./settings.ts";
 
@@ -125,6 +124,12 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
      */
     checkRecorded: () => doubted?.refuse(),
   };
+}
+
+/** Kept settings without some roots, and with others. */
+function withRoots(kept: KeptSettings, without: readonly string[], more: readonly string[] = []): KeptSettings {
+  const roots = (kept.settings.roots ?? []).filter((root) => !without.includes(root));
+  return { ...kept, settings: { ...kept.settings, roots: [...new Set([...roots, ...more])] } };
 }
 
 /**

@@ -128,12 +128,6 @@ function workflowToKeep(asked: AskedWorkflow | null, before: AskedWorkflow | nul
   return before && before.asked === asked.asked && asked.reuse === null ? before : asked;
 }
 
-/** Kept settings without some roots, and with others. */
-export function withRoots(kept: KeptSettings, without: readonly string[], more: readonly string[] = []): KeptSettings {
-  const roots = (kept.settings.roots ?? []).filter((root) => !without.includes(root));
-  return { ...kept, settings: { ...kept.settings, roots: [...new Set([...roots, ...more])] } };
-}
-
 /** The kept settings, as the session takes them. */
 export function optionsOf({ settings, cwd, options, isModelChosen }: KeptSettings): SessionOptions {
   const indexDir = indexFolder(process.env);

@@ -6,7 +6,7 @@ import { version } from "../../platform/version.ts";
 import { sessionNamed } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session/session-name.ts";
 import { isCollector } from "../../settings/index.ts";
-import type { JobRow, SessionRow, Store } from "../../store/index.ts";
+import type { SessionRow, Store } from "../../store/index.ts";
 import { isServer } from "../../store/store-place.ts";
 import type { Host } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -195,14 +195,6 @@ export async function checkpointMeant(store: Store, name: string, flags: readonl
   }
   if (whole || at === -1) return { session: whole?.id ?? (await sessionMeant(store, name, flags)), checkpoint: null };
   return { session: await sessionMeant(store, name.slice(0, at), flags), checkpoint: name.slice(at + 1) || null };
-}
-
-/** The job whose session `RUN/ID` names; null: the name is another one, or there is no such job. */
-export async function jobMeant({ jobs }: Pick<Store, "jobs">, name: string | null): Promise<JobRow | null> {
-  const at = name?.indexOf("/") ?? -1;
-  if (name === null || at === -1) return null;
-  const run = await jobs.run(name.slice(0, at));
-  return run && jobs.find(run.id, name.slice(at + 1));
 }
 
 /**

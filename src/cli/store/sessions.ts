@@ -1,4 +1,9 @@
 import { ulid } from "ulid";
+import { LIMITS } from "../../../runtime/index.ts";
+import { type Json, RlmError } from "../../index.ts";
+import { readBoundedFile } from "../../platform/bounded-reads.ts";
+import { exactJson } from "../../platform/cell-json.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
 import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { typedName } from "../../platform/shell-word.ts";
@@ -7,6 +12,7 @@ import {
   type AnsweredFork,
   forkSession,
   forkWithAnswers,
+  type GivenAnswer,
   listReadableSessions,
   REMARK_NAMES,
   type Removing,
@@ -43,7 +49,6 @@ import {
 } from "./agent-outboxes.ts";
 import { ANONYMOUS_MS } from "./daily-gc.ts";
 import { type Page, resumeLine } from "./exec-tree.ts";
-import { givenAnswers } from "./fork-answers.ts";
 import {
   checkpointMeant,
   newLine,
@@ -212,6 +217,40 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
     if (!stderr.isTerminal) return;
     if (made.name === null && made.label !== null) stderr.line(made.label, "dim");
     stderr.write(`continue with: ${commandLine([...next, ...flags])}\n`, "dim");
+  });
+}
+
+/** The answers that --answer and --skip give by hand. @throws UsageError, RlmError `invalid_argument` */
+function givenAnswers({ answer = [], skip = [] }: Pick<ForkFlags, "answer" | "skip">): readonly GivenAnswer[] {
+  return [...answer.map(answerIn), ...skip.map((call) => ({ call, skip: true }))];
+}
+
+function answerIn(typed: string): GivenAnswer {
+  const at = typed.indexOf("=");
+  if (at < 1) {
+    const problem = `--answer is ${inLine(typed)}: it takes CALL=JSON, such as 3='"yes"'`;
+    throw new UsageError(problem, commandLine(["help", "fork"]));
+  }
+  const call = typed.slice(0, at);
+  const text = typed.slice(at + 1);
+  return { call, value: valueIn(call, text.startsWith("@") ? textOf(text.slice(1)) : text) };
+}
+
+function valueIn(call: string, text: string): Json {
+  try {
+    return exactJson(text);
+  } catch (error) {
+    throw new RlmError("invalid_argument", `the answer of call ${call} cannot be read as JSON: ${messageOf(error)}`, {
+      suggestion: `Put a text, and the digits of a large number, into double quotes, and all of it into single ones for the shell: --answer ${call}='"yes"'.`,
+    });
+  }
+}
+
+function textOf(file: string): string {
+  const read = readBoundedFile(file, { maxBytes: LIMITS.sourceBytes, followsLink: true });
+  if (read && "text" in read) return read.text.replace(/^\ufeff/, "");
+  throw new RlmError("invalid_argument", `${inLine(file)} ${read?.problem ?? "does not exist"}`, {
+    suggestion: "Name a file that has the answer as JSON: --answer CALL=@FILE.",
   });
 }
 

@@ -20,6 +20,7 @@ import { inLine } from "../../platform/visible.ts";
 import { type Refusal, refusalJson, refusalOf } from "../../runs/index.ts";
 import { coverageLine, NEVER, REMARK_NAMES } from "../../session/index.ts";
 import { isCollector } from "../../settings/index.ts";
+import type { JobRow, Store } from "../../store/index.ts";
 import { runStore } from "../batch/run-command.ts";
 import type { Host } from "../commands/define.ts";
 import type { ShowFlags } from "../commands/show.ts";
@@ -32,7 +33,7 @@ import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { type Page, resumeLine, showExecs, showLine } from "./exec-tree.ts";
-import { jobMeant, newLine, onlyName, requestedSession, showingDamage, withStore } from "./open-store.ts";
+import { newLine, onlyName, requestedSession, showingDamage, withStore } from "./open-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 
 /**
@@ -90,6 +91,14 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     } else if ("call" in detail) showCall(detail, session, { ...page, all: false }, stdout);
     else showExec(detail.exec, session, { ...page, all: false }, stdout);
   });
+}
+
+/** The job whose session `RUN/ID` names; null: the name is another one, or there is no such job. */
+async function jobMeant({ jobs }: Pick<Store, "jobs">, name: string | null): Promise<JobRow | null> {
+  const at = name?.indexOf("/") ?? -1;
+  if (name === null || at === -1) return null;
+  const run = await jobs.run(name.slice(0, at));
+  return run && jobs.find(run.id, name.slice(at + 1));
 }
 
 /** The last refusal of a provider that the job of the session has met, for programs. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { lossText } from "../../documents/conversions.ts";
 import type { Converted } from "../../documents/growing.ts";
@@ -11,7 +12,6 @@ import {
   type Decoding,
   decodedChunks,
   decodeText,
-  firstInvalid,
   HEAD_BYTES,
   invalidBytes,
   isFew,
@@ -228,6 +228,20 @@ function openMender(decoding: Decoding): Mender {
     },
     read: () => facts,
   };
+}
+
+/** The place of the first byte that is not UTF-8. */
+function firstInvalid(bytes: Uint8Array): number {
+  let from = 0;
+  let to = bytes.length;
+  // The bytes before `from` are valid, and those before `to` are not.
+  while (to - from > 1) {
+    const middle = (from + to) >> 1;
+    const end = wholeBefore(bytes.subarray(0, middle));
+    if (isUtf8(bytes.subarray(0, end))) from = middle;
+    else to = middle;
+  }
+  return wholeBefore(bytes.subarray(0, from));
 }
 
 async function* mendedChunks(bytes: AsyncIterable<Uint8Array>, { encoding }: Decoding, mender: Mender) {

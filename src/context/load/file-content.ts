@@ -1,5 +1,6 @@
 import { basename, dirname } from "node:path";
-import { LIMITS } from "../../../runtime/index.ts";
+import { crc32 } from "node:zlib";
+import { hasCode, LIMITS, RlmError } from "../../../runtime/index.ts";
 import {
   CHILDREN,
   type DocumentOptions,
@@ -12,11 +13,20 @@ import type { FileDocuments, NamedFile, tableOfOriginal } from "../../documents/
 import { jsonText } from "../../platform/visible.ts";
 import type { ContextFile, LoadedFile } from "../context.ts";
 import type { Pause } from "../pauses.ts";
-import { binaryBy, type DecodedText, type Decoding, decodeText, HEAD_BYTES, TEXT_VERSION } from "../text/decode.ts";
+import {
+  binaryBy,
+  type DecodedText,
+  type Decoding,
+  decodeText,
+  HEAD_BYTES,
+  type SurveyedText,
+  surveyText,
+  TEXT_VERSION,
+  type TextBytes,
+} from "../text/decode.ts";
 import { isRepository } from "./gitignore.ts";
-import { bytesOfFile, type LargeTextFile, surveyed } from "./large-file.ts";
 import { type LoadOptions, lateDocument } from "./reading.ts";
-import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
+import { CHANGED, MOVED_OUT, type OpenFile, openStepped, type Refusal, type Roots, withFile } from "./roots.ts";
 import { type ContextSize, exceeds } from "./size.ts";
 
 /**
@@ -24,6 +34,12 @@ import { type ContextSize, exceeds } from "./size.ts";
  * of them.
  */
 type FileContent = LoadedText | { size: number } | OriginalFile | Refusal;
+
+/** A text file that is too large to be read at once. */
+interface LargeTextFile {
+  readonly large: TextBytes;
+  readonly decoding: Decoding;
+}
 
 /** The content of a file in a load, in which a text may be too large to be read at once. */
 export type LoadContent = FileContent | LargeTextFile;
@@ -108,6 +124,9 @@ export function readListed(roots: Roots, path: string, room: number, rules: File
   });
 }
 
+/** Bytes of a file that are read at once. */
+const SLICE_BYTES = 2 ** 20;
+
 /**
  * Reads a file into a context. Of a text that is too large, or is read in pieces, only the head is
  * looked at.
@@ -129,6 +148,41 @@ export function readText(
     if (size > most) return isNamed || reason === null ? { size } : { reason };
     return { large: bytesOfFile(roots, path, size), decoding: rules.decoding(isNamed) };
   });
+}
+
+/**
+ * The first `length` bytes of a file in the roots. What is put behind them meanwhile is not read.
+ * Reading them throws RlmError `path_not_found` if they are not what they were at first.
+ */
+function bytesOfFile(roots: Roots, path: string, length: number): TextBytes {
+  let known: number | undefined;
+  return {
+    length,
+    *slices() {
+      using file = opened(roots, path);
+      const room = Buffer.allocUnsafeSlow(Math.min(SLICE_BYTES, length));
+      let sum = 0;
+      for (let at = 0; at < length; at += SLICE_BYTES) {
+        const slice = room.subarray(0, Math.min(SLICE_BYTES, length - at));
+        if (file.fill(slice, at) < slice.length) throw changed(path);
+        sum = crc32(slice, sum);
+        yield slice;
+      }
+      if (known !== undefined && known !== sum) throw changed(path);
+      known = sum;
+    },
+  };
+}
+
+function opened(roots: Roots, path: string) {
+  const file = openStepped(roots, path);
+  if (!("reason" in file)) return file;
+  if (file !== MOVED_OUT) throw changed(path);
+  throw new RlmError("path_outside_sandbox", `${path} was ${file.reason}`, { suggestion: "Load it again." });
+}
+
+function changed(path: string): RlmError {
+  return new RlmError("path_not_found", `${path} ${CHANGED.reason}`, { suggestion: "Load it again." });
 }
 
 /** The content of a file; undefined for a text of more than `room` bytes. */
@@ -201,6 +255,9 @@ export function documentsOfFile(
   return "bytes" in content ? { files: [{ relative, path, ...content }], skipped: [], isFolder: false } : content;
 }
 
+/** Looking through a text takes about so many times less than putting it into a context. */
+const SURVEY_COST = 4;
+
 /** The documents of a file in a load, as `documentsOfFile` gives them. */
 export function documentsToLoad(
   content: LoadContent,
@@ -217,6 +274,22 @@ export function documentsToLoad(
     const document = { relative, path, bytes: { length, pieces }, ...withReader(facts) };
     return { files: [document], skipped: [], isFolder: false };
   });
+}
+
+/** The text of a large file, which is read again when it is put into a context, or why it is none. */
+async function surveyed({ large, decoding }: LargeTextFile, pause: Pause): Promise<SurveyedText | Refusal> {
+  try {
+    const work = surveyText(large, decoding);
+    for (;;) {
+      const step = work.next();
+      if (step.done) return step.value;
+      await pause(step.value / SURVEY_COST);
+    }
+  } catch (error) {
+    // Nothing of it is in a context yet, so that it can be left out.
+    if (hasCode(error, "path_not_found")) return CHANGED;
+    throw error;
+  }
 }
 
 /** Reads the rows of one sheet or table. @throws RlmError */

@@ -16,8 +16,9 @@ import {
   rulesOf,
   separatorOf,
 } from "./file-content.ts";
-import { FILE_COST_BYTES, isFleeting, type LoadOptions, nothingToLoad, unreadable } from "./reading.ts";
+import { FILE_COST_BYTES, type LoadOptions, nothingToLoad, unreadable } from "./reading.ts";
 import type { Refusal, Roots } from "./roots.ts";
+import { CHANGED } from "./roots.ts";
 import { type ContextSize, isOver, type MostSize, tooLarge } from "./size.ts";
 import { compareUnits } from "./walk.ts";
 
@@ -164,6 +165,21 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
   skipped.sort((a, b) => compareUnits(a.path, b.path));
   if (gathering.isEmpty() && sizes.unchanged === 0) throw nothingToLoad(given, skipped, found.ignored);
   return ended(reading, gathering, skipped);
+}
+
+/**
+ * True for a refusal that another load may not meet: the system, the time or the memory refused.
+ */
+function isFleeting(refusal: Refusal): boolean {
+  const { errno, document } = refusal;
+  return (
+    refusal === CHANGED ||
+    errno !== undefined ||
+    document === "too_slow" ||
+    document === "too_big" ||
+    document === "reader_failed" ||
+    document === "own_converter"
+  );
 }
 
 function* numbered<T>(items: Iterable<T>): Generator<readonly [number, T]> {

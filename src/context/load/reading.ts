@@ -131,21 +131,6 @@ export function isFolder(given: string, path: string): boolean {
   }
 }
 
-/**
- * True for a refusal that another load may not meet: the system, the time or the memory refused.
- */
-export function isFleeting(refusal: Refusal): boolean {
-  const { errno, document } = refusal;
-  return (
-    refusal === CHANGED ||
-    errno !== undefined ||
-    document === "too_slow" ||
-    document === "too_big" ||
-    document === "reader_failed" ||
-    document === "own_converter"
-  );
-}
-
 /** The fault of a file that a caller named. */
 export function unreadable(given: string, refusal: Refusal): RlmError {
   if (refusal.document !== undefined) return documentError(given, refusal.reason, refusal.document, refusal.kind);

@@ -191,20 +191,6 @@ export function mendUtf8(bytes: Uint8Array, label: string): { readonly bytes: Ui
   }
 }
 
-/** The place of the first byte that is not UTF-8. */
-export function firstInvalid(bytes: Uint8Array): number {
-  let from = 0;
-  let to = bytes.length;
-  // The bytes before `from` are valid, and those before `to` are not.
-  while (to - from > 1) {
-    const middle = (from + to) >> 1;
-    const end = wholeBefore(bytes.subarray(0, middle));
-    if (isUtf8(bytes.subarray(0, end))) from = middle;
-    else to = middle;
-  }
-  return wholeBefore(bytes.subarray(0, from));
-}
-
 /** UTF-8 without a byte order mark. */
 export function withoutMark(bytes: Buffer): Buffer;
 export function withoutMark(bytes: Uint8Array): Uint8Array;

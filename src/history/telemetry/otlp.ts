@@ -5,7 +5,6 @@ import { gzip } from "node:zlib";
 import { boundedJson } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { fetchOut, OutboundError } from "../../platform/outbound.ts";
-import { redacted, redactedIn } from "../../platform/redact.ts";
 
 // Spans are the JSON of OTLP: ids are hex, nanoseconds and whole numbers are text.
 
@@ -20,14 +19,6 @@ export const traceId = (session: string, exec_id: string) => idOf(32, "trace", s
 export const spanId = (kind: "exec" | "call", session: string, id: string) => idOf(16, kind, session, id);
 
 const idOf = (digits: number, ...parts: readonly string[]) => hash("sha256", parts.join("\0")).slice(0, digits);
-
-/** Nanoseconds since the epoch. A store may hold any number, and OTLP takes 64 bits. */
-export function nano(ms: number): string {
-  const whole = Math.min(Math.max(0, Math.round(ms) || 0), MOST_MS);
-  return whole === 0 ? "0" : `${whole}000000`;
-}
-
-const MOST_MS = 9e12;
 
 /**
  * A value of an attribute. A text has its first 1,000 characters; an object is the value in OTLP.
@@ -88,22 +79,6 @@ export function* linesOf(spans: Iterable<object>, version: string): Generator<Sp
 }
 
 const MOST_LINE_BYTES = 4_000_000;
-const MOST_MESSAGE_BYTES = 16 * 1024;
-
-/**
- * A message as the conventions write it, without keys: at most 16 KB of
- * its text. null: there is none.
- */
-export function message(role: "user" | "assistant", given: unknown) {
-  if (given === null || given === "") return null;
-  const whole = typeof given === "string" ? redacted(given) : JSON.stringify(redactedIn(given));
-  const bytes = Buffer.from(whole.slice(0, MOST_MESSAGE_BYTES)).subarray(0, MOST_MESSAGE_BYTES);
-  // A stream may continue, so a character that is cut in half is left out.
-  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
-  const end = role === "assistant" ? { finish_reason: "stop" } : {};
-  return { stringValue: JSON.stringify([{ role, parts: [{ type: "text", content }], ...end }]) };
-}
-
 /** The variable that has the headers of requests, with keys. */
 const HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
 

@@ -1,8 +1,9 @@
+import { redacted, redactedIn } from "../../platform/redact.ts";
 import type { Store } from "../../store/index.ts";
 import type { CallDescription, ExecDescription, SessionDescription } from "../api.ts";
 import { describeSession, type WalkedCall, type WalkedExec, type WalkedSession, walk } from "../describe.ts";
 import type { Collector } from "./otlp.ts";
-import { attributes, fraction, message, nano, type SpanPlace, spanId, traceId, type Value } from "./otlp.ts";
+import { attributes, fraction, type SpanPlace, spanId, traceId, type Value } from "./otlp.ts";
 
 /** A session whose spans are wanted. */
 export interface Exporting {
@@ -99,6 +100,8 @@ const placed = ({ traceId, spanId }: SpanPlace, above: SpanPlace | null) => ({
   spanId,
 });
 
+const MOST_MS = 9e12;
+
 function execSpan(step: WalkedExec, above: SpanPlace | null, texts: boolean): object {
   const { exec } = step;
   const { kind, number, status, began_at, resumed, resumes, ask } = exec;
@@ -127,6 +130,12 @@ function execSpan(step: WalkedExec, above: SpanPlace | null, texts: boolean): ob
     ...outcome(values, status === "failed" ? (exec.error_code ?? OTHER) : null),
     ...(events.length > 0 ? { events } : {}),
   };
+}
+
+/** Nanoseconds since the epoch. A store may hold any number, and OTLP takes 64 bits. */
+function nano(ms: number): string {
+  const whole = Math.min(Math.max(0, Math.round(ms) || 0), MOST_MS);
+  return whole === 0 ? "0" : `${whole}000000`;
 }
 
 /** The most events that a span of OpenTelemetry's own has. */
@@ -208,10 +217,26 @@ function textsOf({ prompt, answer, status }: CallDescription, { turn }: ExecDesc
   return turn ? texted(turn.messages.join("\n"), turn.text) : texted(prompt, status === "ok" ? answer : null);
 }
 
+const MOST_MESSAGE_BYTES = 16 * 1024;
+
 const texted = (asked: string | null, answered: unknown) => ({
   [NAMES.asked]: message("user", asked),
   [NAMES.answered]: message("assistant", answered),
 });
+
+/**
+ * A message as the conventions write it, without keys: at most 16 KB of
+ * its text. null: there is none.
+ */
+function message(role: "user" | "assistant", given: unknown) {
+  if (given === null || given === "") return null;
+  const whole = typeof given === "string" ? redacted(given) : JSON.stringify(redactedIn(given));
+  const bytes = Buffer.from(whole.slice(0, MOST_MESSAGE_BYTES)).subarray(0, MOST_MESSAGE_BYTES);
+  // A stream may continue, so a character that is cut in half is left out.
+  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
+  const end = role === "assistant" ? { finish_reason: "stop" } : {};
+  return { stringValue: JSON.stringify([{ role, parts: [{ type: "text", content }], ...end }]) };
+}
 
 const lasting = (start: number, end: number) => ({
   startTimeUnixNano: nano(start),

@@ -1,18 +1,13 @@
 import { placeOf, textOf } from "./allowed-paths.ts";
-import {
-  count,
-  fitting,
-  linesOf,
-  MAX_BYTES,
-  MAX_LINES,
-  type ReadTool,
-  refused,
-  size,
-  text,
-  withNotes,
-} from "./tool.ts";
+import { count, fitting, linesOf, MAX_BYTES, type ReadTool, refused, size, text, withNotes } from "./tool.ts";
 
 const CURE = "Read another file or part.";
+
+/**
+ * Bounds of one tool answer: those of Pi's read, find and grep (pi-coding-agent 0.73.1,
+ * core/tools/truncate).
+ */
+const MAX_LINES = 2000;
 
 /** `read_file`: lines of a text file, with the parameters and bounds of Pi's `read`. */
 export const readFile: ReadTool = {

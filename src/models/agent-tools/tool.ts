@@ -1,6 +1,5 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ToolSpec } from "../port.ts";
-import { isJsonObject, type JsonObject } from "../schema/compare.ts";
 import { violations } from "../schema/schema.ts";
 import type { ReadableRoots } from "./allowed-paths.ts";
 
@@ -100,26 +99,6 @@ function reader(args: { readonly [name: string]: Json }): Arguments {
   };
 }
 
-/**
- * Arguments as a tool takes them. A null for an optional argument is left out, because many models
- * pass one. `problems` say in words where they do not conform.
- */
-export function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }) {
-  const required: Json = parameters.required ?? [];
-  const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
-  const isLeftOut = (name: string, value: Json) =>
-    value === null &&
-    !(Array.isArray(required) && required.includes(name)) &&
-    violations(properties[name] ?? true, null, parameters).length > 0;
-  const args = Object.fromEntries(Object.entries(given).filter(([name, value]) => !isLeftOut(name, value)));
-  return { args, problems: violations(parameters, args) };
-}
-
-/**
- * Bounds of one tool answer: those of Pi's read, find and grep (pi-coding-agent 0.73.1,
- * core/tools/truncate).
- */
-export const MAX_LINES = 2000;
 export const MAX_BYTES = 50 * 1024;
 
 /** A line of a text: its number from 1, and its extent in UTF-16 units without the line feed. */

@@ -1,7 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { AgentCommand } from "../../platform/agent-commands.ts";
 import { nativeSchema } from "../schema/native.ts";
-import type { Environment } from "./keeper.ts";
 
 /** The parts of a call that words of a command may name. */
 export interface CallParts {
@@ -98,26 +97,4 @@ export function problemOf(command: AgentCommand, { prompt, model, effort, schema
     if (value?.includes("\0")) return `${name}: it has a NUL character, which no argument can have`;
   }
   return null;
-}
-
-/** Variables that each agent gets: where programs and files are, and the user's language. */
-const USUAL =
-  "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG LANGUAGE XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS".split(
-    " ",
-  );
-
-/** Windows starts no program without the first ones. */
-const OF_WINDOWS = "SYSTEMROOT COMSPEC PATHEXT TEMP TMP USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA".split(" ");
-
-/** The variables that an agent gets. Keys of others stay in this process. */
-export function environmentOf({ env: named = [] }: Pick<AgentCommand, "env">, own = process.env): Environment {
-  const isWindows = process.platform === "win32";
-  const nameOf = (name: string) => (isWindows ? name.toUpperCase() : name);
-  const names = new Set([...USUAL, ...(isWindows ? OF_WINDOWS : []), ...named].map(nameOf));
-  return Object.fromEntries(
-    Object.entries(own).flatMap(([name, value]) => {
-      const isGiven = names.has(nameOf(name)) || name.startsWith("LC_");
-      return isGiven && value !== undefined ? [[name, value]] : [];
-    }),
-  );
 }

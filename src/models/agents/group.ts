@@ -14,16 +14,6 @@ export interface KnownProcess {
   readonly born: string | null;
 }
 
-/** True if a group has a process. */
-export function hasGroup(pid: number): boolean {
-  try {
-    process.kill(-pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export function processOf(pid: number): KnownProcess {
   return { pid, born: statOf(pid)?.born ?? null };
 }

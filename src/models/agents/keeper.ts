@@ -5,7 +5,7 @@ import { setTimeout as later } from "node:timers/promises";
 import { messageOf } from "../../platform/errors.ts";
 import { send, sendToGroup } from "../../platform/processes.ts";
 import { startable } from "../../platform/programs.ts";
-import { endMarked, hasGroup, isRunning, type KnownProcess, MARK, markedBy, processOf } from "./group.ts";
+import { endMarked, isRunning, type KnownProcess, MARK, markedBy, processOf } from "./group.ts";
 import {
   type AgentEnd,
   type AgentJob,
@@ -247,4 +247,14 @@ async function endRest(pid: number, { key, tree }: AgentJob, isAsked: boolean): 
   send(-pid, "SIGKILL");
   // Nothing may write to a worktree that is looked at.
   if (tree !== null) endMarked(key, "SIGKILL");
+}
+
+/** True if a group has a process. */
+function hasGroup(pid: number): boolean {
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -157,14 +157,6 @@ export function claimOutbox(folder: string, waitMs = 0): Disposable | null {
   }
 }
 
-/** True if another process has the outbox: its keeper, or for a moment another Belay. */
-export function isKept(folder: string): boolean {
-  if (!namesIn(folder).includes("lock")) return false;
-  const claim = claimOutbox(folder);
-  claim?.[Symbol.dispose]();
-  return claim === null;
-}
-
 /** SQLITE_BUSY and SQLITE_LOCKED, with their extended codes. */
 function isBusy(error: unknown): boolean {
   const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;

@@ -8,8 +8,9 @@ import { makeFolder } from "../../platform/make-folder.ts";
 import { namesIn, treesIn } from "../../platform/outbox-folders.ts";
 import { onceAborted, WORK_ON } from "../../platform/signals.ts";
 import { type AgentAnswer, readAnswer } from "./answer.ts";
-import { type CallParts, environmentOf, isPromptInWords, wordsOf } from "./command-line.ts";
+import { type CallParts, isPromptInWords, wordsOf } from "./command-line.ts";
 import { endMarked } from "./group.ts";
+import type { Environment } from "./keeper.ts";
 import { handToKeeper, KEEPER_ENDED } from "./keepers.ts";
 import {
   type AgentJob,
@@ -19,7 +20,6 @@ import {
   claimOutbox,
   emptyOutbox,
   fileIn,
-  isKept,
   isOfTree,
   type OutboxState,
   readOutbox,
@@ -66,6 +66,15 @@ const POLL_MS = 100;
 /** Keepers that end and have kept nothing. */
 const MOST_FAILURES = 5;
 
+/** Variables that each agent gets: where programs and files are, and the user's language. */
+const USUAL =
+  "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG LANGUAGE XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS".split(
+    " ",
+  );
+
+/** Windows starts no program without the first ones. */
+const OF_WINDOWS = "SYSTEMROOT COMSPEC PATHEXT TEMP TMP USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA".split(" ");
+
 /**
  * Runs an agent, or adopts one that an earlier process of the same call has started.
  *
@@ -104,6 +113,19 @@ export async function runAgent(run: AgentRun, signal: AbortSignal): Promise<Agen
     }
     await later(POLL_MS);
   }
+}
+
+/** The variables that an agent gets. Keys of others stay in this process. */
+function environmentOf({ env: named = [] }: Pick<AgentCommand, "env">, own = process.env): Environment {
+  const isWindows = process.platform === "win32";
+  const nameOf = (name: string) => (isWindows ? name.toUpperCase() : name);
+  const names = new Set([...USUAL, ...(isWindows ? OF_WINDOWS : []), ...named].map(nameOf));
+  return Object.fromEntries(
+    Object.entries(own).flatMap(([name, value]) => {
+      const isGiven = names.has(nameOf(name)) || name.startsWith("LC_");
+      return isGiven && value !== undefined ? [[name, value]] : [];
+    }),
+  );
 }
 
 /** An agent whose end nobody could keep. A later process looks again, and must not take it for one that was never started. */
@@ -243,6 +265,14 @@ function treeName(folder: string, unused: string | null): string {
 /** True if an earlier process has begun the run. */
 export function isUnderWay(folder: string): boolean {
   return readOutbox(folder).start !== null || isKept(folder);
+}
+
+/** True if another process has the outbox: its keeper, or for a moment another Belay. */
+function isKept(folder: string): boolean {
+  if (!namesIn(folder).includes("lock")) return false;
+  const claim = claimOutbox(folder);
+  claim?.[Symbol.dispose]();
+  return claim === null;
 }
 
 /** Gives up what an earlier process has begun, whatever came of it: its agent is ended. */

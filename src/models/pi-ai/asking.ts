@@ -224,20 +224,6 @@ function oneByOne(messages: readonly Message[]): Message[] {
   return result;
 }
 
-/** APIs whose providers keep the beginnings of requests in a cache, as far as it is known. */
-const CACHING = [
-  "openai-completions",
-  "openai-responses",
-  "azure-openai-responses",
-  "openai-codex-responses",
-  "anthropic-messages",
-  "google-generative-ai",
-  "google-vertex",
-];
-
-/** True if it is worth it to send one of several requests with the same beginning ahead. */
-export const cachesBeginnings = (api: string): boolean => CACHING.includes(api);
-
 const MARK = { cache_control: { type: "ephemeral" } };
 
 /**

@@ -1,10 +1,9 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
 import { isRecord } from "../../platform/json.ts";
-import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
+import type { ModelMessage, ModelRequest, ModelTurn } from "../port.ts";
 import { withoutThinking } from "../replies/thinking.ts";
 import { toolUses } from "../replies/tool-use.ts";
 import { sentMessages, shownTexts } from "../sent-messages.ts";
-import { NO_USAGE } from "../usage.ts";
 
 /** The request as pi-ai takes it. Timestamps are not sent to any provider. */
 export function toContext(request: ModelRequest): Context {
@@ -93,30 +92,6 @@ export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
     return text === "" ? [] : [{ ...part, text }];
   });
   return { text: turn.text.slice(0, units), toolUses: [], stop: "end", raw: { ...message, content } };
-}
-
-/**
- * The usage of an answer; none if the provider tells what no usage can be: a budget would take it
- * for more room, or for no limit.
- */
-export function toUsage(message: AssistantMessage | null): Usage {
-  if (!message) return NO_USAGE;
-  const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
-  const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
-  if (!Object.values(usage).every((figure) => Number.isFinite(figure) && figure >= 0)) return NO_USAGE;
-  const told = reasoning ?? 0;
-  const saved_usd = savedBy(message.usage);
-  return {
-    ...usage,
-    ...(told > 0 && Number.isFinite(told) ? { reasoning: told } : {}),
-    ...(saved_usd === 0 ? {} : { saved_usd }),
-  };
-}
-
-/** USD by which tokens of a cache cost less than other input; 0 if that is not known. */
-function savedBy({ input, cacheRead, cacheWrite, cost }: AssistantMessage["usage"]): number {
-  const saved = ((cacheRead + cacheWrite) * cost.input) / input - cost.cacheRead - cost.cacheWrite;
-  return cacheRead + cacheWrite > 0 && cost.input > 0 && Number.isFinite(saved) ? saved : 0;
 }
 
 /**

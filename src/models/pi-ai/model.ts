@@ -1,5 +1,11 @@
-import type { Api, AssistantMessageEvent, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
-import { RlmError, THINKING, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
+import type {
+  Api,
+  AssistantMessage,
+  AssistantMessageEvent,
+  AssistantMessageEventStream,
+  Model as PiModel,
+} from "belay-pi-ai";
+import { LIMITS, RlmError, THINKING, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, nothingSaid, unsent } from "../failure.ts";
@@ -8,14 +14,14 @@ import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
 import { isLocalServer, isPrivateAddress, withinWindow } from "../server-window.ts";
 import { type Limited, limited } from "../time-limit.ts";
-import { estimateRequest, tokensOf } from "../usage.ts";
+import { estimateRequest, NO_USAGE, tokensOf } from "../usage.ts";
 import type { AskedModel } from "./answer-form.ts";
-import { type Asking, cachesBeginnings, openAsking } from "./asking.ts";
+import { type Asking, openAsking } from "./asking.ts";
 import { batchAccount, batchFactor, batchPriceOf, type Posting, posting, providerFor } from "./batches.ts";
 import type { ListedModel, PiAi } from "./catalog.ts";
-import { toContext, toTurn, toUsage } from "./messages.ts";
+import { toContext, toTurn } from "./messages.ts";
 import { explain, isUnreached, type Place, type Refusal, statusOf, UNNAMED, withheldBy } from "./refusal.ts";
-import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
+import { boundReplies, type ReplyBounds } from "./reply-bounds.ts";
 import type { SeenResponse } from "./response-watch.ts";
 import { type StopReason, stopReasonOf } from "./wire.ts";
 
@@ -43,6 +49,20 @@ export function piAiModel(parts: PiAiModelParts): Model {
   const serverOf = async () => ({ baseUrl: model.baseUrl, id: model.id, key: (await parts.authorize()).key });
   return withinWindow(sendingModel({ ...parts, model: { ...model, contextWindow: 0 } }), serverOf);
 }
+
+/** APIs whose providers keep the beginnings of requests in a cache, as far as it is known. */
+const CACHING = [
+  "openai-completions",
+  "openai-responses",
+  "azure-openai-responses",
+  "openai-codex-responses",
+  "anthropic-messages",
+  "google-generative-ai",
+  "google-vertex",
+];
+
+/** True if it is worth it to send one of several requests with the same beginning ahead. */
+const cachesBeginnings = (api: string): boolean => CACHING.includes(api);
 
 function sendingModel(parts: PiAiModelParts): Model {
   const { model, price, window, isNamed = false, near = [], leavesOut = [] } = parts;
@@ -110,6 +130,15 @@ function sendingModel(parts: PiAiModelParts): Model {
       }
     },
   };
+}
+
+/**
+ * The bounds of replies with so many tokens. Each token may be an event of its own, which takes
+ * some hundred bytes.
+ */
+function replyBounds(tokens: number): ReplyBounds {
+  const BYTES_A_TOKEN = 1024;
+  return { most: LIMITS.replyBytes + BYTES_A_TOKEN * tokens };
 }
 
 /** Longer than any request: an SDK's own limit must not end one before ours does. */
@@ -191,6 +220,30 @@ async function receive(
     ? { ok: false, usage, charged: isReported(usage), error: nothingSaid(place.id, isThought) }
     : { ok: true, usage, charged: isReported(usage), turn };
   return { ...answer, ...asking.sent() };
+}
+
+/**
+ * The usage of an answer; none if the provider tells what no usage can be: a budget would take it
+ * for more room, or for no limit.
+ */
+function toUsage(message: AssistantMessage | null): Usage {
+  if (!message) return NO_USAGE;
+  const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
+  const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
+  if (!Object.values(usage).every((figure) => Number.isFinite(figure) && figure >= 0)) return NO_USAGE;
+  const told = reasoning ?? 0;
+  const saved_usd = savedBy(message.usage);
+  return {
+    ...usage,
+    ...(told > 0 && Number.isFinite(told) ? { reasoning: told } : {}),
+    ...(saved_usd === 0 ? {} : { saved_usd }),
+  };
+}
+
+/** USD by which tokens of a cache cost less than other input; 0 if that is not known. */
+function savedBy({ input, cacheRead, cacheWrite, cost }: AssistantMessage["usage"]): number {
+  const saved = ((cacheRead + cacheWrite) * cost.input) / input - cost.cacheRead - cost.cacheWrite;
+  return cacheRead + cacheWrite > 0 && cost.input > 0 && Number.isFinite(saved) ? saved : 0;
 }
 
 /**

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { isUtf8 } from "node:buffer";
 import { subscribe } from "node:diagnostics_channel";
 import { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { LIMITS } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { fetchOut } from "../../platform/outbound.ts";
-import { watchFrames } from "./aws-frames.ts";
 import { type Fetching, fetchingBy, noted, noteFailure, type SeenResponse } from "./response-watch.ts";
 import { asAsked, watchStream } from "./wire.ts";
 
@@ -15,15 +15,6 @@ export interface ReplyBounds {
   readonly most: number;
   /** Set when a server sent more than that. */
   isTooLong?: true;
-}
-
-/**
- * The bounds of replies with so many tokens. Each token may be an event of its own, which takes
- * some hundred bytes.
- */
-export function replyBounds(tokens: number): ReplyBounds {
-  const BYTES_A_TOKEN = 1024;
-  return { most: LIMITS.replyBytes + BYTES_A_TOKEN * tokens };
 }
 
 /**
@@ -104,6 +95,14 @@ function subscribeOnce(): void {
   });
 }
 
+/** Lengths of the frame and of its headers, and a checksum. */
+const PRELUDE_BYTES = 12;
+
+const CHECKSUM_BYTES = 4;
+
+/** No frame of AWS is longer. */
+const MOST_BYTES = 24 * 2 ** 20;
+
 function boundMessage(response: IncomingMessage, bounds: ReplyBounds, seen: SeenResponse): void {
   const gate = gateOf((response.statusCode ?? 0) < 400, bounds);
   const push = response.push.bind(response);
@@ -124,4 +123,36 @@ function boundMessage(response: IncomingMessage, bounds: ReplyBounds, seen: Seen
     }
     return false;
   };
+}
+
+/**
+ * Takes the bytes of a stream of Amazon Bedrock as they come, and tells of a frame whose body is not
+ * UTF-8. It does not judge frames of another form.
+ */
+function watchFrames(garbled: () => void): (chunk: Uint8Array) => void {
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  let wanted = PRELUDE_BYTES;
+  return (chunk) => {
+    if (wanted > MOST_BYTES) return;
+    pieces.push(chunk);
+    length += chunk.byteLength;
+    if (length < wanted) return;
+    let bytes = Buffer.concat(pieces);
+    for (wanted = frameBytes(bytes); bytes.length >= wanted && wanted <= MOST_BYTES; wanted = frameBytes(bytes)) {
+      const body = bytes.subarray(PRELUDE_BYTES + bytes.readUInt32BE(4), wanted - CHECKSUM_BYTES);
+      if (!isUtf8(body)) garbled();
+      bytes = bytes.subarray(wanted);
+    }
+    pieces = [bytes];
+    length = bytes.length;
+  };
+}
+
+/** The length of the frame that these bytes begin with, or of a prelude; infinite if they begin with none. */
+function frameBytes(bytes: Buffer): number {
+  if (bytes.length < PRELUDE_BYTES) return PRELUDE_BYTES;
+  const whole = bytes.readUInt32BE(0);
+  const least = PRELUDE_BYTES + bytes.readUInt32BE(4) + CHECKSUM_BYTES;
+  return whole < least ? Number.POSITIVE_INFINITY : whole;
 }

@@ -2,10 +2,10 @@ import { parentPort } from "node:worker_threads";
 import { channelOfPort, type Json, serveCaller } from "../../../runtime/index.ts";
 import { findInDocuments } from "../../context/index.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
-import { checkArguments } from "../agent-tools/tool.ts";
 import { readValue } from "../replies/value-in-text.ts";
+import { isJsonObject, type JsonObject } from "../schema/compare.ts";
 import { placeholderFor } from "../schema/placeholder.ts";
-import { checkSchema } from "../schema/schema.ts";
+import { checkSchema, violations } from "../schema/schema.ts";
 
 /**
  * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`,
@@ -27,6 +27,21 @@ const TASKS = {
   /** Makes a value for a dry run. */
   placeholder: placeholderFor,
 };
+
+/**
+ * Arguments as a tool takes them. A null for an optional argument is left out, because many models
+ * pass one. `problems` say in words where they do not conform.
+ */
+function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }) {
+  const required: Json = parameters.required ?? [];
+  const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
+  const isLeftOut = (name: string, value: Json) =>
+    value === null &&
+    !(Array.isArray(required) && required.includes(name)) &&
+    violations(properties[name] ?? true, null, parameters).length > 0;
+  const args = Object.fromEntries(Object.entries(given).filter(([name, value]) => !isLeftOut(name, value)));
+  return { args, problems: violations(parameters, args) };
+}
 
 export type Tasks = typeof TASKS;
 export type TaskName = keyof Tasks;

@@ -146,12 +146,3 @@ export function startOf(entries: readonly BranchEntry[], exec_id: string): numbe
   const at = entries.findIndex(isStart);
   return at < 0 ? entries.length : at;
 }
-
-/**
- * The id of the newest prompt of the user on a branch: that of its entry, or its number if entries
- * have none.
- */
-export function promptOn(entries: readonly BranchEntry[]): string {
-  const prompts = entries.filter((entry) => messageOn(entry)?.role === "user");
-  return prompts.at(-1)?.id ?? `prompt-${prompts.length}`;
-}

@@ -1,6 +1,6 @@
 import { binarySearch } from "../../platform/binary-search.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
-import { isResultKey, isTimed, keyOf, resultKey } from "./keys.ts";
+import { isTimed, keyOf, resultKey } from "./keys.ts";
 import { type BranchEntry, callsOf, messageOf, once, type PiMessage } from "./message.ts";
 
 import { type Cover, type StubBounds, stubBoundsBy } from "./stub-bounds.ts";
@@ -137,6 +137,8 @@ function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] 
     };
   });
 }
+
+const isResultKey = (key: string) => key.startsWith(resultKey(""));
 
 /**
  * Which results of a key an entry at this place names: those of the newest answer, whose calls may

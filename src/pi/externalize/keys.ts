@@ -28,8 +28,6 @@ const MOST_ID_BYTES = 1500;
 /** The key of a call's result. */
 export const resultKey = (toolCallId: string) => `toolResult:${toolCallId}`;
 
-export const isResultKey = (key: string) => key.startsWith(resultKey(""));
-
 /** True if the key is made of a time, so that it hardly comes twice. */
 export function isTimed(key: string): boolean {
   return TIMED.some((role) => key.startsWith(`${role}:`));

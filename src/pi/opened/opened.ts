@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET, type Json, LIMITS, RlmError } from "../../../runtime/index.ts";
 import { type AgentTool, agentDirOf, type Models } from "../../models/index.ts";
-
 import { homeFolder, indexFolder, userHome } from "../../platform/home.ts";
 import { jsonOf, withoutUndefined } from "../../platform/json.ts";
 import { openSessionWith, type Session, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
-
 import { optionsOf, type PiSettings, readPiConfig, recordedOf, refuseVariables } from "../../settings/index.ts";
-import { type BranchHead, promptOn } from "../branch/entries.ts";
+import type { BranchHead } from "../branch/entries.ts";
+import { messageOn } from "../branch/messages.ts";
 import { type MirroredStore, mirrored } from "../branch/mirror.ts";
+import type { BranchEntry } from "../externalize/message.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is
 // being loaded.
@@ -120,6 +120,15 @@ export async function openForSession(
       await unmirrored[Symbol.asyncDispose]();
     },
   };
+}
+
+/**
+ * The id of the newest prompt of the user on a branch: that of its entry, or its number if entries
+ * have none.
+ */
+function promptOn(entries: readonly BranchEntry[]): string {
+  const prompts = entries.filter((entry) => messageOn(entry)?.role === "user");
+  return prompts.at(-1)?.id ?? `prompt-${prompts.length}`;
 }
 
 /** Settings in force in this project. @throws RlmError `invalid_config` */

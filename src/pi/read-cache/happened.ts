@@ -3,7 +3,7 @@ import { memoize } from "../../platform/memoize.ts";
 import { type BranchEntry, type Call, callsOf, messageOf, onlyText, type PiMessage } from "../externalize/message.ts";
 
 import { canName, digest } from "./file.ts";
-import { FULL, type Lines, type Meta, metaIn, REFRESH_ENTRY, rangeOf, refreshIn, scopeOf } from "./meta.ts";
+import { FULL, type Lines, type Meta, metaIn, REFRESH_ENTRY, refreshIn, scopeOf } from "./meta.ts";
 
 /** The parts with which a branch is read. */
 export interface BranchReading {
@@ -250,6 +250,8 @@ function afterRead(known: Known, meta: Meta, seq: number): Known {
   }
 }
 
+const RANGE = /^r:(\d{1,9}):(\d{1,9})$/;
+
 /**
  * A range's refresh reaches every range that it touches: what a read shows may be cut shorter than
  * what is asked for.
@@ -259,6 +261,13 @@ function afterRefresh(known: Known, scope: string, seq: number): Known {
   if (!range) return scope === FULL ? { ...known, full: null, ranges: new Map(), newest: null } : known;
   const ranges = new Map([...known.ranges].filter(([other]) => !touches(other, range)));
   return { ...known, ranges, blocked: [...known.blocked, { ...range, seq }] };
+}
+
+/** First and last line of a range's scope; null for `full`, and for what is not a scope. */
+function rangeOf(scope: string): Pick<Lines, "start" | "end"> | null {
+  const [, start, end] = RANGE.exec(scope) ?? [];
+  const range = { start: Number(start), end: Number(end) };
+  return range.start >= 1 && range.end >= range.start ? range : null;
 }
 
 function isBlocked({ ranges, blocked }: Known, scope: string): boolean {

@@ -87,12 +87,3 @@ export const FULL = "full";
 export function scopeOf({ start, end, total }: Lines): string {
   return start === 1 && end === total ? FULL : `r:${start}:${end}`;
 }
-
-/** First and last line of a range's scope; null for `full`, and for what is not a scope. */
-export function rangeOf(scope: string): Pick<Lines, "start" | "end"> | null {
-  const [, start, end] = RANGE.exec(scope) ?? [];
-  const range = { start: Number(start), end: Number(end) };
-  return range.start >= 1 && range.end >= range.start ? range : null;
-}
-
-const RANGE = /^r:(\d{1,9}):(\d{1,9})$/;

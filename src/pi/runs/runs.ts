@@ -1,10 +1,18 @@
 import * as v from "valibot";
-import type { Clock } from "../../../runtime/index.ts";
+import type { Clock, ExecLimits } from "../../../runtime/index.ts";
 import { WORK_ON, whenAborted } from "../../platform/signals.ts";
-import { changeBy, type JournalRecord, NO_PROGRESS, type SessionEvent } from "../../session/index.ts";
+import {
+  changeBy,
+  type JournalRecord,
+  NO_PROGRESS,
+  partsOfWarning,
+  type SessionEvent,
+  type WarningCures,
+  warningSentence,
+} from "../../session/index.ts";
 import { fitted, inWordsOf, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
-import { PI, warningInPi } from "../wording.ts";
+import { PI } from "../wording.ts";
 import { type ProgressDetails, type StateBoard, type ToolDetails, tallyOf } from "./board.ts";
 
 /** A call of a tool, as Pi makes it. */
@@ -240,6 +248,16 @@ export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetai
   return { text, details: { tool: tool.name, envelope: fitted(kept, tool.rest, DETAILS_BYTES), ...facts } };
 }
 
+const CURES: WarningCures = {
+  moreMatches: "raise max_find_results in limits_override",
+  moreOutput: "raise max_output_bytes in limits_override, or print less",
+  largeResult: "keep it in a variable and return parts of it",
+  moreSubCalls: PI.moreSubCalls,
+  removeHelper: "removed with rlm_helpers_remove",
+  otherModel: PI.nameModel,
+  raiseLimit: (limit) => `the user can raise max_${limit} in belay.json, and each new prompt has the whole of it`,
+};
+
 function inWordsOfPi(envelope: ToolEnvelope, session: string | null): ToolEnvelope {
   const { warnings } = envelope;
   const limits = v.parse(LimitsSchema, envelope.limits_applied);
@@ -249,6 +267,15 @@ function inWordsOfPi(envelope: ToolEnvelope, session: string | null): ToolEnvelo
       ? { warnings: warnings.map((each) => (typeof each === "string" ? warningInPi(each, limits) : each)) }
       : {}),
   };
+}
+
+/**
+ * A warning as a sentence behind its code: `find_results_capped: find stopped at 10 matches; raise
+ * …`.
+ */
+function warningInPi(warning: string, limits: Partial<ExecLimits>): string {
+  const sentence = warningSentence(warning, limits, CURES);
+  return sentence === null ? warning : `${partsOfWarning(warning).code}: ${sentence}`;
 }
 
 /** The limit that a warning names, in an envelope that has limits. */

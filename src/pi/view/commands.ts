@@ -14,7 +14,7 @@ import { columns } from "./item.ts";
 import { inspect, page, store, trace } from "./report-verbs.ts";
 import { budgetLeft, outsideParts, progress } from "./summary.ts";
 import { harmless, oneLine, say } from "./texts.ts";
-import { asked, type CommandContext, type CommandParts, cancelled, unknownArgument, type Verb, YES } from "./verb.ts";
+import { asked, type CommandContext, type CommandParts, unknownArgument, type Verb, YES } from "./verb.ts";
 
 const COMPACT = "--compact";
 
@@ -30,6 +30,12 @@ const off: Verb = {
     return `${ended === null ? "" : `${ended}. `}${OFF} Its state stays.${WHAT_IS_SENT[control.setEnabled(false)]}`;
   },
 };
+
+/** Cancels what runs, and says so; null if nothing runs. */
+function cancelled({ board, cancel }: Pick<Control, "board" | "cancel">): string | null {
+  const { running } = board.current();
+  return cancel() ? `${running?.tool ?? "the call"} ends as cancelled; what it changed so far stays` : null;
+}
 
 const OFF = "RLM is off: on this branch the model is not offered its tools until /rlm on.";
 

@@ -47,10 +47,3 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
       .trimEnd(),
   );
 }
-
-/** Items as text, indented. */
-export function textOf(items: readonly Item[]): string {
-  return items
-    .map(({ depth, style, text }) => (style === "heading" ? text : `${"  ".repeat(depth)}${text}`))
-    .join("\n");
-}

@@ -7,7 +7,7 @@ import { amount, size } from "../../platform/figures.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
 import type { SaidObject } from "../externalize/overview.ts";
 import { openInspector } from "./inspector.ts";
-import { columns, type Item, textOf } from "./item.ts";
+import { columns, type Item } from "./item.ts";
 import { conversationLine, inspectItems, objectRow, traceItems, traceRecords } from "./report.ts";
 import { oneLine } from "./texts.ts";
 
@@ -68,6 +68,13 @@ const LINES_OF_TEXT = 200;
 function bounded(items: readonly Item[]): string[] {
   const more = items.length - LINES_OF_TEXT;
   return [textOf(items.slice(0, LINES_OF_TEXT)), ...(more > 0 ? [`… ${amount(more, "more line")}`] : [])];
+}
+
+/** Items as text, indented. */
+function textOf(items: readonly Item[]): string {
+  return items
+    .map(({ depth, style, text }) => (style === "heading" ? text : `${"  ".repeat(depth)}${text}`))
+    .join("\n");
 }
 
 /** Answers false if there is no terminal: Pi then never asks for what is to be drawn. */

@@ -6,6 +6,7 @@ import { fromHost } from "../host.ts";
 import type { ProgressDetails, RunningState } from "../runs/board.ts";
 import {
   type Answer,
+  type Envelope,
   readAnswer,
   readArguments,
   type ShownArguments,
@@ -14,8 +15,8 @@ import {
   textOf,
 } from "./answer.ts";
 import { answered, asked, unread } from "./body.ts";
-import { failure, outcome, progress } from "./summary.ts";
-import { dotted, type Highlight, harmless, type Paint } from "./texts.ts";
+import { outcome, progress } from "./summary.ts";
+import { dotted, type Highlight, harmless, oneLine, type Paint } from "./texts.ts";
 
 /**
  * The state that the two renderers of one call share: the call is drawn first, and its line shows
@@ -149,6 +150,11 @@ function end(shown: Shown, paint: Paint, now: number): string[] {
     case "text":
       return [];
   }
+}
+
+/** `js_error: TypeError: x is not a function` */
+function failure({ error_code, error_message }: Envelope): string {
+  return [error_code, oneLine(error_message, 200)].filter((part) => part !== "").join(": ") || "failed";
 }
 
 /** A cell that only computes has no progress to show but its time. */

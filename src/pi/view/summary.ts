@@ -23,11 +23,6 @@ export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): str
   ];
 }
 
-/** `js_error: TypeError: x is not a function` */
-export function failure({ error_code, error_message }: Envelope): string {
-  return [error_code, oneLine(error_message, 200)].filter((part) => part !== "").join(": ") || "failed";
-}
-
 /** `48 sub-calls · 1.9M tokens · $0.98 · 12 min 05 s`; the cost if it is limited. */
 export function budgetLeft(
   budget: Omit<RemainingBudget, "remaining_cost_usd"> & { readonly remaining_cost_usd?: number | null },

@@ -32,12 +32,6 @@ export interface Verb {
   ): Promise<string | null> | string;
 }
 
-/** Cancels what runs, and says so; null if nothing runs. */
-export function cancelled({ board, cancel }: Pick<Control, "board" | "cancel">): string | null {
-  const { running } = board.current();
-  return cancel() ? `${running?.tool ?? "the call"} ends as cancelled; what it changed so far stays` : null;
-}
-
 export const YES = "--yes";
 
 /**

@@ -219,7 +219,6 @@ export function inPath(name: string, folder: "" | "batches/" | "files/" = ""): s
   throw new ProviderError(`${JSON.stringify(name.slice(0, 100))} is not a provider's name of a file or batch`, null);
 }
 export const JsonValue: v.GenericSchema<unknown, Json> = v.custom<Json>((value) => value !== undefined);
-export const Status = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(599));
 /** A number of rows, which some write as a text and leave out if it is 0. */
 const toCount = v.transform((count: unknown) => Math.max(0, Math.min(1e6, Math.trunc(Number(count))) || 0));
 export const Count = v.optional(v.pipe(v.unknown(), toCount), 0);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { BatchAccount } from "../../models/port.ts";
-import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, Status, UNREADABLE } from "./http.ts";
+import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
 import {
   AnswerPart,
   type BatchClient,
@@ -47,6 +47,8 @@ const List = v.pipe(
   v.object({ data: v.array(Listed), has_more: v.nullish(v.boolean()) }),
   v.transform(({ data, has_more }) => ({ items: data, next: has_more ? `&after=${data.at(-1)?.id}` : null })),
 );
+const Status = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(599));
+
 const Response = v.fallback(v.nullish(v.object({ status_code: Status, body: JsonValue })), null);
 const Row = v.pipe(
   v.object({ custom_id: v.string(), response: Response, error: v.nullish(Problem) }),

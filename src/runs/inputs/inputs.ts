@@ -6,6 +6,7 @@ import { createGunzip, createZstdDecompress } from "node:zlib";
 import {
   compareUnits,
   HEAD_BYTES,
+  kindOf,
   openRoots,
   packedBy,
   pauses,
@@ -20,7 +21,7 @@ import { savedAs, shellWord } from "../../platform/shell-word.ts";
 import { frameCutter } from "../../platform/zstd-frames.ts";
 import { arrayItems } from "./array-items.ts";
 import { BadInput, type Input, jsonItems, jsonLines, LINE_BYTES, type TableDecoding } from "./lines.ts";
-import { csvRows, documentRows, kindOfDocument, rowInputs, type TableShape, type TabularKind } from "./tables.ts";
+import { csvRows, documentRows, rowInputs, type TableShape, type TabularKind } from "./tables.ts";
 
 /** The way in which a table of jobs is read. */
 interface TableReading {
@@ -92,6 +93,8 @@ const EXTENSIONS: Readonly<Record<string, "rows" | "lines" | "json">> = {
 
 type KindOfInputs = "rows" | "lines" | "json" | "folder" | "files" | TabularKind;
 
+const WORKBOOKS = [".xlsx", ".xlsm", ".ods"];
+
 function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: TableShape): KindOfInputs {
   if (jobs !== "-" && !found) return "files";
   if (found?.isDirectory()) return "folder";
@@ -109,6 +112,14 @@ function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: Tab
     throw new BadInput(null, problem, null, `${program} -dc ${shellWord(jobs)} > ${shellWord(unpacked)}`);
   }
   throw new BadInput(null, `--jobs reads ${TAKES}, and ${jobs} is one file`);
+}
+
+/** The kind of a file whose rows its reader gives; null for another file. */
+function kindOfDocument(path: string): TabularKind | null {
+  const kind = kindOf(firstBytes(path, HEAD_BYTES), path);
+  if (kind === "sqlite" || kind === "parquet") return kind;
+  const isWorkbook = WORKBOOKS.includes(extname(path).toLowerCase());
+  return isWorkbook && (kind === "zip" || kind === "ole") ? kind : null;
 }
 
 const TAKES =

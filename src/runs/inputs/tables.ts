@@ -1,9 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
-import { extname } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import type { CsvError } from "csv-parse";
-import { HEAD_BYTES, kindOf, lossText, MOST_ORIGINAL_BYTES, OLD_VALUE, tableOf } from "../../context/index.ts";
-import { firstBytes } from "../../platform/bounded-reads.ts";
+import { lossText, MOST_ORIGINAL_BYTES, OLD_VALUE, tableOf } from "../../context/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/paths.ts";
 import { shellWord } from "../../platform/shell-word.ts";
@@ -223,21 +221,11 @@ const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
   CSV_MAX_RECORD_SIZE: "belongs to a row of more than 1 MB",
 };
 
-const WORKBOOKS = [".xlsx", ".xlsm", ".ods"];
-
 /**
  * The kind of a file whose rows its reader gives: a workbook, also one that is encrypted or old, a
  * database or a Parquet file.
  */
 export type TabularKind = "zip" | "ole" | "sqlite" | "parquet";
-
-/** The kind of a file whose rows its reader gives; null for another file. */
-export function kindOfDocument(path: string): TabularKind | null {
-  const kind = kindOf(firstBytes(path, HEAD_BYTES), path);
-  if (kind === "sqlite" || kind === "parquet") return kind;
-  const isWorkbook = WORKBOOKS.includes(extname(path).toLowerCase());
-  return isWorkbook && (kind === "zip" || kind === "ole") ? kind : null;
-}
 
 interface DocumentReading {
   readonly signal: AbortSignal;

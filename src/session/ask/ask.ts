@@ -4,13 +4,14 @@ import { loadSubCallLayer } from "../../models/index.ts";
 import type { TurnProgress } from "../events.ts";
 import { beginCell } from "../exec/cell.ts";
 import { openRecorder } from "../exec/recorder.ts";
-import { giveUpInterrupted, whileLeased } from "../exec/run-exec.ts";
-import { cellRequestOf, type ExecAsked, ownBudget, startOf } from "../exec/work.ts";
+import { giveUpInterrupted, openWork, whileLeased } from "../exec/run-exec.ts";
+import { cellRequestOf, type ExecAsked, ownBudget, resumeOf, startOf } from "../exec/work.ts";
 import { interruptedIn } from "../journal/account.ts";
 import type { SessionParts } from "../parts.ts";
 import type { AskEnvelope, AskOptions } from "./api.ts";
-import { cancelledBy, endAsk, endingOf, resumeOfAsk } from "./ends.ts";
+import { endAsk, endingOf } from "./ends.ts";
 import { askEnvelope, factsOf, pausedEnvelope, progressOf, suspendedEnvelope } from "./envelope.ts";
+import type { Ending } from "./next.ts";
 import { PROMPT_VERSION, systemPrompt } from "./prompt.ts";
 import { type AskInput, type AskSettings, askIn, readAsk } from "./records.ts";
 
@@ -133,6 +134,24 @@ export async function runAsk(
       }
     }
   });
+}
+
+/**
+ * The end of an ask that its caller cancels. The reason is kept, since it answers a call whose process ends before the call
+ * is recorded.
+ */
+function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } & Ending {
+  const by = reason instanceof RlmError ? { code: reason.code, message: reason.message } : null;
+  const message = `the ask was cancelled${by ? `: ${by.message}` : ""}`;
+  return { kind: "end", ok: false, code: "cancelled", message, ...(by ? { ended_by: by } : {}) };
+}
+
+/** ▣ Records that a process continues the session's open ask. Its recorded replies are not asked for again. */
+async function resumeOfAsk(setup: SessionParts): Promise<void> {
+  const ask = askIn(setup.state());
+  const work = openWork(setup, ask.start.exec_id);
+  const replies = ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success);
+  await work.recorder.commit([resumeOf(work, setup.state().account.checkpoint, replies, [])]);
 }
 
 /** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */

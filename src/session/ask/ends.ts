@@ -1,10 +1,10 @@
-import { type Json, RlmError, roundedInJson } from "../../../runtime/index.ts";
+import { type Json, roundedInJson } from "../../../runtime/index.ts";
 import { type Context, compileFind, find, openPlaces } from "../../context/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
-import { giveUpInterrupted, openWork } from "../exec/run-exec.ts";
-import { plainEnd, resumeOf } from "../exec/work.ts";
+import { giveUpInterrupted } from "../exec/run-exec.ts";
+import { plainEnd } from "../exec/work.ts";
 import { type Account, type AskRecords, openAskIn } from "../journal/account.ts";
 import { limitsMetIn, loadWarnings, repliesTold } from "../journal/exec-warnings.ts";
 import type { Complete } from "../journal/records.ts";
@@ -19,14 +19,6 @@ import { textsIn } from "./unfilled.ts";
 type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by" | "limits_met"> & {
   readonly answer: Json;
 };
-
-/** ▣ Records that a process continues the session's open ask. Its recorded replies are not asked for again. */
-export async function resumeOfAsk(setup: SessionParts): Promise<void> {
-  const ask = askIn(setup.state());
-  const work = openWork(setup, ask.start.exec_id);
-  const replies = ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success);
-  await work.recorder.commit([resumeOf(work, setup.state().account.checkpoint, replies, [])]);
-}
 
 /** ▣ Records how the session's open ask ended. */
 export async function endAsk(setup: SessionParts, ending: AskEnding): Promise<void> {
@@ -47,16 +39,6 @@ const FAILED = { success: false, answer: null };
 
 /** The end of an ask that is given up. */
 export const GIVEN_UP: AskEnding = { ...FAILED, error_code: "cancelled", error_message: "discarded" };
-
-/**
- * The end of an ask that its caller cancels. The reason is kept, since it answers a call whose process ends before the call
- * is recorded.
- */
-export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } & Ending {
-  const by = reason instanceof RlmError ? { code: reason.code, message: reason.message } : null;
-  const message = `the ask was cancelled${by ? `: ${by.message}` : ""}`;
-  return { kind: "end", ok: false, code: "cancelled", message, ...(by ? { ended_by: by } : {}) };
-}
 
 /** An end as its record keeps it. Citations are looked up in the context. */
 export function endingOf(

@@ -3,7 +3,7 @@ import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtim
 import type { BudgetLimit } from "../../models/index.ts";
 import { memoize } from "../../platform/memoize.ts";
 import type { AskRecords, SessionState } from "../journal/account.ts";
-import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
+import { cellIn, type EnvelopeFacts, envelope } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ASK_LIMITS } from "../journal/exec-warnings.ts";
 import type { Start } from "../journal/records.ts";
@@ -170,6 +170,13 @@ const roundOf = memoize(({ start, results, complete }: ExecRecords): Omit<Round,
 });
 
 const replyOf = (value: Json): RecordedReply => parsed(ReplySchema, value, "reply of a turn");
+
+/** Facts of no session, for an envelope of which only a record's own part is read. */
+const NO_FACTS: EnvelopeFacts = {
+  session_id: "",
+  budget: { remaining_tokens: 0, remaining_sub_calls: 0, remaining_time_ms: 0 },
+  unfinished: false,
+};
 
 const cellOf = memoize(({ start, complete }: ExecRecords): RanCell => {
   const cell = complete && cellIn(complete);

@@ -1,8 +1,9 @@
 import type { Answer, Clock, ExecSignals, Over, PendingCall, Slice, SliceImage } from "../../../runtime/index.ts";
+import { type CellEnd, placeless } from "../../../runtime/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { aborted, joinSignals, sleep } from "../../platform/signals.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
-import { notRecorded, recordsDoNotFit } from "./work.ts";
+import { notRecorded } from "./work.ts";
 
 /**
  * Runs an exec to its end, in the order of docs/order-of-writes.md. Nothing is sent before the step that waits for it is kept, and
@@ -112,6 +113,15 @@ export async function begin(machine: LoopMachine, from: Beginning, parts: BeginP
     slice = await settle([recorded], index === from.replay.length - 1);
   }
   return slice.kind === "over" ? slice : { ...slice, calls: [...open.values(), ...slice.calls].sort(byNumber) };
+}
+
+function recordsDoNotFit(why: string): CellEnd {
+  return placeless(
+    "checkpoint_lost",
+    "CheckpointError",
+    `the exec cannot be resumed from its records: ${why}`,
+    "Nothing was sent. Run the cell again.",
+  );
 }
 
 /** Why a recorded answer cannot be given to the guest. */

@@ -10,7 +10,7 @@ import { callCount, callIn } from "../journal/exec-records.ts";
 import { hashOf, type JournalRecord, type Start, type ToolResult } from "../journal/records.ts";
 import type { GivenHistory } from "../machine/context-message.ts";
 import type { SessionParts } from "../parts.ts";
-import { type CallKeys, MOST_KEPT_UNITS } from "../sub-calls/cache.ts";
+import type { CallKeys } from "../sub-calls/cache.ts";
 import type { ExecTime } from "../sub-calls/call-time.ts";
 import { nanodollars, spentOn } from "../sub-calls/run-part.ts";
 import type { ExecCalls, ExecJournal } from "./ports.ts";
@@ -155,6 +155,9 @@ export function openExecJournal(
     },
   };
 }
+
+/** Longer answers are asked for again, UTF-16 units of their JSON. */
+const MOST_KEPT_UNITS = 2 ** 20;
 
 /** The answer as later calls find it, in the commit of its record. */
 function keptBy(

@@ -238,15 +238,6 @@ export function unstarted({ exec_id, recorder, setup }: Work): ExecState {
   return { exec_id, cell, limits: setup.rules.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
 }
 
-export function recordsDoNotFit(why: string): CellEnd {
-  return placeless(
-    "checkpoint_lost",
-    "CheckpointError",
-    `the exec cannot be resumed from its records: ${why}`,
-    "Nothing was sent. Run the cell again.",
-  );
-}
-
 export function notRecorded(cause: unknown): CellEnd {
   if (cause instanceof RlmError) return placeless(cause.code, cause.name, cause.message, cause.suggestion);
   return placeless(

@@ -91,13 +91,6 @@ export function cellIn({ end, state, ...complete }: Complete): CellComplete | nu
   return end && state && { ...complete, end, state };
 }
 
-/** Facts of no session, for an envelope of which only a record's own part is read. */
-export const NO_FACTS: EnvelopeFacts = {
-  session_id: "",
-  budget: { remaining_tokens: 0, remaining_sub_calls: 0, remaining_time_ms: 0 },
-  unfinished: false,
-};
-
 /** A traceback whose frames name files: `at main (scan.js:3:5)` in place of `at main (<cell 2>:3:5)`. */
 export function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {
   return traceback.replaceAll(

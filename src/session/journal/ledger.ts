@@ -1,5 +1,4 @@
 import { LIMITS } from "../../../runtime/index.ts";
-import { least } from "../../platform/figures.ts";
 import type { ExecRecords } from "./exec-records.ts";
 import {
   type BudgetLimits,
@@ -205,6 +204,12 @@ function lowerOf(limits: BudgetLimits, others: Partial<BudgetLimits>): BudgetLim
     max_cost_usd: least(limits.max_cost_usd, others.max_cost_usd) ?? null,
     ...(functions === undefined ? {} : { max_functions: functions }),
   };
+}
+
+/** The least of those that are numbers; undefined: none is. */
+function least(...figures: readonly (number | null | undefined)[]): number | undefined {
+  const numbers = figures.filter((figure) => typeof figure === "number");
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
 }
 
 /** Tokens and dollars. */

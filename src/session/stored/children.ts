@@ -17,11 +17,6 @@ export function childName(parentId: string, callId: string): string {
   return `${parentId}.${callId}`;
 }
 
-/** True if a name is that of a child: it begins with an id, which is a ULID, and a dot. */
-export function isChildName(name: string): boolean {
-  return /^[0-9A-HJKMNP-TV-Z]{26}\./.test(name);
-}
-
 /**
  * Only the holder of its parent opens or drops a child.
  * @throws RlmError `invalid_argument` for a child

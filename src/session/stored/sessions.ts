@@ -11,7 +11,7 @@ import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../jour
 import { EXEC_KINDS, type JournalRecord, readJournal, type SessionFacts } from "../journal/records.ts";
 import { checkSessionName, LAST_SESSION } from "../session-name.ts";
 import { indexBytesOf } from "../store-quota.ts";
-import { isChildName, refuseChild } from "./children.ts";
+import { refuseChild } from "./children.ts";
 import { remarksOf, remarksOfCopy, type SessionRemarks, withRemarks } from "./remarks.ts";
 
 /**
@@ -156,6 +156,11 @@ export function checkNewName(name: string): void {
   throw new RlmError("invalid_argument", `${JSON.stringify(name)} is the name of a child, which only its call makes`, {
     suggestion: "Choose a name that does not begin with the id of a session and a dot.",
   });
+}
+
+/** True if a name is that of a child: it begins with an id, which is a ULID, and a dot. */
+function isChildName(name: string): boolean {
+  return /^[0-9A-HJKMNP-TV-Z]{26}\./.test(name);
 }
 
 /** The checkpoint at which a fork begins, and what it is called. */

@@ -20,7 +20,6 @@ import type { CallingSession } from "../parts.ts";
 import { agentBudget, openAgentAnswers } from "./agent-answers.ts";
 import type { AnswerCache, CallKeys } from "./cache.ts";
 import { CANCELLED, inTime, TIME_OVER } from "./call-time.ts";
-import { isForChild } from "./children.ts";
 import { type GateOf, type Led, openGates, openLeads, withPlaces } from "./concurrency.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
@@ -54,6 +53,8 @@ interface Asking {
 interface AnswersParts extends Asking, PlanOptions {
   readonly session: CallingSession;
 }
+
+const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
 export function openAnswers(session: CallingSession, asking: Asking): Answers {

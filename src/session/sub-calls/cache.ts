@@ -67,9 +67,6 @@ const Kept = v.object({
   mended: v.fallback(v.optional(v.array(v.string())), undefined),
 });
 
-/** Longer answers are asked for again, UTF-16 units of their JSON. */
-export const MOST_KEPT_UNITS = 2 ** 20;
-
 export function openCache(parts: CacheParts): AnswerCache {
   const { store, isShared, of } = parts;
   const keyed = of && openKeyed(of, parts);

@@ -29,8 +29,6 @@ import {
   type ParentCall,
 } from "./port.ts";
 
-export const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
-
 /** The session that makes the calls, and the way to open a child of it. */
 type SharedParts = "row" | "env" | "rules" | "state" | "places" | "space" | "patience" | "suspension";
 

@@ -1,6 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { canonicalJson } from "../../platform/cell-json.ts";
-import { parseJson } from "../../platform/json.ts";
 import { readJson } from "../../platform/written-json.ts";
 import { corrupt, misuse } from "../failure.ts";
 import type { Amount, Asked, JobRow, JobState, KnownJob, RunLimits, RunRow, Tried } from "../job-store.ts";
@@ -181,18 +180,6 @@ function wholeJson(row: Row, column: string, bounds: Bounds) {
 
 /** The input of a job, as JSON. @throws RlmError `store_corrupt` */
 const inputIn = (row: Row): string => wholeJson(row, "input", INPUT_BOUNDS).text;
-
-/**
- * Time that the journal of a job of this run stays once it is done, ms.
- *
- * @param spec as the run's row has it
- */
-export function keepMs(spec: string): number {
-  const { keep_ms }: { readonly keep_ms?: unknown } = Object(parseJson(spec));
-  return typeof keep_ms === "number" && keep_ms > 0 ? keep_ms : USUAL_KEEP_MS;
-}
-
-const USUAL_KEEP_MS = 30 * 24 * 3600_000;
 
 /** The columns that {@link inputOf} reads. */
 export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}, context, asked`;

@@ -8,12 +8,6 @@ const PACKED_TEXT_UNITS = 4096;
 const USUAL_RATIO = 16;
 
 /**
- * Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB
- * too.
- */
-export const CHUNK_BYTES = 4_096_000;
-
-/**
  * The bytes that `pack` was given; null if they are damaged or more than `most`: no more than that
  * is unpacked.
  */

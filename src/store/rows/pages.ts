@@ -1,13 +1,5 @@
 import { hash } from "node:crypto";
-import {
-  freeBytes,
-  type ImagePages,
-  isPacked,
-  mostChangesOf,
-  type PagesPart,
-  pack,
-  problemOf,
-} from "../../../runtime/index.ts";
+import { type ImagePages, mostChangesOf, type PagesPart, pack, problemOf } from "../../../runtime/index.ts";
 import { misuse } from "../failure.ts";
 import { unpack } from "./pack.ts";
 import type { Row } from "./row.ts";
@@ -79,16 +71,6 @@ export function wholePart(row: Row, checkpoint: SealedParts, part: number): Page
 /** The seals of a checkpoint's pages. */
 interface SealedParts {
   readonly parts: Uint8Array;
-}
-
-/**
- * Frees what a row and its part take. Bytes as a row has them may lie in a buffer with those of
- * other rows.
- */
-export function freePart({ bytes }: Row, { changes }: PagesPart): void {
-  if (!(bytes instanceof Uint8Array) || !isPacked(bytes)) return;
-  freeBytes(changes);
-  if (bytes.byteLength === bytes.buffer.byteLength) freeBytes(bytes);
 }
 
 /** The number of parts that its pages have. */

@@ -1,7 +1,9 @@
 import {
   applyPart,
+  freeBytes,
   type GuestImage,
   type ImagePages,
+  isPacked,
   PAGE_BYTES,
   type PagesPart,
   problemOf,
@@ -9,7 +11,8 @@ import {
 import { checkpointLost } from "../failure.ts";
 import { type Checkpoint, decodeCheckpoint } from "../rows/checkpoint.ts";
 import { type NewMemory, openNewMemory } from "../rows/new-memory.ts";
-import { freePart, openPacking, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
+import { openPacking, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
+import type { Row } from "../rows/row.ts";
 import { get, type Plan, pause, run, spelled, sql, until } from "./sql.ts";
 
 /**
@@ -102,6 +105,16 @@ export function* readParts(
     freePart(row, read);
   }
   return true;
+}
+
+/**
+ * Frees what a row and its part take. Bytes as a row has them may lie in a buffer with those of
+ * other rows.
+ */
+function freePart({ bytes }: Row, { changes }: PagesPart): void {
+  if (!(bytes instanceof Uint8Array) || !isPacked(bytes)) return;
+  freeBytes(changes);
+  if (bytes.byteLength === bytes.buffer.byteLength) freeBytes(bytes);
 }
 
 /**

@@ -3,7 +3,7 @@ import { freeBytes, type Json, LIMITS, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { PartInRows, ReadingContext, StoredContext } from "../port.ts";
 import { CONTEXT_INDEX, jsonIn, LARGE_INDEX } from "../rows/forms.ts";
-import { CHUNK_BYTES, unpack } from "../rows/pack.ts";
+import { unpack } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { anyColumn, isSealed, numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
 import type { Dialect } from "./dialect.ts";
@@ -73,6 +73,12 @@ function* headOf(key: string): Plan<ContextHead> {
   if (!head) throw contextLost(key, "its index is damaged");
   return head;
 }
+
+/**
+ * Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB
+ * too.
+ */
+const CHUNK_BYTES = 4_096_000;
 
 /**
  * Bytes lie in shared memory, so that the machine's thread has them without a copy. null if the

@@ -1,6 +1,6 @@
+import { parseJson } from "../../platform/json.ts";
 import type { Discarding } from "../job-store.ts";
 import type { Collected, GcRule } from "../port.ts";
-import { keepMs } from "../rows/jobs.ts";
 import { PLACES } from "../rows/pages.ts";
 import { numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
 import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
@@ -58,6 +58,8 @@ function isOld(session: Session, rule: GcRule): boolean {
   return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
 }
 
+const USUAL_KEEP_MS = 30 * 24 * 3600_000;
+
 /** The jobs that are not done keep everything. @param kept ms by run, as far as they were read */
 function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<string, number>): Plan<boolean> {
   if (state !== "done" || typeof ended_at !== "number" || typeof run !== "string") return false;
@@ -67,6 +69,16 @@ function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<strin
   const ms = row ? keepMs(textColumn(row, "spec")) : Number.POSITIVE_INFINITY;
   kept.set(run, ms);
   return rule.now - ended_at > ms;
+}
+
+/**
+ * Time that the journal of a job of this run stays once it is done, ms.
+ *
+ * @param spec as the run's row has it
+ */
+function keepMs(spec: string): number {
+  const { keep_ms }: { readonly keep_ms?: unknown } = Object(parseJson(spec));
+  return typeof keep_ms === "number" && keep_ms > 0 ? keep_ms : USUAL_KEEP_MS;
 }
 
 /**

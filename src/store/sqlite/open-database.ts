@@ -10,7 +10,7 @@ import { isOfFolder, madeTooEarly } from "../failure.ts";
 import { connect, type Database } from "./database.ts";
 import { alone, createPrivately } from "./leases.ts";
 import { LOG_BYTES, openLog } from "./log.ts";
-import { APPLICATION_ID, FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+import { FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 
 /** The folder, in that of the store, in which a store keeps its locks. */
 export const LOCKS_FOLDER = "locks";
@@ -180,6 +180,9 @@ function versionOf(path: string): number {
   using connection = new DatabaseSync(path, { readOnly: true });
   return versionIn(connection, path);
 }
+
+/** "Bely": in the header of the file, so that no other program's database is taken for a store. */
+const APPLICATION_ID = 0x42656c79;
 
 function versionIn(connection: DatabaseSync, path: string): number {
   // One moment of the file is read: another process may be making the store.

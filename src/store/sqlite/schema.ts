@@ -1,6 +1,3 @@
-/** "Bely": in the header of the file, so that no other program's database is taken for a store. */
-export const APPLICATION_ID = 0x42656c79;
-
 /** Version of a store of 0.1.0. Builds before it used lower numbers. */
 export const FIRST_VERSION = 11;
 

@@ -5,7 +5,7 @@ import { type DroppedTexts, dropLargeContexts } from "../sql/drop-texts.ts";
 import type { Plan } from "../sql/sql.ts";
 import { namesIn, strayTexts } from "../sql/texts.ts";
 import { openFileLocks } from "./leases.ts";
-import { type OpenTexts, OWN_TEXTS } from "./texts.ts";
+import type { OpenTexts } from "./texts.ts";
 
 /** A sweep of the texts that no context needs. While it lasts no load makes any. */
 export interface TextSweep extends Disposable {
@@ -57,6 +57,9 @@ function sweepIndexes(hashes: readonly string[], isDry: boolean): SweptTexts {
   const those = namesIn(folder).filter((name) => hashes.some((hash) => name.startsWith(hash)));
   return removeAll(folder, those, isDry);
 }
+
+/** The folder of the texts of a store in memory, and the file of its lock. */
+const OWN_TEXTS = /^(texts\.[0-9a-f-]{36})(?:\.db)?$/;
 
 /** Removes the texts of stores in memory whose processes were killed: nobody has their lock. */
 export function sweepLeftTexts(isDry: boolean): SweptTexts {

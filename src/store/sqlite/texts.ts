@@ -48,9 +48,6 @@ async function heldFolder(folder: string, lock: SharedLock): Promise<Disposable>
   return held;
 }
 
-/** The folder of the texts of a store in memory, and the file of its lock. */
-export const OWN_TEXTS = /^(texts\.[0-9a-f-]{36})(?:\.db)?$/;
-
 /**
  * The texts of a store in memory, in a folder that goes with it. If the process is killed, the next
  * sweep of a store beside it finds that nobody has the folder's lock.

@@ -4,7 +4,7 @@ import type { Texts } from "../format.ts";
 import { textSection } from "./details.ts";
 import { button, type Child, fill, h, lasting, tint } from "./dom.ts";
 import { isOver, kindOf, type Model, ranFor, type Sums, sumsOver, tokensOf } from "./model.ts";
-import { answeredBy, countsLine, phasesOf, stateOf, type WorkflowExec } from "./run.ts";
+import { countsLine, phasesOf, stateOf, type WorkflowExec } from "./run.ts";
 import { LOOKS, markWords, type View } from "./view.ts";
 
 /** Agents of a phase that are listed before the rest is opened. Those that failed or are open always are. */
@@ -126,6 +126,13 @@ function rowOf(view: View, call: number, number: number, isOpen: boolean, toggle
     ...numbers.map((figure) => h("td", { class: "n" }, figure)),
     h("td", { class: "note" }, markWords(columns.of("marks", call)).join(", ")),
   );
+}
+
+/** `claude · opus` of an agent, and the name of a model. */
+function answeredBy(model: string): string {
+  const [, agent, own] = /^agent:([^/]{1,100})\/(.*)$/s.exec(model) ?? [];
+  if (agent === undefined) return model;
+  return own === "default" ? agent : `${agent} · ${own}`;
 }
 
 function textsRow({ query }: View, call: number, texts: Texts | string): HTMLElement {

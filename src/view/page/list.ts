@@ -1,6 +1,6 @@
 import type { TracedExec } from "../format.ts";
 import { around, execOf, type Fold, type Model, ranFor } from "./model.ts";
-import { foldKey, ORDERS, passes, type View } from "./view.ts";
+import { foldKey, ORDERS, type View } from "./view.ts";
 
 /** Rows of the list: a call is its number, a fold is -1 less its number. */
 export type Rows = Int32Array;
@@ -44,6 +44,13 @@ export function rowsOf(view: Wanted): { readonly rows: Rows; readonly calls: num
     if (isFlat || isShown(call)) rows.push(call);
   }
   return { rows: ordered(Int32Array.from(rows), model, order), calls };
+}
+
+function passes({ model, kinds, error, found }: Pick<View, "model" | "kinds" | "error" | "found">, call: number) {
+  const { of } = model.columns;
+  if (kinds.size > 0 && !kinds.has(of("kind", call))) return false;
+  if (error > 0 && of("error", call) !== error) return false;
+  return found === null || found.has(call);
 }
 
 /**

@@ -11,7 +11,7 @@ import { type Model, modelOf, openColumns } from "./model.ts";
 import { type OpenedOverview, openOverview } from "./overview.ts";
 import { type OpenedRows, openRows } from "./rows.ts";
 import { type OpenedSearch, openSearch } from "./search.ts";
-import { openFile, openServer, openTexts, type Source } from "./source.ts";
+import { openServer, openTexts, type Source } from "./source.ts";
 import { type Chosen, foldKey, moved, nounOf, openAround, type View } from "./view.ts";
 import { openWorkflow, workflowNamed } from "./workflow.ts";
 
@@ -34,6 +34,24 @@ async function start(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, POLL));
     if (document.visibilityState === "visible") await update(source, opened);
   }
+}
+
+/**
+ * A file has its blocks in elements; behind this mark are the texts,
+ * which may still be on their way.
+ */
+function openFile(): Source {
+  async function block(id: string): Promise<Response> {
+    while (!document.getElementById(id)?.nextElementSibling && document.readyState === "loading") {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+    const text = document.getElementById(id)?.textContent;
+    if (!text) throw new Error(`the file is cut: its part ${id} is missing`);
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  }
+
+  return { isLive: false, head: async () => (await block("head")).json(), block };
 }
 
 /** Reads the columns page by page, so that no task is long. */

@@ -17,13 +17,6 @@ export function phasesOf(model: Model, { workflow, from, to }: WorkflowExec): Ma
   return phases;
 }
 
-/** `claude · opus` of an agent, and the name of a model. */
-export function answeredBy(model: string): string {
-  const [, agent, own] = /^agent:([^/]{1,100})\/(.*)$/s.exec(model) ?? [];
-  if (agent === undefined) return model;
-  return own === "default" ? agent : `${agent} · ${own}`;
-}
-
 /** The state of an agent, in words. */
 export function stateOf(model: Model, call: number): string {
   const { columns, head } = model;

@@ -12,24 +12,6 @@ export interface Source {
   block(name: string, head: Head): Promise<Response>;
 }
 
-/**
- * A file has its blocks in elements; behind this mark are the texts,
- * which may still be on their way.
- */
-export function openFile(): Source {
-  async function block(id: string): Promise<Response> {
-    while (!document.getElementById(id)?.nextElementSibling && document.readyState === "loading") {
-      await new Promise((resolve) => requestAnimationFrame(resolve));
-    }
-    const text = document.getElementById(id)?.textContent;
-    if (!text) throw new Error(`the file is cut: its part ${id} is missing`);
-    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
-  }
-
-  return { isLive: false, head: async () => (await block("head")).json(), block };
-}
-
 const TOKEN = "token";
 
 /** A server asks for the token of its address, which is taken out of the address bar. */

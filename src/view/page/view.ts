@@ -88,16 +88,6 @@ export const nounOf = ({ head }: Pick<Model, "head">) => (head.subject === "run"
 export const foldKey = ({ exec, from, batches }: Fold, { head }: Model) =>
   `${exec}.${from - (head.execs[exec]?.from ?? 0)}.${batches}`;
 
-export function passes(
-  { model, kinds, error, found }: Pick<View, "model" | "kinds" | "error" | "found">,
-  call: number,
-) {
-  const { of } = model.columns;
-  if (kinds.size > 0 && !kinds.has(of("kind", call))) return false;
-  if (error > 0 && of("error", call) !== error) return false;
-  return found === null || found.has(call);
-}
-
 export function openAround({ model, open }: View, call: number): void {
   for (const fold of around(model, call)) open.add(foldKey(fold, model));
 }
