@@ -1,10 +1,10 @@
 import { hash as digest } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { basename } from "node:path";
-import { RlmError } from "../../runtime/index.ts";
+import { hasCode, RlmError } from "../../runtime/index.ts";
 import { openConverted, openPlacesRoom } from "../documents/conversions.ts";
 import { type CheckedWriter, type WrittenFile, writeChecked } from "../platform/checked-file.ts";
-import { megabytes } from "../platform/figures.ts";
+import { megabytes, thousands } from "../platform/figures.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 import {
   type Context,
@@ -23,7 +23,6 @@ import { errnoOf } from "./load/roots.ts";
 import type { Pause } from "./pauses.ts";
 import { isRouteFile } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
-import { openSameText } from "./same-text.ts";
 import type { SkippedFile } from "./skipped.ts";
 import { type DocumentRows, openDocumentRows } from "./text/document-rows.ts";
 import { openLookup } from "./text/lookup.ts";
@@ -281,4 +280,50 @@ function written<T>(texts: string, write: () => T): T {
       cause,
     });
   }
+}
+
+/** Compares bytes with those of a text as they come. */
+interface SameText {
+  /** @throws RlmError `context_changed` if the text is too short for bytes up to a place */
+  reaches(end: number): void;
+  /** @throws RlmError `context_changed` if the text has other bytes at a place */
+  has(at: number, bytes: Uint8Array): void;
+}
+
+/**
+ * Opens the comparison with a text that a load should give. A page of it that is damaged ends the
+ * comparison: the hash at the end still tells.
+ *
+ * @param name of the source, for people
+ */
+function openSameText(text: Text, name: string): SameText {
+  let isReadable = true;
+
+  function read(at: number, end: number): Uint8Array | null {
+    try {
+      return text.read(at, end);
+    } catch (error) {
+      if (!hasCode(error, "context_lost")) throw error;
+      isReadable = false;
+      return null;
+    }
+  }
+
+  return {
+    reaches(end) {
+      if (end > text.bytes) throw differs(`${name} has more text than was loaded`);
+    },
+    has(at, bytes) {
+      const kept = isReadable ? read(at, at + bytes.length) : null;
+      if (kept && Buffer.compare(kept, bytes) !== 0) {
+        throw differs(
+          `${name} has other text within the ${thousands(bytes.length)} bytes from ${thousands(at)} of P on`,
+        );
+      }
+    },
+  };
+}
+
+function differs(problem: string): RlmError {
+  return new RlmError("context_changed", problem, { suggestion: "Load it again." });
 }

@@ -5,14 +5,12 @@ export { checkSchema } from "./ask/ask.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { contextParts, knownIn, readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { openHeldTexts } from "./contexts/held-texts.ts";
-export { mostOf } from "./contexts/size.ts";
 export type { RecordedAnswers } from "./env.ts";
 export type * from "./events.ts";
 export { loadIntoStore } from "./exec/load.ts";
 export { EMPTY_ACCOUNT, follow, type Totals } from "./journal/account.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
-export { coveredContext, NEVER, SkippedSchema } from "./journal/coverage-sums.ts";
-export { coverageLine, coverageSentence } from "./journal/coverage-words.ts";
+export { coverageLine, coverageSentence, coveredContext, NEVER, SkippedSchema } from "./journal/coverage-sums.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,
@@ -45,6 +43,7 @@ export {
   DESCRIBE_OPTIONS,
   FORK_OPTIONS,
   LOAD_SOURCE,
+  mostOf,
   OBJECT,
   optionProblem,
   options as optionsSchema,

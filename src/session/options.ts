@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError, type Sampling, THINKING } from "../../runtime/index.ts";
-import type { Context } from "../context/index.ts";
+import type { Context, LoadOptions } from "../context/index.ts";
 import { AgentsSchema } from "../platform/agent-commands.ts";
 import { isEncoding } from "../platform/encodings.ts";
 import { meantBy } from "../platform/nearest.ts";
@@ -324,3 +324,12 @@ export const COLLECT_OPTIONS = options({
   pi: flag,
   dryRun: flag,
 } satisfies SchemaOf<CollectOptions>);
+
+/** Options of a session that say how much text and how many documents its context may have. */
+type SizeOptions = Pick<HostedOptions, "maxContextMb" | "maxFiles">;
+
+/** The most that a context may hold by these options. */
+export function mostOf({ maxContextMb, maxFiles = LIMITS.files }: SizeOptions): NonNullable<LoadOptions["most"]> {
+  const bytes = maxContextMb === undefined ? LIMITS.contextBytes : maxContextMb * 2 ** 20;
+  return { files: maxFiles, bytes };
+}

@@ -10,7 +10,7 @@ import {
   type WaitOptions,
 } from "../session/index.ts";
 import { type WorkflowCell, workflowCell } from "./cell.ts";
-import { lentScripts } from "./lent.ts";
+import { lentScripts } from "./host.ts";
 import { readWorkflow, type WorkflowScript } from "./script.ts";
 
 /** Options of a run in code: those of its session, and its own. */

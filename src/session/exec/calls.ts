@@ -2,7 +2,7 @@ import type { PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { duration } from "../../platform/figures.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { callIn } from "../journal/exec-records.ts";
+import { callIn, resultIn } from "../journal/exec-records.ts";
 import { functionOf } from "../journal/ledger.ts";
 import type { Suspend } from "../journal/records.ts";
 import { askedBy, openReuse } from "../journal/reused-answers.ts";
@@ -11,8 +11,8 @@ import { CANCELLED, type ExecTime, TIME_SPENT } from "../sub-calls/call-time.ts"
 import type { Answered, CallContext } from "../sub-calls/port.ts";
 import { FREE, refused } from "../sub-calls/port.ts";
 import type { TakenOver } from "../sub-calls/taken-over.ts";
-import { openCallProgress } from "./call-progress.ts";
 import type { Continuation, ExecCalls, OnceCalls } from "./ports.ts";
+import { noticeOf, openPhases } from "./told-workflow.ts";
 import type { Work } from "./work.ts";
 
 interface ExecCallsOptions extends Pick<Work, "setup" | "recorder" | "exec_id"> {
@@ -178,4 +178,70 @@ function howItEnded(id: string, called: string | null, suspended: Suspend | null
   if (called === null) return "";
   if (!suspended?.still_running.includes(id)) return `: it ended before ${called} had answered`;
   return `: ${called} still ran ${duration(suspended.waited_ms)} after it was to stop`;
+}
+
+/** Reports the calls of an exec to people who wait. */
+interface CallProgressReport {
+  tell(): void;
+  /** The first request of a call leaves. */
+  begun(id: string): void;
+  /**
+   * The record of an answer is kept.
+   * @param isDone false: the call was aborted, and counts as running to the end
+   */
+  answered(id: string, isDone: boolean): void;
+}
+
+interface ProgressOptions extends Pick<Work, "setup" | "recorder"> {
+  readonly budget: Budget;
+}
+
+/** Those of a workflow are told by their phases too, and each answer of them by itself. */
+function openCallProgress({ setup, recorder, budget }: ProgressOptions): CallProgressReport {
+  const { emit, clock } = setup.env;
+  /** By the records committed so far. */
+  const account = () => recorder.state().account;
+  const running = new Set<string>();
+  let done = 0;
+  const { last: exec } = account();
+  const phases = exec?.start.workflow ? openPhases(exec) : null;
+
+  function byPhase() {
+    const { last } = account();
+    return phases && last ? { phases: phases.counts(last, running) } : {};
+  }
+
+  function tell(): void {
+    const { tokens, cost_usd } = account().ledger;
+    const { tokens: held_tokens, cost_usd: held_cost_usd } = budget.held();
+    const { remaining_sub_calls: left, remaining_functions: functions_left } = budget.left();
+    const spent = { tokens, cost_usd, held_tokens, held_cost_usd };
+    const lent = functions_left === undefined ? {} : { functions_left };
+    emit({ kind: "calls", done, running: running.size, left, ...spent, ...lent, ...byPhase() });
+  }
+
+  function tellAnswer(id: string): void {
+    const { last } = account();
+    const call = callIn(last, id);
+    const result = phases && resultIn(last, id);
+    if (!call || !result) return;
+    phases.answered(result);
+    emit({ kind: "call", ...noticeOf(call, result, clock.now()) });
+  }
+
+  return {
+    tell,
+    begun(id) {
+      running.add(id);
+      tell();
+    },
+    answered(id, isDone) {
+      if (isDone) {
+        running.delete(id);
+        done++;
+        tellAnswer(id);
+      }
+      tell();
+    },
+  };
 }

@@ -1,12 +1,11 @@
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { numberColumn, textColumn } from "../rows/row.ts";
-import { hasTexts } from "../sql/drop-texts.ts";
 import { deleteFamily, pastSessions, sweep } from "../sql/gc.ts";
 import { all, get, type Plan, raw, sql } from "../sql/sql.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./leases.ts";
-import { beginSweep, sumOf, sweepLeftTexts, type TextSweep } from "./sweep-texts.ts";
+import { beginSweep, hasTexts, sumOf, sweepLeftTexts, type TextSweep } from "./sweep-texts.ts";
 import type { OpenTexts } from "./texts.ts";
 
 type Dropped = Pick<Collected, "sessions" | "checkpoints" | "contexts" | "cached">;

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { describeExecs } from "../../../src/history/index.ts";
-import { listedDocuments, sumCoverage } from "../../../src/session/journal/coverage-sums.ts";
-import { coverageLine } from "../../../src/session/journal/coverage-words.ts";
+import { coverageLine, listedDocuments, sumCoverage } from "../../../src/session/journal/coverage-sums.ts";
 import { KINDS } from "../../../src/view/format.ts";
 import { asked, sessionOf } from "../../support/ask/described.ts";
 import { openJournal } from "../../support/ask/journal.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { documentsOf } from "../../../../src/pi/view/listed-documents.ts";
+import { documentsOf } from "../../../../src/pi/view/control.ts";
 import { contextOf, textFile } from "../../../support/converted.ts";
 import { largeContext } from "../../../support/large-context.ts";
 

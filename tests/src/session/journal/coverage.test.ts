@@ -2,8 +2,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { describeSession, describeWhole } from "../../../../src/history/index.ts";
 import { type CoverageSet, SETS, type ToldCoverage } from "../../../../src/session/journal/coverage.ts";
-import { listedDocuments, NEVER, sumCoverage } from "../../../../src/session/journal/coverage-sums.ts";
-import { coverageLine, coverageSentence } from "../../../../src/session/journal/coverage-words.ts";
+import {
+  coverageLine,
+  coverageSentence,
+  listedDocuments,
+  NEVER,
+  sumCoverage,
+} from "../../../../src/session/journal/coverage-sums.ts";
 import { forkSession } from "../../../../src/session/stored/sessions.ts";
 import { openScripted } from "../../../support/scripted-session.ts";
 
