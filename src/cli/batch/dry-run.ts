@@ -72,7 +72,7 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
   return failed === 0 ? 0 : 1;
 }
 
-/** What limits hold back when all calls go by batch, before any is sent. */
+/** Says what limits hold back when all calls go by batch, before any is sent. */
 function heldByAllText(limits: RunLimits, { of, share, raise_to }: HeldByAll): string {
   const limit = limits[of] ?? 0;
   const room = of === "nanodollars" ? dollars(limit / 1e9) : `${limit} ${WORD_OF[of]}`;
