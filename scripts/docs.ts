@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TOOLS_BUDGET, toolTokens } from "../src/tools/index.ts";
 import { tools } from "../src/tools/pi-tools.ts";
+import { TOOLS_BUDGET, toolTokens } from "./docs/agent-tools.ts";
 import { generatedFiles } from "./docs/files.ts";
 import { ROOT } from "./process.ts";
 

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isErrorCode } from "../../runtime/index.ts";
+import { TOOLS_BUDGET } from "../../scripts/docs/agent-tools.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { completions } from "../../src/pi/view/commands.ts";
 import { readPiConfig } from "../../src/settings/index.ts";
-import { TOOLS_BUDGET } from "../../src/tools/index.ts";
 import { PI_LINES } from "../support/pi/process.ts";
 import { folderWith } from "../support/tree.ts";
 

@@ -2,12 +2,12 @@ import { hash } from "node:crypto";
 import { onTestFinished } from "vitest";
 import type { Context, Document, LoadedFile, SmallContext } from "../../src/context/context.ts";
 import { type FileText, openFileText } from "../../src/context/text/file-text.ts";
-import { writeTable } from "../../src/context/text/table.ts";
 import { openTally } from "../../src/context/text/tally.ts";
 import type { Text } from "../../src/context/text/text.ts";
 import { writeChecked } from "../../src/platform/checked-file.ts";
 import { contextOf } from "./converted.ts";
 import { folderWith } from "./tree.ts";
+import { writeTable } from "./write-table.ts";
 
 // Texts and contexts of a few bytes that lie in checked files, as a load makes them of more than
 // 100 MB. They are closed, and their folder is removed, when the test ends.

@@ -2,9 +2,9 @@ import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import type { FileText } from "../../src/context/text/file-text.ts";
-import { writeTable } from "../../src/context/text/table.ts";
 import { countIn, PAGE_NUMBERS } from "../../src/context/text/tally.ts";
 import { endOf, PAGE_BYTES } from "../../src/platform/checked-file.ts";
+import { writeTable } from "./write-table.ts";
 
 const NOTHING = Buffer.alloc(PAGE_BYTES);
 

@@ -7,7 +7,7 @@ import {
   writeChecked,
 } from "../../platform/checked-file.ts";
 import type { Document, Documents } from "../document.ts";
-import { type DocumentRows, openDocumentRows, RECORD_NUMBERS } from "./document-rows.ts";
+import { type DocumentRows, RECORD_NUMBERS } from "./document-rows.ts";
 import { PAGE_NUMBERS, type Tallied } from "./tally.ts";
 
 // The table of a large context, a checked file. Numbers are doubles, but those of the order have 32
@@ -26,13 +26,6 @@ const HEAD_NUMBERS = 6;
 const FORM = 1;
 const RECORD_BYTES = RECORD_NUMBERS * NUMBER_BYTES;
 const ORDER_BYTES = 4;
-
-/** Writes the table into a folder. @param documents by `start` */
-export function writeTable(folder: string, tallied: Tallied, documents: readonly Document[]): WrittenFile {
-  const rows = openDocumentRows();
-  for (const document of documents) rows.add(document);
-  return writeRows(folder, tallied, rows);
-}
 
 /** Writes the table of documents that were gathered. */
 export function writeRows(folder: string, tallied: Tallied, rows: DocumentRows): WrittenFile {

@@ -43,7 +43,6 @@ const MetaSchema = v.pipe(
 
 /** Details that a result of `read` has about itself. */
 export type Meta = Readonly<v.InferOutput<typeof MetaSchema>>;
-export type Mode = Meta["mode"];
 
 const DetailsSchema = v.object({ [META_KEY]: v.unknown() });
 

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type ImagePages, mostChangesOf, type PagesPart, pack, problemOf } from "../../../runtime/index.ts";
+import { mostChangesOf, type PagesPart, pack, problemOf } from "../../../runtime/index.ts";
 import { misuse } from "../failure.ts";
 import { unpack } from "./pack.ts";
 import type { Row } from "./row.ts";
@@ -44,13 +44,6 @@ export function openPacking(linearBytes: number): Packing {
     },
     packed: () => ({ parts, seals: Buffer.concat(seals), count, bytes: stored }),
   };
-}
-
-/** Packs all parts at once. @throws RlmError `store_failed` as `Packing.add` does */
-export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
-  const packing = openPacking(linearBytes);
-  for (const part of pages) packing.add(part);
-  return packing.packed();
 }
 
 /**

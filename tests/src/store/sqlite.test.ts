@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { PAGE_BYTES, pack } from "../../../runtime/index.ts";
+import { type ImagePages, PAGE_BYTES, pack } from "../../../runtime/index.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { baselineOf } from "../../../src/store/rows/checkpoint.ts";
-import { type PackedPages, packPages } from "../../../src/store/rows/pages.ts";
+import { openPacking, type PackedPages } from "../../../src/store/rows/pages.ts";
 import { keepText, readAnswer, textKey } from "../../../src/store/sql/cache.ts";
 import { pagesAreWhole, readCheckpoint, readImage } from "../../../src/store/sql/checkpoints.ts";
 import { all, get, raw, run, sql } from "../../../src/store/sql/sql.ts";
@@ -78,6 +78,13 @@ test("space is given back once another process has written", async () => {
   expect(other.prepare("PRAGMA freelist_count").get()).toEqual({ freelist_count: 0 });
   await database.close();
 });
+
+/** Packs all parts at once. */
+function packPages(pages: ImagePages, linearBytes: number): PackedPages {
+  const packing = openPacking(linearBytes);
+  for (const part of pages) packing.add(part);
+  return packing.packed();
+}
 
 test.each(["0", "-1", "1.5", '"many"', "8589934592"])(
   "an image of %s bytes of memory is lost, by name",

@@ -1,7 +1,7 @@
-import { writeTable } from "../../../src/context/text/table.ts";
 import { openTally } from "../../../src/context/text/tally.ts";
 import { writeChecked } from "../../../src/platform/checked-file.ts";
 import { openStore } from "../../../src/store/open.ts";
+import { writeTable } from "../../support/write-table.ts";
 
 // A process of its own: makes a large context in the store that it is told, up to a step, says so and waits to be killed.
 const [place = "", step = ""] = process.argv.slice(2);

@@ -9,7 +9,7 @@ import {
   knownAt,
   knownOf,
 } from "../../../src/pi/read-cache/happened.ts";
-import { type Meta, type Mode, scopeOf } from "../../../src/pi/read-cache/meta.ts";
+import { type Meta, scopeOf } from "../../../src/pi/read-cache/meta.ts";
 import { prove, type Shown } from "../../../src/pi/read-cache/proof.ts";
 import { type Asked, piRead } from "./pi-read.ts";
 import { believed, type Seen } from "./reader.ts";
@@ -45,7 +45,7 @@ export interface Mutant {
 
 export interface Played {
   readonly reads: number;
-  readonly modes: ReadonlyMap<Mode, number>;
+  readonly modes: ReadonlyMap<Meta["mode"], number>;
   /** Answers after which the model believes what is not so. */
   readonly wrong: readonly string[];
 }
@@ -77,7 +77,7 @@ function openWorld(mutant: Mutant) {
   let lastRead: { path: string; asked: Asked } = { path: PATHS[0] ?? "", asked: {} };
   /** The next result is changed by another extension. */
   let alters = false;
-  const played = { reads: 0, modes: new Map<Mode, number>(), wrong: [] as string[] };
+  const played = { reads: 0, modes: new Map<Meta["mode"], number>(), wrong: [] as string[] };
 
   function textAt(path: string): string {
     return disk.get(path) ?? "";
@@ -166,7 +166,7 @@ function openWorld(mutant: Mutant) {
   }
 
   /** Whether the model now believes of these lines what stands on disk. */
-  function check(path: string, { start, end, total }: Shown, mode: Mode): void {
+  function check(path: string, { start, end, total }: Shown, mode: Meta["mode"]): void {
     const seen = visible(line()).flatMap((node) => (node.seen ? [node.seen] : []));
     const belief = believed(seen)(path);
     const lines = textAt(path).split("\n");

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { digest, sha256 } from "../../../../src/pi/read-cache/file.ts";
 import { candidateOf, type Happened, isOfOneState, knownOf } from "../../../../src/pi/read-cache/happened.ts";
-import { FULL, type Meta, type Mode } from "../../../../src/pi/read-cache/meta.ts";
+import { FULL, type Meta } from "../../../../src/pi/read-cache/meta.ts";
 
 const TOTAL = 40;
 const hash = (version: string) => sha256(version);
 
 /** A read of a scope (`full`, or `2-5`) at a version of the file. */
-function read(mode: Mode, scope: string, version: string, base: string | null = null): Happened {
+function read(mode: Meta["mode"], scope: string, version: string, base: string | null = null): Happened {
   const [start = 1, end = TOTAL] = scope === FULL ? [] : scope.split("-").map(Number);
   const facts = {
     ...{ v: 1 as const, pathKey: "/p/a", scopeKey: scope === FULL ? FULL : `r:${start}:${end}` },
