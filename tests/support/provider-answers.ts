@@ -20,6 +20,30 @@ export interface ProviderAnswer {
   readonly stream: string;
 }
 
+/** An API whose requests can go by batches, as tests of all of them need it. */
+interface TriedApi {
+  /** A model that has it, as users name it; `mine/m`: one of the user's own. */
+  readonly model: string;
+  /** `{ temperature: 0.5, seed: 7, stop: ["END"] }` as a row has it, and the parameters that it does not have. */
+  readonly sampled: object;
+  readonly ignored: readonly string[];
+}
+
+export const TRIED: Readonly<Record<BatchApi, TriedApi>> = {
+  "openai-completions": { model: "mine/m", sampled: { temperature: 0.5, seed: 7, stop: ["END"] }, ignored: [] },
+  "openai-responses": { model: "openai/gpt-4.1", sampled: { temperature: 0.5 }, ignored: ["seed", "stop"] },
+  "anthropic-messages": {
+    model: "anthropic/claude-sonnet-4-5",
+    sampled: { temperature: 0.5, stop_sequences: ["END"] },
+    ignored: ["seed"],
+  },
+  "google-generative-ai": {
+    model: "google/gemini-2.5-pro",
+    sampled: { generationConfig: { temperature: 0.5, seed: 7, stopSequences: ["END"] } },
+    ignored: [],
+  },
+};
+
 /** Made by hand as the providers write them, not by the code under test. 20 tokens in, 8 of them cached, and 5 out. */
 export const answerOf: Readonly<Record<BatchApi, (said: Said) => ProviderAnswer>> = {
   "openai-completions": chat,

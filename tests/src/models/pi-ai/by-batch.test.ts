@@ -7,16 +7,9 @@ import type { Post, PostedAnswer, PostedRequest } from "../../../../src/models/p
 import { anthropic } from "../../../../src/provider-batches/providers/anthropic.ts";
 import { BATCH_APIS, type BatchApi } from "../../../../src/provider-batches/providers/index.ts";
 import { startModelServer } from "../../../support/model-server.ts";
-import { answerOf, type Said } from "../../../support/provider-answers.ts";
+import { answerOf, type Said, TRIED } from "../../../support/provider-answers.ts";
 import { AUTHORIZATION, ask, KEY, messageOf } from "../../../support/scripted-model.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
-
-const NAMES: Readonly<Record<BatchApi, string>> = {
-  "openai-completions": "mine/m",
-  "openai-responses": "openai/gpt-4.1",
-  "anthropic-messages": "anthropic/claude-sonnet-4-5",
-  "google-generative-ai": "google/gemini-2.5-pro",
-};
 
 const MINE = { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", apiKey: "MY_KEY", models: [{ id: "m" }] };
 
@@ -45,20 +38,13 @@ function rowOf(api: BatchApi, said: Said): PostedAnswer {
   return { status: 200, body: answerOf[api](said).row };
 }
 
-/** Parameters as each API has them in a row, and those that it does not have. */
 const SAMPLING = { temperature: 0.5, seed: 7, stop: ["END"] };
-const SAMPLED: Readonly<Record<BatchApi, readonly [body: object, ignored?: readonly string[]]>> = {
-  "openai-completions": [SAMPLING],
-  "openai-responses": [{ temperature: 0.5 }, ["seed", "stop"]],
-  "anthropic-messages": [{ temperature: 0.5, stop_sequences: ["END"] }, ["seed"]],
-  "google-generative-ai": [{ generationConfig: { temperature: 0.5, seed: 7, stopSequences: ["END"] } }],
-};
 
 describe.each(BATCH_APIS)("%s", (api) => {
-  const model = () => modelOf(NAMES[api]);
+  const { model: name, sampled, ignored } = TRIED[api];
+  const model = () => modelOf(name);
 
   test("a row has the parameters of its call, and one that refuses some is asked for again without them", async () => {
-    const [body, ignored] = SAMPLED[api];
     const posted: Json[] = [];
     const post: Post = async (request) => {
       posted.push(request.body);
@@ -69,8 +55,8 @@ describe.each(BATCH_APIS)("%s", (api) => {
     const asked = model();
     expect(await ask(asked, { sampling: SAMPLING, post })).toMatchObject({ ok: false, isAdapted: true });
     const answer = await ask(asked, { sampling: SAMPLING, post });
-    expect(answer).toMatchObject({ ok: true, ignored: ["temperature", ...(ignored ?? [])] });
-    expect(posted[0]).toMatchObject(body);
+    expect(answer).toMatchObject({ ok: true, ignored: ["temperature", ...ignored] });
+    expect(posted[0]).toMatchObject(sampled);
     expect(JSON.stringify(posted[1])).not.toContain("temperature");
   });
 
@@ -85,7 +71,7 @@ describe.each(BATCH_APIS)("%s", (api) => {
     expect(answer).toMatchObject({ ok: true, charged: true, turn: { text: "four", stop: "end" } });
     expect(answer.usage).toMatchObject({ input: 12, cache_read: 8, output: 5 });
     const account = await model().batchAccount?.();
-    expect(posted).toMatchObject([{ account: { id: account?.id }, model: NAMES[api] }]);
+    expect(posted).toMatchObject([{ account: { id: account?.id }, model: name }]);
     expect(JSON.stringify(posted)).not.toContain(KEY);
   });
 

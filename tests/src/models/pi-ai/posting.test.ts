@@ -7,7 +7,7 @@ import type { Post, PostedAnswer, PostedRequest } from "../../../../src/models/p
 import { messageOf } from "../../../../src/platform/errors.ts";
 import { BATCH_APIS, type BatchApi } from "../../../../src/provider-batches/providers/index.ts";
 import { startModelServer } from "../../../support/model-server.ts";
-import { answerOf, type Said } from "../../../support/provider-answers.ts";
+import { answerOf, type Said, TRIED } from "../../../support/provider-answers.ts";
 
 // A row of a batch has to come back as the same message as a live stream would, with every copy of pi-ai.
 
@@ -47,12 +47,8 @@ const CASES = Object.keys(LINES).flatMap((line) => BATCH_APIS.map((api) => ({ li
 
 function modelOf(api: BatchApi, url: string): PiModel<Api> {
   const base = { ...getModel("openai", "gpt-4.1"), compat: {}, id: "m", name: "m", api, reasoning: true };
-  const provider = { "anthropic-messages": "anthropic", "google-generative-ai": "google" };
-  return {
-    ...base,
-    baseUrl: url,
-    provider: { ...provider, "openai-completions": "mine", "openai-responses": "openai" }[api],
-  };
+  const [provider = ""] = TRIED[api].model.split("/");
+  return { ...base, baseUrl: url, provider };
 }
 
 /** Asks this copy of pi-ai. */
