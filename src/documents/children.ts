@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { Socket } from "node:net";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import PQueue from "p-queue";
 import { cancelled } from "../context/load/reading.ts";
+import { holdProcess } from "../platform/processes.ts";
 import { endInTime } from "../platform/signals.ts";
 import { megabytes, Unreadable } from "./growing.ts";
 import { CHILDREN } from "./kinds.ts";
@@ -77,7 +77,7 @@ async function readNow(bytes: Uint8Array, job: Job, options: ReadOptions): Promi
 
 /** Keeps a child for a while. It does not keep this process alive. */
 function rest(child: Child): void {
-  hold(child, false);
+  holdProcess(child.process, false);
   child.rest = setTimeout(() => {
     idle.delete(child);
     child.process.kill("SIGKILL");
@@ -120,7 +120,7 @@ function start(file?: string): Child {
 
 async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onProgress }: ReadOptions): Promise<Answer> {
   clearTimeout(child.rest);
-  hold(child, true);
+  holdProcess(child.process, true);
   child.served += 1;
   let breach: Error | undefined;
   const end = (error: Error) => {
@@ -168,11 +168,4 @@ function failure(end: string, bytes: number): Unreadable {
   if (end === OUT_OF_MEMORY)
     return new Unreadable("too_big", `took more than ${megabytes(RSS_BYTES)} of memory to read`);
   return new Unreadable("reader_failed", `cannot be read: its reader ended (${end})`);
-}
-
-/** A child at rest must not keep this process alive, nor must its pipes. */
-function hold({ process: child }: Child, isHeld: boolean): void {
-  for (const part of [child, child.stdin, child.stdout, child.stderr]) {
-    if (part === child || part instanceof Socket) part[isHeld ? "ref" : "unref"]();
-  }
 }

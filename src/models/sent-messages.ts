@@ -1,6 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
+import { isRecord } from "../platform/json.ts";
 import type { ModelMessage, ModelRequest, ToolUse } from "./port.ts";
-import { isJsonObject } from "./schema/compare.ts";
 
 /**
  * The messages as chat templates take them. The beginning of a conversation stays the same while it
@@ -54,7 +54,7 @@ export function shownTexts({ system, messages }: Pick<ModelRequest, "system" | "
  */
 export function isShown(value: Json, shown: readonly string[]): boolean {
   const texts = shown.map(withoutQuotes);
-  const parts = isJsonObject(value)
+  const parts = isRecord(value)
     ? Object.entries(value).map(([name, field]) => `${name}:${JSON.stringify(field)}`)
     : [JSON.stringify(value)];
   return parts.map(withoutQuotes).every((part) => texts.some((text) => text.includes(part)));

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { Socket } from "node:net";
 import { errorCode } from "./errors.ts";
 
 /** True if a process with this id runs on this machine. */
@@ -31,4 +32,11 @@ export function sendToGroup(pid: number, signal: NodeJS.Signals): void {
   }
   const { status } = spawnSync("taskkill", ["/F", "/T", "/PID", String(pid)], { stdio: "ignore", windowsHide: true });
   if (status !== 0) send(pid, signal);
+}
+
+/** Lets a child and its pipes keep this process alive, or not. */
+export function holdProcess(child: ChildProcess, isHeld: boolean): void {
+  for (const part of [child, child.stdin, child.stdout, child.stderr]) {
+    if (part === child || part instanceof Socket) part[isHeld ? "ref" : "unref"]();
+  }
 }

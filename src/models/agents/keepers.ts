@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { entryUrl } from "../../entries.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
+import { holdProcess } from "../../platform/processes.ts";
 import type { Environment } from "./keeper.ts";
 
 /** The work that a keeper was given. */
@@ -55,10 +55,10 @@ export function handToKeeper(folder: string, env: Environment, usual: Environmen
   }
   idle.delete(keeper);
   clearTimeout(keeper.rest);
-  hold(keeper, true);
+  holdProcess(keeper.process, true);
   keeper.over = resolve;
   keeper.process.stdin?.write(`${JSON.stringify({ folder, env })}\n`);
-  return { over: promise, leave: () => hold(keeper, false) };
+  return { over: promise, leave: () => holdProcess(keeper.process, false) };
 }
 
 function start(env: Environment): Keeper {
@@ -98,16 +98,10 @@ function start(env: Environment): Keeper {
 
 /** Keeps a keeper for the next agent. It does not keep this process alive. */
 function rest(keeper: Keeper): void {
-  hold(keeper, false);
+  holdProcess(keeper.process, false);
   idle.add(keeper);
   keeper.rest = setTimeout(() => {
     idle.delete(keeper);
     keeper.process.stdin?.end();
   }, IDLE_MS).unref();
-}
-
-function hold({ process: keeper }: Keeper, isHeld: boolean): void {
-  for (const part of [keeper, keeper.stdin, keeper.stdout, keeper.stderr]) {
-    if (part === keeper || part instanceof Socket) part[isHeld ? "ref" : "unref"]();
-  }
 }

@@ -116,12 +116,12 @@ export async function runAgent(run: AgentRun, signal: AbortSignal): Promise<Agen
 }
 
 /** The variables that an agent gets. Keys of others stay in this process. */
-function environmentOf({ env: named = [] }: Pick<AgentCommand, "env">, own = process.env): Environment {
+function environmentOf({ env: named = [] }: Pick<AgentCommand, "env">): Environment {
   const isWindows = process.platform === "win32";
   const nameOf = (name: string) => (isWindows ? name.toUpperCase() : name);
   const names = new Set([...USUAL, ...(isWindows ? OF_WINDOWS : []), ...named].map(nameOf));
   return Object.fromEntries(
-    Object.entries(own).flatMap(([name, value]) => {
+    Object.entries(process.env).flatMap(([name, value]) => {
       const isGiven = names.has(nameOf(name)) || name.startsWith("LC_");
       return isGiven && value !== undefined ? [[name, value]] : [];
     }),

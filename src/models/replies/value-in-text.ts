@@ -1,7 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import { canonicalJson } from "../../platform/cell-json.ts";
-import { parseJson } from "../../platform/json.ts";
-import { isJsonObject } from "../schema/compare.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
 import { fitted } from "../schema/fitted.ts";
 import { violations } from "../schema/schema.ts";
 import { isShown } from "../sent-messages.ts";
@@ -84,7 +83,7 @@ const keyOf = ({ value }: ReadJson) => canonicalJson(value) ?? JSON.stringify(va
 
 /** Brackets that a value of the schema may begin with. */
 function openingOf(schema: Json): string {
-  const types = isJsonObject(schema) ? [schema.type ?? []].flat() : [];
+  const types = isRecord(schema) ? [schema.type ?? []].flat() : [];
   if (types.length === 0) return "{[";
   return `${types.includes("object") ? "{" : ""}${types.includes("array") ? "[" : ""}`;
 }
@@ -140,8 +139,8 @@ function judgedValue(read: ReadJson, schema: Json): Judged {
 }
 
 function isTry(value: Json, schema: Json): boolean {
-  const required = isJsonObject(schema) && Array.isArray(schema.required) ? schema.required : [];
-  return isJsonObject(value) && required.length > 0 && required.every((name) => Object.hasOwn(value, String(name)));
+  const required = isRecord(schema) && Array.isArray(schema.required) ? schema.required : [];
+  return isRecord(value) && required.length > 0 && required.every((name) => Object.hasOwn(value, String(name)));
 }
 
 /** No word of an enum is longer. */
@@ -154,7 +153,7 @@ const AFTER = /[\s*_`"'“”‘’.!]{1,9}$/;
  * figure, true or false.
  */
 function bareValue(text: string, schema: Json): ReadJson | undefined {
-  if (text.length > MOST_BARE || !isJsonObject(schema)) return undefined;
+  if (text.length > MOST_BARE || !isRecord(schema)) return undefined;
   const bare = text.replace(BEFORE, "").replace(AFTER, "");
   const named = [schema.enum ?? [], schema.const ?? []].flat();
   const member = named.find((one) => String(one) === text || String(one) === bare);

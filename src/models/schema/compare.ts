@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../../../runtime/index.ts";
+import { isRecord } from "../../platform/json.ts";
 
 /**
  * Schemas come from the guest and values from the model, so the time is bounded. A step is a node
@@ -49,14 +50,14 @@ function* nodeViolations(
   spend(run, 1);
   if (depth > MAX_DEPTH) throw new TooComplex();
   if (schema === false) yield `${place(at)} is not allowed`;
-  if (!isJsonObject(schema)) return;
+  if (!isRecord(schema)) return;
   const inner = (next: Json | undefined, part = value, path = at) => nodeViolations(run, next, part, path, depth + 1);
   if (typeof schema.$ref === "string") yield* inner(pointed(run.root, schema.$ref) ?? false);
   yield* ofKind(run, schema, value, at);
   if (typeof value === "number") yield* ofNumber(schema, value, at);
   if (typeof value === "string") yield* ofString(run, schema, value, at);
   if (Array.isArray(value)) yield* ofArray(schema, value, at, inner);
-  if (isJsonObject(value)) yield* ofObject(run, schema, value, at, inner);
+  if (isRecord(value)) yield* ofObject(run, schema, value, at, inner);
   yield* ofBranches(schema, at, inner);
 }
 
@@ -112,7 +113,7 @@ function* ofArray(schema: JsonObject, value: readonly Json[], at: string, inner:
 
 function* ofObject(run: Run, schema: JsonObject, value: JsonObject, at: string, inner: Inner): Generator<string> {
   const { minProperties, maxProperties, required, additionalProperties } = schema;
-  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const properties = isRecord(schema.properties) ? schema.properties : {};
   const names = Object.keys(value);
   if (typeof minProperties === "number" && names.length < minProperties)
     yield `${place(at)} has fewer than ${minProperties} properties`;
@@ -162,7 +163,7 @@ function isMultiple(value: number, step: number): boolean {
 /** Equal for equal values, whatever the order of their properties. */
 function canonical(value: Json): string {
   return JSON.stringify(value, (_, part: Json) =>
-    isJsonObject(part) ? Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)) : part,
+    isRecord(part) ? Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)) : part,
   );
 }
 
@@ -179,10 +180,6 @@ export interface JsonObject {
   readonly [name: string]: Json;
 }
 
-export function isJsonObject(value: Json | undefined): value is { [name: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The target of a local reference (`#`, `#/$defs/NAME`, RFC 6901); undefined if it has none. */
 export function pointed(root: Json, reference: string): Json | undefined {
   if (!/^#(?:\/|$)/.test(reference)) return undefined;
@@ -190,7 +187,7 @@ export function pointed(root: Json, reference: string): Json | undefined {
   for (const token of reference.split("/").slice(1)) {
     const name = decoded(token).replaceAll("~1", "/").replaceAll("~0", "~");
     if (Array.isArray(at)) at = at[Number(name)];
-    else at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+    else at = isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined;
   }
   return at;
 }

@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isHeld } from "../../platform/cell-json.ts";
-import { parseJson } from "../../platform/json.ts";
-import { isJsonObject, type JsonObject, pointed } from "./compare.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
+import { type JsonObject, pointed } from "./compare.ts";
 import { violations } from "./schema.ts";
 
 /** A value without what models do to the types of a schema. */
@@ -42,19 +42,19 @@ function partOf(part: Json, schema: Json | undefined, above: Fitting): Json {
     const items = places.find((place) => place.items !== undefined)?.items;
     return part.map((item) => partOf(item, items, fitting));
   }
-  return isJsonObject(part) ? fieldsOf(part, places, fitting) : part;
+  return isRecord(part) ? fieldsOf(part, places, fitting) : part;
 }
 
 /** The schema of a place, and the alternatives in it. */
 function placesOf(schema: Json | undefined, root: Json): readonly JsonObject[] {
   const place = targetOf(schema, root);
-  if (!isJsonObject(place)) return [];
+  if (!isRecord(place)) return [];
   const inner = [place.anyOf ?? [], place.oneOf ?? []].flat().map((one) => targetOf(one, root));
-  return [place, ...inner.filter((one) => isJsonObject(one))];
+  return [place, ...inner.filter((one) => isRecord(one))];
 }
 
 function targetOf(schema: Json | undefined, root: Json): Json | undefined {
-  return isJsonObject(schema) && typeof schema.$ref === "string" ? pointed(root, schema.$ref) : schema;
+  return isRecord(schema) && typeof schema.$ref === "string" ? pointed(root, schema.$ref) : schema;
 }
 
 function unquoted(text: string, places: readonly JsonObject[], { mended }: Fitting): Json {
@@ -69,8 +69,8 @@ function unquoted(text: string, places: readonly JsonObject[], { mended }: Fitti
 }
 
 function fieldsOf(part: JsonObject, places: readonly JsonObject[], fitting: Fitting): Json {
-  const place = places.find(({ properties }) => isJsonObject(properties)) ?? places[0] ?? {};
-  const properties = isJsonObject(place.properties) ? place.properties : {};
+  const place = places.find(({ properties }) => isRecord(properties)) ?? places[0] ?? {};
+  const properties = isRecord(place.properties) ? place.properties : {};
   const required = Array.isArray(place.required) ? place.required : [];
   const entries = Object.entries(part).flatMap(([name, field]) => {
     const own = Object.hasOwn(properties, name) ? properties[name] : place.additionalProperties;

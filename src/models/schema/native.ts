@@ -1,5 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
-import { isJsonObject, type JsonObject } from "./compare.ts";
+import { isRecord } from "../../platform/json.ts";
+import type { JsonObject } from "./compare.ts";
 
 /** Rules of an API for the schemas that it keeps answers to. */
 export interface NativeRules {
@@ -31,7 +32,7 @@ interface Run {
  * lengths and figures out, so the answer is checked all the same.
  */
 export function nativeSchema(schema: Json, rules: NativeRules): JsonObject | null {
-  if (!isJsonObject(schema) || JSON.stringify(schema).length > MAX_CHARS) return null;
+  if (!isRecord(schema) || JSON.stringify(schema).length > MAX_CHARS) return null;
   if (schema.type !== "object" && (schema.type === "array" || !rules.takesPlain)) return null;
   const run: Run = { rules, optional: 0 };
   const translated = translate(schema, 0, run);
@@ -39,7 +40,7 @@ export function nativeSchema(schema: Json, rules: NativeRules): JsonObject | nul
 }
 
 function translate(schema: Json | undefined, depth: number, run: Run): JsonObject | null {
-  if (!isJsonObject(schema) || depth > MAX_DEPTH) return null;
+  if (!isRecord(schema) || depth > MAX_DEPTH) return null;
   if (UNTRANSLATED.some((keyword) => keyword in schema)) return null;
   const { type, description, anyOf, items } = schema;
   const told = description === undefined ? {} : { description };
@@ -66,7 +67,7 @@ function translate(schema: Json | undefined, depth: number, run: Run): JsonObjec
 
 function translateObject(schema: JsonObject, depth: number, run: Run): JsonObject | null {
   const { properties, required = [], additionalProperties = false } = schema;
-  if (!isJsonObject(properties) || !Array.isArray(required) || additionalProperties !== false) return null;
+  if (!isRecord(properties) || !Array.isArray(required) || additionalProperties !== false) return null;
   const names = Object.keys(properties);
   if (!required.every((name) => names.includes(String(name)))) return null;
   const translated: { [name: string]: JsonObject } = {};

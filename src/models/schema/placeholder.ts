@@ -1,5 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
-import { isJsonObject, type JsonObject, pointed } from "./compare.ts";
+import { isRecord } from "../../platform/json.ts";
+import { type JsonObject, pointed } from "./compare.ts";
 import { violations } from "./schema.ts";
 
 const MAX_DEPTH = 24;
@@ -66,7 +67,7 @@ function pick(search: Search, schema: Json, depth: number, taken: readonly Json[
 function* candidates(search: Search, schema: Json, depth: number): Generator<Json> {
   search.left -= 1;
   if (depth > MAX_DEPTH || search.left < 0) return;
-  if (!isJsonObject(schema)) {
+  if (!isRecord(schema)) {
     if (schema === true) yield TEXT;
     return;
   }
@@ -170,10 +171,10 @@ function itemsOf(
 }
 
 /** True if the schema asks for a list, and for nothing else. */
-const isOfList = (schema: Json | undefined) => isJsonObject(schema) && typesOf(schema).join() === "array";
+const isOfList = (schema: Json | undefined) => isRecord(schema) && typesOf(schema).join() === "array";
 
 function* objects(search: Search, schema: JsonObject, depth: number): Generator<Json> {
-  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const properties = isRecord(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   const count = Math.min(Number(schema.minProperties ?? 0), 1000);
   const lists = search.assumed > 0 ? Object.keys(properties).filter((name) => isOfList(properties[name])) : [];
@@ -196,8 +197,8 @@ function* objects(search: Search, schema: JsonObject, depth: number): Generator<
  */
 function mergedSchema(one: Json, other: Json): Json {
   if (one === false || other === false) return false;
-  if (!isJsonObject(one)) return other;
-  if (!isJsonObject(other)) return one;
+  if (!isRecord(one)) return other;
+  if (!isRecord(other)) return one;
   const merged: { [keyword: string]: Json } = { ...one };
   for (const [keyword, value] of Object.entries(other)) {
     const before = merged[keyword];
@@ -207,7 +208,7 @@ function mergedSchema(one: Json, other: Json): Json {
 }
 
 function both(keyword: string, one: Json, other: Json): Json {
-  if (keyword === "properties" && isJsonObject(one) && isJsonObject(other)) return properties(one, other);
+  if (keyword === "properties" && isRecord(one) && isRecord(other)) return properties(one, other);
   if (keyword === "type") return types(one, other);
   if (keyword === "required") return [...new Set([...listOf(one), ...listOf(other)])];
   if (typeof one === "number" && typeof other === "number") {

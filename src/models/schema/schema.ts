@@ -1,6 +1,7 @@
 import { argumentError, type Json } from "../../../runtime/index.ts";
 import { compileFind, find, textFromString } from "../../context/index.ts";
-import { compare, isJsonObject, pointed } from "./compare.ts";
+import { isRecord } from "../../platform/json.ts";
+import { compare, pointed } from "./compare.ts";
 
 /** A schema goes into the prompt, and checking a value takes time in proportion to both. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
@@ -13,7 +14,7 @@ const MAX_DEPTH = 64;
  * model and not checked.
  */
 export function checkSchema(schema: Json): void {
-  if (!isJsonObject(schema)) throw refusal("is not an object", "Pass a JSON Schema such as { type: 'object', … }.");
+  if (!isRecord(schema)) throw refusal("is not an object", "Pass a JSON Schema such as { type: 'object', … }.");
   if (JSON.stringify(schema).length > MAX_SCHEMA_CHARS) {
     throw refusal(`has more than ${MAX_SCHEMA_CHARS} characters`, "Ask for a simpler value.");
   }
@@ -29,7 +30,7 @@ export function checkSchema(schema: Json): void {
 
 function visit(schema: Json, path: string, depth: number, places: Set<Json>, references: string[]): void {
   if (typeof schema === "boolean") return;
-  if (!isJsonObject(schema)) throw refusal(`${placeOf(path)} is not a schema`, "Pass an object, or true or false.");
+  if (!isRecord(schema)) throw refusal(`${placeOf(path)} is not a schema`, "Pass an object, or true or false.");
   if (depth > MAX_DEPTH) throw refusal(`is nested more than ${MAX_DEPTH} deep`, "Ask for a flatter value.");
   places.add(schema);
   for (const [keyword, value] of Object.entries(schema)) {
@@ -51,7 +52,7 @@ function visit(schema: Json, path: string, depth: number, places: Set<Json>, ref
 function innerSchemas(holds: "schema" | "list" | "map" | undefined, value: Json): [string, Json][] {
   if (holds === "schema") return [["", value]];
   if (holds === "list" && Array.isArray(value)) return value.map((inner, index) => [`/${index}`, inner]);
-  if (holds === "map" && isJsonObject(value)) return Object.entries(value).map(([name, inner]) => [`/${name}`, inner]);
+  if (holds === "map" && isRecord(value)) return Object.entries(value).map(([name, inner]) => [`/${name}`, inner]);
   return [];
 }
 
@@ -90,7 +91,7 @@ const schema: KeywordRule = {
   accepts: isSchema,
   holds: "schema",
 };
-const map: KeywordRule = { expected: "an object of schemas", accepts: isJsonObject, holds: "map" };
+const map: KeywordRule = { expected: "an object of schemas", accepts: isRecord, holds: "map" };
 const list: KeywordRule = { expected: "a list of at least one schema", accepts: isFilled, holds: "list" };
 const names: KeywordRule = {
   expected: "a list of strings",
@@ -164,7 +165,7 @@ function isFilled(value: Json): value is Json[] {
 }
 
 function isSchema(value: Json): boolean {
-  return typeof value === "boolean" || isJsonObject(value);
+  return typeof value === "boolean" || isRecord(value);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { parentPort } from "node:worker_threads";
 import { channelOfPort, type Json, serveCaller } from "../../../runtime/index.ts";
 import { findInDocuments } from "../../context/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
 import { readValue } from "../replies/value-in-text.ts";
-import { isJsonObject, type JsonObject } from "../schema/compare.ts";
+import type { JsonObject } from "../schema/compare.ts";
 import { placeholderFor } from "../schema/placeholder.ts";
 import { checkSchema, violations } from "../schema/schema.ts";
 
@@ -34,7 +35,7 @@ const TASKS = {
  */
 function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }) {
   const required: Json = parameters.required ?? [];
-  const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
+  const properties = isRecord(parameters.properties) ? parameters.properties : {};
   const isLeftOut = (name: string, value: Json) =>
     value === null &&
     !(Array.isArray(required) && required.includes(name)) &&

@@ -88,8 +88,8 @@ export const BODY_BOUNDS: Bounds = { bytes: RESULT_BOUNDS.bytes, values: MB, dep
 export const SPEC_BOUNDS: Bounds = { bytes: 4 * MB, values: 2000, depth: 10 };
 
 /** A column without what is larger than it can have been: that is not even fetched. */
-export function capped(column: string, bytes: number, from = column): string {
-  return `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${from} END AS ${column}`;
+export function capped(column: string, bytes: number): string {
+  return `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${column} END AS ${column}`;
 }
 
 /** True if a JSON text has no more values and levels than these bounds. */
