@@ -86,6 +86,8 @@ export interface CheckpointRequest {
 export interface SliceImage extends CheckpointRequest {
   /** It is captured in its place if the exec has ended and the guest is sound. */
   readonly atEnd?: CheckpointRequest;
+  /** Only `atEnd` is captured: the host asks for another image by itself if the guest waits long. */
+  readonly isLate?: boolean;
 }
 
 export interface Checkpoint {

@@ -132,7 +132,7 @@ function serveMessage<Message>(
 
 function wantedOf(slice: SliceEnd, wanted: SliceImage | null): CheckpointRequest | null | undefined {
   if (slice.kind === "ended") return slice.clean ? wanted?.atEnd : null;
-  return slice.calls.length > 0 ? wanted : null;
+  return slice.calls.length > 0 && !wanted?.isLate ? wanted : null;
 }
 
 function notCaptured(error: unknown): Capture {

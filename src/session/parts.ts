@@ -70,6 +70,8 @@ export interface SessionParts extends CallingSession {
   readonly isDry?: true;
   /** See {@link Host.leavesNoState}. */
   readonly leavesNoState: boolean;
+  /** True if images within an exec are captured only once the guest waits long: the store is in memory. */
+  readonly imagesAreLate: boolean;
   readonly answers: Answers;
   /** See {@link Host.recorded}. */
   readonly recorded: RecordedAnswers | undefined;

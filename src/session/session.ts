@@ -232,6 +232,7 @@ async function setUp(options: HostedOptions, opening: Opening): Promise<SessionP
     functions: factsOfFunctions(options.functions),
     job: host.job === undefined ? null : cellJson(host.job),
     leavesNoState: host.leavesNoState ?? false,
+    imagesAreLate: opening.isInMemory && !rules.keepSteps,
     answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),
     answersBy: (settings) => answersOf(settings, withFallback(env.models, settings.sub_model)),
     recorded: host.recorded,

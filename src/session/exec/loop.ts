@@ -1,7 +1,7 @@
 import type { Answer, Clock, ExecSignals, Over, PendingCall, Slice, SliceImage } from "../../../runtime/index.ts";
 import { type CellEnd, placeless } from "../../../runtime/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { aborted, joinSignals, sleep } from "../../platform/signals.ts";
+import { joinSignals, settledOrAborted, sleep } from "../../platform/signals.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
 import { notRecorded } from "./work.ts";
 
@@ -33,7 +33,9 @@ export async function runLoop(
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) {
       inFlight.send(slice.calls); // only now
-      machine.release?.({ input: beginning.input, state: slice.state, signals });
+      const isAnswered = journal.keepLateImage && (await inFlight.answersWithin(LATE_IMAGE_MS));
+      if (journal.keepLateImage && !isAnswered) await inFlight.unlessStopped(journal.keepLateImage, slice); // ▣ image
+      if (!isAnswered) machine.release?.({ input: beginning.input, state: slice.state, signals });
     }
     const answers = await suspension.idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
@@ -78,6 +80,8 @@ async function within(clock: Clock, ms: number, work: Promise<unknown>, unless?:
   done.abort();
 }
 
+/** Time for which a guest waits before its image is kept, if it comes late. With calls that are answered at once none is needed. */
+const LATE_IMAGE_MS = 5;
 /** Time that calls may take to end when they are aborted. */
 const CALL_OFF_MS = 1000;
 /** The same in an exec that is suspended, and the time for the record of what it leaves. */
@@ -155,6 +159,8 @@ interface InFlight {
   unlessStopped<T>(work: (of: T) => Promise<void>, of: T): Promise<boolean>;
   /** Sends the calls that were not sent before: a guest that was opened again names those that are out. */
   send(waiting: readonly PendingCall[]): void;
+  /** True if an answer is kept within so many ms, or if the exec is to stop. */
+  answersWithin(ms: number): Promise<boolean>;
   /** Resolves to the answers kept since the last call, in that order: at least one, or none if the exec is to stop. */
   next(): Promise<readonly Answer[]>;
   /** Returns the calls that have begun and must not run twice. */
@@ -208,8 +214,7 @@ function openInFlight(
     async unlessStopped(work, of) {
       if (stop.aborted) return false;
       const done = work(of).catch((error: unknown) => failed(error ?? "unknown reason"));
-      using suspended = joinSignals(suspend);
-      await (suspend ? Promise.race([done, aborted(suspended.signal)]) : done);
+      await settledOrAborted(done, suspend);
       return !stop.aborted;
     },
     send(waiting) {
@@ -221,6 +226,18 @@ function openInFlight(
           .finally(() => out.delete(call.id));
         out.set(call.id, { call, running });
       }
+    },
+    async answersWithin(ms) {
+      if (queue.length === 0 && !stop.aborted) {
+        await new Promise<void>((resolve) => {
+          const callOff = clock.after(ms, resolve);
+          wake = () => {
+            callOff();
+            resolve();
+          };
+        });
+      }
+      return queue.length > 0 || stop.aborted;
     },
     async next() {
       if (queue.length === 0 && !stop.aborted) {

@@ -51,6 +51,8 @@ export interface ExecJournal {
   nextImage(): SliceImage | null;
   /** Keeps the image and the calls that have no record yet. Without such calls it keeps nothing. */
   keepStep(slice: Waiting): Promise<void>;
+  /** Keeps the image of the guest that waits, if `keepStep` has kept calls without one. Absent: it keeps them with theirs. */
+  keepLateImage?(slice: Waiting): Promise<void>;
   /** Keeps that a call is about to run which must not run twice. */
   keepRun(call_id: string): Promise<void>;
   keepResult(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;

@@ -1,4 +1,4 @@
-import { hasCode, type Json, PAGE_BYTES } from "../../../runtime/index.ts";
+import { type ExecState, hasCode, type Json, PAGE_BYTES, type Waiting } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { tokensOf } from "../../models/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
@@ -7,7 +7,7 @@ import { keepContext, storedContext } from "../contexts/contexts.ts";
 import { factsAfter, follow } from "../journal/account.ts";
 import { touchedIn } from "../journal/coverage.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
-import { hashOf, type JournalRecord, type Start, type ToolResult } from "../journal/records.ts";
+import { hashOf, type JournalRecord, type Start, type ToolCall, type ToolResult } from "../journal/records.ts";
 import type { GivenHistory } from "../machine/context-message.ts";
 import type { SessionParts } from "../parts.ts";
 import type { CallKeys } from "../sub-calls/cache.ts";
@@ -62,10 +62,10 @@ export function openRecorder(
     },
     hasFailed: () => failed,
     commit: (records, more = {}) => write(records, more, current.context),
-    async capture(machine, kind, image) {
+    async capture(machine, kind, image, id) {
       const since = clock.monotonic() - (image?.ms ?? 0);
       const commands = kind === "end" ? EXPORTS : [];
-      const capturing = { kind, exec_id, after: current.account.checkpoint, commands, at: clock.now() };
+      const capturing = { kind, exec_id, after: current.account.checkpoint, commands, at: clock.now(), id };
       return { ...(await machine.images.capture(machine.sandbox, capturing, image)), since };
     },
     async keep({ checkpoint, pages, since, kept }: Capture, { records, extras, drop, context }) {
@@ -105,14 +105,33 @@ export function openExecJournal(
   history: Pick<ExecHistory, "keep">,
   keepsState: boolean,
 ): ExecJournal {
-  const { clock } = setup.env;
+  const { clock, newId } = setup.env;
+  /** The id of the newest step's image, which is not captured yet; `null`: it is kept. */
+  let owed: string | null = null;
+
+  async function keepCaptured(capture: Capture, state: ExecState, records: readonly ToolCall[]): Promise<void> {
+    const extras = { kind: "step", state, waiting: capture.waiting, elapsed_ms: time.elapsed() } as const;
+    const { context } = recorder.state();
+    await recorder.keep(capture, { records, extras, drop: [], context });
+    release.kept({ id: capture.checkpoint.id, state });
+  }
+
+  async function keepLateImage({ state }: Waiting): Promise<void> {
+    if (owed === null) return;
+    const capture = await recorder.capture(release.machine(), "step", null, owed);
+    owed = null;
+    await keepCaptured(capture, state, []);
+  }
+
   return {
+    ...(setup.imagesAreLate ? { keepLateImage } : {}),
     async keepSuspend(left) {
       await recorder.commit([{ record: "rlm_suspend", exec_id, ...left, at: clock.now() }]);
     },
     nextImage() {
       const { images } = release.machine();
-      return { ...images.step(), ...(keepsState ? { atEnd: images.end(EXPORTS) } : {}) };
+      const atEnd = keepsState ? { atEnd: images.end(EXPORTS) } : {};
+      return { ...images.step(), ...atEnd, isLate: setup.imagesAreLate };
     },
     async keepStep({ calls: waiting, state, image }) {
       const { last } = recorder.state().account;
@@ -121,12 +140,13 @@ export function openExecJournal(
       await history.keep(state.library);
       const at = clock.now();
       const before = last ? callCount(last) : 0;
-      const capture = await recorder.capture(release.machine(), "step", image);
+      const capture = setup.imagesAreLate ? null : await recorder.capture(release.machine(), "step", image);
+      owed = capture ? null : newId();
       const records = made.map(({ id, name, args, counts }, index) => ({
         record: "rlm_tool_call" as const,
         exec_id,
         call_id: id,
-        checkpoint_id: capture.checkpoint.id,
+        checkpoint_id: capture?.checkpoint.id ?? owed,
         name,
         args,
         args_hash: hashOf(args),
@@ -136,10 +156,7 @@ export function openExecJournal(
         output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
         at,
       }));
-      const extras = { kind: "step", state, waiting: capture.waiting, elapsed_ms: time.elapsed() } as const;
-      const { context } = recorder.state();
-      await recorder.keep(capture, { records, extras, drop: [], context });
-      release.kept({ id: capture.checkpoint.id, state });
+      await (capture ? keepCaptured(capture, state, records) : recorder.commit(records));
       calls.made();
     },
     async keepRun(call_id) {

@@ -60,8 +60,9 @@ export interface Recorder {
   /**
    * Captures the machine, which must be at rest. Nothing is kept yet.
    * @param image the image that the machine has captured by itself, or `null`
+   * @param id that the image gets; absent: one of its own
    */
-  capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture>;
+  capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null, id?: string): Promise<Capture>;
   /** Keeps what was captured together with the records that name it. */
   keep(capture: Capture, kept: Kept): Promise<void>;
 }

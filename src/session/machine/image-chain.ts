@@ -44,6 +44,8 @@ export interface Capturing {
   /** Guest commands whose answers belong to this state. */
   readonly commands: readonly string[];
   readonly at: number;
+  /** The id of an image that the machine has not captured by itself; absent: it gets one. */
+  readonly id?: string | undefined;
 }
 
 export interface Captured extends Pick<Checkpoint, "answers" | "waiting"> {
@@ -88,17 +90,17 @@ export function openImageChain(
   let isFar = false;
   let lastKept: { readonly exec_id: string; readonly id: string } | undefined;
 
-  function request(kind: Capturing["kind"], commands: readonly string[]): CheckpointRequest {
+  function request(kind: Capturing["kind"], commands: readonly string[], id = newId()): CheckpointRequest {
     const from = kind === "step" && !newest.isHeavy ? newest : anchor;
     const wantsWhole = !from || from.isHeavy || (kind === "step" && from === anchor && isFar);
-    return { id: newId(), base: wantsWhole ? null : from.id, kind, commands };
+    return { id, base: wantsWhole ? null : from.id, kind, commands };
   }
 
   return {
     step: () => request("step", []),
     end: (commands) => request("end", commands),
-    async capture(sandbox, { kind, exec_id, after, commands, at }, image) {
-      const { delta, answers, waiting } = image ?? (await sandbox.checkpoint(request(kind, commands)));
+    async capture(sandbox, { kind, exec_id, after, commands, at, ...capturing }, image) {
+      const { delta, answers, waiting } = image ?? (await sandbox.checkpoint(request(kind, commands, capturing.id)));
       const { id } = delta;
       const pages = countPages(delta.pages);
       const from = [newest, anchor].find((link) => link?.id === delta.base);

@@ -169,6 +169,33 @@ test("a step is kept before its calls are sent, an answer before the guest gets 
   ]);
 });
 
+test("an image that comes late is kept once no answer has come in time, and before the guest gets one", async () => {
+  const { parts, log, timers, answer } = scene({ first: ["1"], on: (got) => (got.length === 1 ? ["2"] : null) });
+  parts.journal.keepLateImage = async () => void log.push("late image");
+  const done = runLoop(parts, start());
+  await ticks();
+  await answer("1");
+  expect(log.slice(-2)).toEqual(["kept", "send x.2"]);
+  expect(log).not.toContain("late image");
+  timers.at(-1)?.run();
+  await ticks();
+  expect(log.at(-1)).toBe("late image");
+  await answer("2");
+  await done;
+  expect(log.slice(-3)).toEqual(["late image", "result x.2", "settle x.2 i3"]);
+});
+
+test("cancelled before an image that comes late: none is taken", async () => {
+  const { parts, log } = scene({ first: ["1"], on: () => null });
+  parts.journal.keepLateImage = async () => void log.push("late image");
+  const cancel = new AbortController();
+  const done = runLoop(parts, start(), { signal: cancel.signal });
+  await ticks();
+  cancel.abort();
+  expect(await done).toMatchObject({ end: { kind: "cancelled" }, lost: null });
+  expect(log).not.toContain("late image");
+});
+
 test("answers that come while the step of later calls is being kept are recorded at once and given together after", async () => {
   const { parts, log, answer } = scene({ first: ["1", "2"], on: (got) => (got.length === 1 ? ["3"] : null) });
   let release = () => {};
