@@ -119,7 +119,9 @@ export function settledWithin(
 
 /** Resolves when the work has ended or the signal aborts, whichever comes first. */
 export async function settledOrAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  await Promise.race([work, ...(signal ? [aborted(signal)] : [])]);
+  const over = Promise.withResolvers<void>();
+  const callOff = signal ? onceAborted(signal, over.resolve) : () => {};
+  await Promise.race([work, over.promise]).finally(callOff);
 }
 
 /** Waits by the clock; an abort ends the wait. */

@@ -1,8 +1,7 @@
-import { hash } from "node:crypto";
 import { mostChangesOf, type PagesPart, pack, problemOf } from "../../../runtime/index.ts";
 import { misuse } from "../failure.ts";
 import { unpack } from "./pack.ts";
-import type { Row } from "./row.ts";
+import { type Row, sha256 } from "./row.ts";
 
 /** Pages ready to be written. */
 export interface PackedPages {
@@ -38,7 +37,7 @@ export function openPacking(linearBytes: number): Packing {
       const numbers = bytesOf(part.numbers);
       const bytes = part.packed ?? pack(bytesOf(part.changes));
       parts.push({ numbers, bytes });
-      seals.push(sealOf(numbers), sealOf(bytes));
+      seals.push(sha256(numbers), sha256(bytes));
       count += part.numbers.length;
       stored += numbers.byteLength + bytes.byteLength;
     },
@@ -73,12 +72,8 @@ export function partsOf({ parts }: SealedParts): number {
 
 const SEAL_BYTES = 32;
 
-function sealOf(bytes: Uint8Array): Buffer {
-  return hash("sha256", bytes, "buffer");
-}
-
 function isWhole(bytes: Uint8Array, { parts }: SealedParts, index: number): boolean {
-  return sealOf(bytes).equals(parts.subarray(index * SEAL_BYTES, (index + 1) * SEAL_BYTES));
+  return sha256(bytes).equals(parts.subarray(index * SEAL_BYTES, (index + 1) * SEAL_BYTES));
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {

@@ -24,7 +24,12 @@ export function seal(fields: readonly Field[]): Buffer {
       texts += `${field === null ? "null" : typeof field} ${Buffer.byteLength(content)}\n${content}`;
     }
   }
-  return hashed ? hashed.update(texts).digest() : hash("sha256", texts, "buffer");
+  return hashed ? hashed.update(texts).digest() : sha256(texts);
+}
+
+/** SHA-256 of a content, in memory that Node shares among small buffers: one of its own costs as much as the hash. */
+export function sha256(content: string | Uint8Array): Buffer {
+  return Buffer.from(hash("sha256", content, "binary"), "binary");
 }
 
 /** True if the row's `sha256` is that of these fields. */

@@ -27,7 +27,7 @@ export interface Dialect {
    */
   doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean>;
   /** Drops a checkpoint that no session reaches, and the bases that only it needed. */
-  dropUnneeded(checkpoint: string): Plan<void>;
+  dropUnneeded(checkpoint: string): Plan<unknown>;
   /** Seals a job that has become final. Absent: a server does so by itself. */
   seal?(job: JobKey): Plan<void>;
   /** Findings of the database's own check. Absent: a server checks its files by itself. */

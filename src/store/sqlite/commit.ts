@@ -4,7 +4,7 @@ import type { Step } from "../port.ts";
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packText } from "../rows/pack.ts";
 import type { PackedPages } from "../rows/pages.ts";
-import { numberColumn, type Row, seal, textColumnOrNull } from "../rows/row.ts";
+import { numberColumn, type Row, seal, textColumn, textColumnOrNull } from "../rows/row.ts";
 import { afterStep, CHANGING, fieldsOf, type Session } from "../rows/session.ts";
 import { keepJobAnswers } from "../sql/answers.ts";
 import { dropDelivered } from "../sql/batch-requests.ts";
@@ -13,7 +13,7 @@ import { dropPages, hasCheckpoint, insertPages, packInTurns } from "../sql/check
 import { addUses, hashesIn } from "../sql/contexts.ts";
 import { insertRecords, packedRecords } from "../sql/journal.ts";
 import { CHECKPOINT_BYTES, notFound, readSession } from "../sql/sessions.ts";
-import { get, list, type Plan, raw, run, sql } from "../sql/sql.ts";
+import { all, get, list, oneOf, type Plan, raw, run, sql } from "../sql/sql.ts";
 import type { Database } from "./database.ts";
 import { settle } from "./jobs.ts";
 
@@ -88,28 +88,32 @@ export function* insertCheckpoint(writing: Writing, pages: PackedPages): Plan<nu
  * were taken, and their bytes.
  */
 function* letGo(session: string, ids: readonly string[]): Plan<{ count: number; bytes: number }> {
-  const gone = { count: 0, bytes: 0 };
-  for (const id of ids) {
-    const row = yield* get(sql`SELECT n, ${raw(CHECKPOINT_BYTES)} AS bytes FROM checkpoints c WHERE id = ${id}`);
-    if (!row) continue;
-    const taken = yield* run(
-      sql`DELETE FROM reach WHERE session = ${session} AND checkpoint = ${numberColumn(row, "n")}`,
-    );
-    gone.count += taken;
-    gone.bytes += taken * numberColumn(row, "bytes");
-    yield* dropUnneeded(id);
+  if (ids.length === 0) return { count: 0, bytes: 0 };
+  const reached = sql`SELECT 1 FROM reach WHERE session = ${session} AND checkpoint = c.n`;
+  const rows = yield* all(sql`SELECT c.id, c.n, ${raw(CHECKPOINT_BYTES)} AS bytes, EXISTS (${reached}) AS taken
+    FROM checkpoints c WHERE c.id ${oneOf(ids)}`);
+  yield* run(sql`DELETE FROM reach WHERE session = ${session} AND checkpoint ${oneOf(rows.map(({ n }) => Number(n)))}`);
+  // Dropping the newest drops its bases too, as far as nothing else needs them.
+  const dropped = new Set<string>();
+  for (const row of rows.toSorted((a, b) => numberColumn(b, "n") - numberColumn(a, "n"))) {
+    const id = textColumn(row, "id");
+    if (!dropped.has(id)) for (const one of yield* dropUnneeded(id)) dropped.add(one);
   }
-  return gone;
+  const taken = rows.filter((row) => row.taken === 1);
+  return { count: taken.length, bytes: taken.reduce((sum, row) => sum + numberColumn(row, "bytes"), 0) };
 }
 
-/** Drops a checkpoint that no session reaches, and the bases that only it needed. */
-export function* dropUnneeded(id: string): Plan<void> {
+/** Drops a checkpoint that no session reaches, and the bases that only it needed. Returns the ids of all of them. */
+export function* dropUnneeded(id: string): Plan<readonly string[]> {
+  const dropped: string[] = [];
   for (let next: string | null = id; next !== null; ) {
     const row: Row | undefined = yield* get(sql`DELETE FROM checkpoints AS c WHERE id = ${next} AND session IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM reach WHERE checkpoint = c.n)
       AND NOT EXISTS (SELECT 1 FROM checkpoints d WHERE d.base = c.id) RETURNING n, base`);
-    if (!row) return;
+    if (!row) break;
+    dropped.push(next);
     yield* dropPages(numberColumn(row, "n"));
     next = textColumnOrNull(row, "base");
   }
+  return dropped;
 }
