@@ -115,7 +115,7 @@ export function leftCallCure(given: string, tools: Tools, shown: readonly string
  * whole text.
  */
 function startOf(text: string, tools: Tools): number | null {
-  const begins = new RegExp(` {0,3}(?:${[MARKS, ...tools.map(({ name }) => naming(name))].join("|")})`, "y");
+  const begins = beginningsOf(tools);
   const fence = / {0,3}(?:```|~~~)(?:json|xml)?\s{0,9}/y;
   let isFenced = false;
   for (let at = 0; at >= 0 && at < text.length; at = text.indexOf("\n", at) + 1 || -1) {
@@ -125,6 +125,19 @@ function startOf(text: string, tools: Tools): number | null {
     if (opening) isFenced = !isFenced;
   }
   return null;
+}
+
+/** The last pattern that was made: most replies come to calls with the same tools. */
+let made: { readonly names: string; readonly begins: RegExp } | undefined;
+
+/** A pattern of the beginnings of calls, with or without a mark. */
+function beginningsOf(tools: Tools): RegExp {
+  const names = tools.map(({ name }) => name).join("\n");
+  if (made?.names !== names) {
+    const begins = new RegExp(` {0,3}(?:${[MARKS, ...tools.map(({ name }) => naming(name))].join("|")})`, "y");
+    made = { names, begins };
+  }
+  return made.begins;
 }
 
 /**

@@ -30,6 +30,7 @@ export function openGranted(roots: readonly string[], cwd: string): Granted {
       for (const folder of folders) allowed.add(folder);
     },
     among(recorded) {
+      if (recorded.length === 0) return [];
       const own = [...allowed].map((folder) => canonical(resolve(cwd, folder)));
       const common = recorded.slice(0, MOST).flatMap((folder) => {
         const path = canonical(resolve(cwd, folder));
