@@ -1,3 +1,4 @@
+import { type Finder, type FoundLiteral, MOST_CASES_LENGTH, openCases } from "./cases.ts";
 import { BLOCK_BYTES, type Block, blockOf, findsBlocks, type LiteralBytes } from "./frequent.ts";
 import { ANY, isPlain, type Literal, type Required } from "./hir.ts";
 import type { Match, Part, Position } from "./match.ts";
@@ -5,19 +6,8 @@ import type { Match, Part, Position } from "./match.ts";
 /** The place of the first literal at or after a byte; the end of the haystack if there is none. */
 export type NextLiteral = (from: number) => number;
 
-/** A literal that was found: its place, and the bytes that it has there. */
-interface FoundLiteral {
-  readonly at: number;
-  readonly bytes: number;
-}
-
-/** Finds the first literal at or after a byte. */
-type Finder = (from: number) => FoundLiteral | undefined;
-
 /** The most bytes of a literal that are looked for: of a longer one its beginning. */
 export const MOST_LITERAL_BYTES = 128;
-/** More than characters in several cases have, of which each has at most 4 bytes. */
-const MOST_CASES_LENGTH = MOST_LITERAL_BYTES / 4;
 /** Node finds so many bytes in a fifth of the time of more. */
 const QUICK_BYTES = 7;
 /** In a block so many calls of Node's search take as long as all places at once. */
@@ -124,8 +114,8 @@ export function* scanLiterals(
 }
 
 function openFinder(haystack: Buffer, literals: readonly Literal[], between: () => void): Finder {
-  if (!literals.every(isPlain)) return casesFinder(haystack, literals, between);
   const counts = countsOf(haystack.subarray(0, SAMPLE_BYTES));
+  if (!literals.every(isPlain)) return openCases(haystack, literals, counts, between);
   const finders = literals.map((literal) => plainFinder(haystack, literal, counts));
   const [only] = finders;
   return finders.length === 1 && only ? only : firstOf(finders);
@@ -249,38 +239,3 @@ function bytesOf(literal: Literal, counts: Uint32Array): LiteralBytes {
   const [one = 0, other = one] = rarest;
   return { bytes, mask, rarest: [one, other] };
 }
-
-/** Native RegExp reads 1 GB in a second, and takes bytes as the characters of Latin-1. */
-function casesFinder(haystack: Buffer, literals: readonly Literal[], between: () => void): Finder {
-  const regex = new RegExp(literals.map(patternOf).join("|"), "g");
-  let start = 0;
-  let window = "";
-  return (from) => {
-    for (let at = from; ; at = start + window.length - MOST_LITERAL_BYTES) {
-      if (at < start || at + MOST_LITERAL_BYTES >= start + window.length) {
-        between();
-        start = at;
-        window = haystack.toString("latin1", start, start + WINDOW_BYTES);
-      }
-      regex.lastIndex = at - start;
-      const match = regex.exec(window);
-      if (match !== null) return { at: start + match.index, bytes: match[0].length };
-      if (start + window.length >= haystack.length) return undefined;
-    }
-  };
-}
-
-function patternOf(literal: Literal): string {
-  return literal.slice(0, MOST_CASES_LENGTH).map(casesOf).join("");
-}
-
-/** A character in any of its cases, by the bytes that they have. */
-function casesOf(cases: string): string {
-  if (cases === ANY) return "[^]";
-  const all = Array.from(cases, (character) => Array.from(Buffer.from(character), spelled));
-  return all.every(({ length }) => length === 1)
-    ? `[${all.join("")}]`
-    : `(?:${all.map((one) => one.join("")).join("|")})`;
-}
-
-const spelled = (byte: number) => `\\x${byte.toString(16).padStart(2, "0")}`;

@@ -126,15 +126,21 @@ export function unitsIn(bytes: Uint8Array, start: number, end: number): number {
 function unitReader({ bytes, anchors, length }: MemoryText): (byte: number) => number {
   let lastByte = 0;
   let lastUnit = 0;
+  let blockEnd = 0;
   return (byte) => {
     if (byte >= bytes.length) return length;
-    const block = Math.floor(Math.max(byte, 0) / BLOCK);
-    if (byte < lastByte || lastByte < block * BLOCK) {
-      lastByte = block * BLOCK;
-      lastUnit = anchors[block] ?? 0;
+    if (byte < lastByte || byte >= blockEnd) {
+      const block = Math.floor(Math.max(byte, 0) / BLOCK);
+      if (byte < lastByte || lastByte < block * BLOCK) {
+        lastByte = block * BLOCK;
+        lastUnit = anchors[block] ?? 0;
+      }
+      blockEnd = (block + 1) * BLOCK;
     }
-    lastUnit += unitsIn(bytes, lastByte, byte);
-    lastByte = Math.max(byte, lastByte);
+    if (byte > lastByte) {
+      lastUnit += unitsIn(bytes, lastByte, byte);
+      lastByte = byte;
+    }
     return lastUnit;
   };
 }
