@@ -84,7 +84,7 @@ function page(all: readonly Report[], largest: string): string {
   const [cpu] = cpus();
   return `# Benchmarks
 
-How fast Belay is beside other programs, and which aims it misses. \`npm run bench -- --size ${largest} --write\` writes this page.
+\`npm run bench -- --size ${largest} --write\` writes this page.
 
 Node ${process.version}, ${process.platform}-${process.arch}, ${cpus().length} CPUs (${cpu?.model.trim()}), load at the end ${loadavg()[0]?.toFixed(1)}. The corpora are sources and documents of
 packages with 5 % of Chinese, Japanese, Korean and emoji (${reports.map(({ title }) => title).join("; ")}). Contestants take turns.
