@@ -1,6 +1,6 @@
 import { basename, extname } from "node:path";
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
-import { shellWord } from "../platform/shell-word.ts";
+import { inTurn, shellWord } from "../platform/shell-word.ts";
 import { type Reason, SCRIPTED } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
 
@@ -33,7 +33,9 @@ export function textCure(given: string, problem: string): string | null {
 /** The cure for a page whose bytes are no text; null: it is none, or its bytes are. */
 function pageCure(given: string, problem: string, kind: FileKind | null): string | null {
   if (kind !== "html" || !problem.startsWith("binary ")) return null;
-  return problem.startsWith("binary (NUL") ? madeText("tr -d '\\000' <", given) : NO_TEXT;
+  // PowerShell has no `<`.
+  const isCured = problem.startsWith("binary (NUL") && process.platform !== "win32";
+  return isCured ? madeText("tr -d '\\000' <", given) : NO_TEXT;
 }
 
 export const NO_TEXT = "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.";
@@ -48,7 +50,8 @@ function unpackedBy(program: string, given: string): string {
   const name = basename(given);
   const [, folder] = /^(.+)\.(?:tar\.\w+|tbz2?|txz)$/i.exec(name) ?? [];
   if (folder !== undefined) {
-    return typed(`mkdir ${shellWord(folder)} && tar -xf ${shellWord(given)} -C ${shellWord(folder)}`, folder);
+    const lines = [`mkdir ${shellWord(folder)}`, `tar -xf ${shellWord(given)} -C ${shellWord(folder)}`];
+    return typed(inTurn(lines), folder);
   }
   const text = name.replace(/\.(?:bz2?|xz)$/i, "");
   const to = text === name ? `${name}.txt` : text;

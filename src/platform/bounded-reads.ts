@@ -113,7 +113,7 @@ export function openFile(path: string): Readable {
   }
   closeSync(fd);
   throw new RlmError("invalid_argument", `${path} is a ${kindOf(stats)}, not a regular file`, {
-    suggestion: "What a command prints is read from stdin: COMMAND | belay … -, or with <(COMMAND).",
+    suggestion: `What a command prints is read from stdin: COMMAND | belay … -${process.platform === "win32" ? "" : ", or with <(COMMAND)"}.`,
   });
 }
 

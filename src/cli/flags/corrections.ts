@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
+import { variableLine } from "../../platform/shell-word.ts";
 import type { Argument, Arguments } from "./arguments.ts";
 import { MODEL_SERVER } from "./declared.ts";
-import { commandLine, quoted, UsageError } from "./usage.ts";
+import { commandLine, UsageError } from "./usage.ts";
 
 /** A line that was typed without a command, and the line that was probably meant. */
 interface Meant {
@@ -91,7 +92,7 @@ export async function modelNameError(command: string, args: Arguments, bare: Arg
     return new UsageError(problem, "belay models --all");
   }
   const problem = `${place} must be PROVIDER/ID; did you mean ${meant.join(", ")}?`;
-  if (option === null) return new UsageError(problem, `export BELAY_MODEL=${quoted(nearest)}`);
+  if (option === null) return new UsageError(problem, variableLine("BELAY_MODEL", nearest));
   const corrected = args.typed.map((word, at) => {
     if (word === value && args.typed[at - 1] === `--${option}`) return nearest;
     return word === `--${option}=${value}` ? `--${option}=${nearest}` : word;

@@ -7,7 +7,7 @@ import { boundedBytes, firstBytes } from "../../platform/bounded-reads.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/paths.ts";
-import { savedAs } from "../../platform/shell-word.ts";
+import { inTurn, savedAs } from "../../platform/shell-word.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { INPUT_FLAGS } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
@@ -25,7 +25,7 @@ export function checkPaths(paths: readonly string[]): void {
     const stats = reached(path);
     if (stats.isFile() || stats.isDirectory()) continue;
     throw new RlmError("invalid_argument", `${path} is neither a file nor a folder`, {
-      suggestion: "What a command prints is loaded from stdin: COMMAND | belay exec -c - -e 'stats()'",
+      suggestion: `What a command prints is loaded from stdin: COMMAND | ${commandLine(["exec", "-c", "-", "-e", "stats()"])}`,
     });
   }
 }
@@ -190,7 +190,7 @@ function checkContext(path: string, flags: Typed): void {
   const stats = statsOf(path);
   if (!stats) {
     const saved = savedAs(path);
-    if (saved) throw address(path, `Type: ${saved.line} && ${lineWith(path, [saved.name], flags)}`);
+    if (saved) throw address(path, `Type: ${inTurn([saved.line, lineWith(path, [saved.name], flags)])}`);
     if (/[*?[\]{}]/.test(path)) throw pattern(path, flags);
     return;
   }
@@ -227,15 +227,15 @@ function matchesOf(path: string): string[] {
 function unpacked(path: string, tool: string, flags: Typed): string {
   const folder = /^(.*)\.(tar\.\w+|tbz2?|txz)$/i.exec(basename(path))?.[1];
   if (folder === undefined) return piped(`${tool} -dc ${quoted(path)}`, path, flags);
-  const line = `mkdir ${quoted(folder)} && tar -xf ${quoted(path)} -C ${quoted(folder)}`;
-  return `${line} && ${lineWith(path, [folder], flags)}`;
+  const lines = [`mkdir ${quoted(folder)}`, `tar -xf ${quoted(path)} -C ${quoted(folder)}`];
+  return inTurn([...lines, lineWith(path, [folder], flags)]);
 }
 
 /** The command with stdin as the context; a file of its own if stdin is in use. */
 function piped(source: string, path: string, flags: Typed): string {
   if (!flags.typed.includes("-")) return `${source} | ${lineWith(path, ["-"], flags)}`;
   const file = `${basename(path)}.txt`;
-  return `${source} > ${quoted(file)} && ${lineWith(path, [file], flags)}`;
+  return inTurn([`${source} > ${quoted(file)}`, lineWith(path, [file], flags)]);
 }
 
 /** The typed line, with other contexts in place of this one. */

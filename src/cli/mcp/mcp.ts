@@ -1,6 +1,7 @@
 import { type HttpParts, openShutdown, type SessionSource, serve, serveHttp, TOKEN_VARIABLE } from "../../mcp/index.ts";
 import { keyPath, userHome } from "../../platform/home.ts";
 import { newToken } from "../../platform/loopback.ts";
+import { variableLine } from "../../platform/shell-word.ts";
 import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
 import { LAST_SESSION } from "../../session/session-name.ts";
@@ -76,7 +77,7 @@ function chosenToken(note: (line: string) => void): ServerToken {
   if (!given) return { token: keptToken(note), isOurs: true };
   if (/^[\w.~+/=-]{16,512}$/.test(given)) return { token: given, isOurs: false };
   const problem = `${TOKEN_VARIABLE} must be 16 to 512 letters, digits and characters of _-.~+/=, without spaces`;
-  throw new UsageError(problem, "export BELAY_MCP_TOKEN=$(openssl rand -hex 24)");
+  throw new UsageError(problem, variableLine(TOKEN_VARIABLE, null));
 }
 
 function keptToken(note: (line: string) => void): string {

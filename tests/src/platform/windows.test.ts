@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { isNetworkPath } from "../../../src/platform/paths.ts";
 import { programFile, startable } from "../../../src/platform/programs.ts";
 import { nameProblem } from "../../../src/platform/result-file.ts";
-import { folderLine, shellWord } from "../../../src/platform/shell-word.ts";
+import { folderLine, inTurn, savedAs, shellWord, variableLine } from "../../../src/platform/shell-word.ts";
 import { folderWith } from "../../support/tree.ts";
 
 // Pure rules of Windows, on any system. `npm run verify -- windows` tries the package there.
@@ -16,6 +16,8 @@ test("a word is one that PowerShell reads, and cmd too unless it needs an escape
     "a,b": '"a,b"',
     "@list": '"@list"',
     "run@1": "run@1",
+    "--view=a.html": "--view=a.html",
+    "-a.b": '"-a.b"',
     "it's": `"it's"`,
     "a & b | c > d ^ e": '"a & b | c > d ^ e"',
     "": '""',
@@ -27,6 +29,32 @@ test("a word is one that PowerShell reads, and cmd too unless it needs an escape
   expect(Object.keys(words).map((text) => shellWord(text, "win32"))).toEqual(Object.values(words));
   expect(folderLine("C:\\new folder", "win32")).toBe('mkdir "C:\\new folder"');
   expect(folderLine("/new folder", "linux")).toBe("mkdir -p '/new folder'");
+});
+
+test("lines that do more than start a program are those of PowerShell there, and of a POSIX shell elsewhere", () => {
+  const lines = ["mkdir a", "tar -xf b"];
+  const url = "https://example.com/a b.pdf?x=1";
+  const on = (platform: NodeJS.Platform) => [
+    inTurn(lines, platform),
+    variableLine("BELAY_MODEL", "openai/gpt-5", platform),
+    variableLine("A", "two words", platform),
+    variableLine("TOKEN", null, platform),
+    savedAs(url, platform)?.line,
+  ];
+  expect(on("linux")).toEqual([
+    "mkdir a && tar -xf b",
+    "export BELAY_MODEL=openai/gpt-5",
+    "export A='two words'",
+    "export TOKEN=$(openssl rand -hex 24)",
+    "curl -fL 'https://example.com/a b.pdf?x=1' -o a%20b.pdf",
+  ]);
+  expect(on("win32")).toEqual([
+    "mkdir a; tar -xf b",
+    '$env:BELAY_MODEL = "openai/gpt-5"',
+    '$env:A = "two words"',
+    `$env:TOKEN = node -p "crypto.randomBytes(24).toString('hex')"`,
+    'curl.exe -fL "https://example.com/a b.pdf?x=1" -o "a%20b.pdf"',
+  ]);
 });
 
 test("paths to other computers and to devices of Windows are told by their beginning", () => {
