@@ -106,7 +106,7 @@ export async function* textsOfStream(
   }
   const bytes = await boundedBytes(all, MOST_ORIGINAL_BYTES);
   const tooBig = { reason: `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB` };
-  const original = bytes && { way, bytes, decoding: rules.decoding(false) };
+  const original = bytes && { way, bytes, decoding: rules.decoding };
   const content = original ? await documentsOfFile(original, { relative: name, path: "-" }, options) : tooBig;
   if (!("size" in content)) yield* documentsIn(content, name);
 }
@@ -157,7 +157,7 @@ interface Beginning {
 /** A text that is read in chunks, or why its beginning is not one. */
 async function* textIn(bytes: AsyncIterable<Uint8Array>, beginning: Beginning, options: SearchReading) {
   const { name, head } = beginning;
-  const decoding = rulesOf(options).decoding(false);
+  const { decoding } = rulesOf(options);
   const text = decodeText(head, decoding);
   if ("reason" in text) {
     yield { path: name, reason: text.reason };

@@ -1,14 +1,7 @@
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { hasCode, LIMITS, RlmError } from "../../../runtime/index.ts";
-import {
-  CHILDREN,
-  type DocumentOptions,
-  MOST_ORIGINAL_BYTES,
-  type OriginalFile,
-  type Way,
-  wayOf,
-} from "../../documents/kinds.ts";
+import { CHILDREN, MOST_ORIGINAL_BYTES, type OriginalFile, type Way, wayOf } from "../../documents/kinds.ts";
 import type { FileDocuments, NamedFile, tableOfOriginal } from "../../documents/read.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { ContextFile, LoadedFile } from "../context.ts";
@@ -54,12 +47,8 @@ interface FileRules {
    * nothing.
    */
   wayOf(head: Uint8Array, path: string): Way | null;
-  /**
-   * Returns how the bytes of a text are decoded.
-   *
-   * @param isNamed the caller named it, so that no bad byte is taken unasked
-   */
-  decoding(isNamed: boolean): Decoding;
+  /** The way in which the bytes of a text are decoded. A few bad ones are taken, and told. */
+  readonly decoding: Decoding;
 }
 
 /** The documents of a file, the size of a text that is too large, or why there are none. */
@@ -93,12 +82,8 @@ export function rulesOf({ documents = {} }: Pick<LoadOptions, "documents">): Fil
   };
   return {
     wayOf: (head, path) => wayOf(head, path, () => path !== basename(path) && isIn(dirname(path)), documents),
-    decoding: (isNamed) => decodingOf(documents, isNamed),
+    decoding: { encoding: documents.encoding, bad: documents.lossy === true ? "all" : "few" },
   };
-}
-
-function decodingOf({ encoding, lossy = false }: DocumentOptions, isNamed: boolean): Decoding {
-  return { encoding, bad: lossy ? "all" : isNamed ? "none" : "few" };
 }
 
 /**
@@ -106,7 +91,7 @@ function decodingOf({ encoding, lossy = false }: DocumentOptions, isNamed: boole
  * large.
  */
 export function readSearched(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
-  return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, false) ?? { size: file.size });
+  return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules) ?? { size: file.size });
 }
 
 /**
@@ -115,7 +100,7 @@ export function readSearched(roots: Roots, path: string, room: number, rules: Fi
  */
 export function readListed(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
   return withFile(roots, path, (file) => {
-    const content = contentOf(roots, path, file, Math.min(room, LIMITS.directoryFileBytes), rules, false);
+    const content = contentOf(roots, path, file, Math.min(room, LIMITS.directoryFileBytes), rules);
     if (content) return content;
     const reason = binaryBy(file.read(HEAD_BYTES));
     if (reason !== null) return { reason };
@@ -141,12 +126,12 @@ export function readText(
   isNamed: boolean,
 ): LoadContent {
   return withFile<LoadContent>(roots, path, (file) => {
-    const content = contentOf(roots, path, file, Math.min(most, atOnce), rules, isNamed);
+    const content = contentOf(roots, path, file, Math.min(most, atOnce), rules);
     if (content) return content;
     const { size } = file;
     const reason = binaryBy(file.read(HEAD_BYTES));
     if (size > most) return isNamed || reason === null ? { size } : { reason };
-    return { large: bytesOfFile(roots, path, size), decoding: rules.decoding(isNamed) };
+    return { large: bytesOfFile(roots, path, size), decoding: rules.decoding };
   });
 }
 
@@ -192,11 +177,10 @@ function contentOf(
   { size, read }: OpenFile,
   room: number,
   rules: FileRules,
-  isNamed: boolean,
 ): FileContent | undefined {
   const start = read(size > room ? HEAD_BYTES : size);
   const way = rules.wayOf(start.subarray(0, HEAD_BYTES), path);
-  const decoding = rules.decoding(isNamed);
+  const { decoding } = rules;
   if (way === null) return size > room ? undefined : textBytes(start, decoding);
   if (size > MOST_ORIGINAL_BYTES)
     return { reason: `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB`, document: "too_big" };

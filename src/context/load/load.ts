@@ -203,9 +203,8 @@ function readingOf(
 
 function contentOf(text: string | Uint8Array, name: string, options: LoadOptions): LoadContent {
   if (typeof text === "string") return { bytes: Buffer.from(text.replace(/^\ufeff/, "")) };
-  const rules = rulesOf(options);
-  const way = rules.wayOf(text, name);
-  const decoding = rules.decoding(true);
+  const { wayOf, decoding } = rulesOf(options);
+  const way = wayOf(text, name);
   return way === null ? textBytes(text, decoding) : { way, bytes: text, decoding };
 }
 

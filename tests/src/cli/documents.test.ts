@@ -52,6 +52,13 @@ test("--encoding and --lossy read what is not UTF-8, find and search take them t
     stderr:
       "error: a.log cannot be loaded: not UTF-8 in 2 of 18 bytes, first on line 1 (invalid_argument)\nsuggestion: Name its encoding, such as `--encoding latin1`, or read such bytes as U+FFFD with `--lossy`.\n",
   });
+  const other = folderWith({ "one.log": Buffer.from("one caf\xe9, and more of it\n", "latin1") });
+  const few = await belayHere(["exec", "-c", "one.log", "-e", "P", "--json"], { cwd: other });
+  const told = "one.log: 1 byte that is not UTF-8, read as U+FFFD: line 1\n";
+  expect(few).toMatchObject({ code: 0, stderr: expect.stringContaining(told) });
+  expect(json(few)).toMatchObject({
+    warnings: [expect.stringMatching(/^documents_lost: 1 document, 1 byte that is not/)],
+  });
   const lossy = await belayHere(["exec", "-c", "a.log", "--lossy", "-e", "stats().converted.lost"], { cwd });
   expect(json(lossy)).toEqual({ "byte that is not UTF-8": 2 });
   expect(lossy.stderr).toContain("a.log: 2 bytes that are not UTF-8, read as U+FFFD: line 1, line 2\n");

@@ -117,21 +117,26 @@ test("what a folder's load skips is reported with the reason; ignored files are 
   });
 });
 
-test("a folder's file with a few bad bytes is read and told; a file that is named needs a word", async () => {
+test("a file with a few bad bytes is read and told, in a folder, by its name and as bytes; one with more is refused", async () => {
   const log = Buffer.from(`${"2024 all is well\n".repeat(20)}GET /caf\xe9\n`, "latin1");
-  const folder = folderWith({ "a.log": log, "b.txt": "b" });
-  const { documents, stats, text } = await loadIn(folder, ".");
-  expect(documents.map(({ id }) => id)).toEqual(["a.log", "b.txt"]);
-  expect(text.slice(0, text.length)).toContain("GET /caf\ufffd\n");
+  const folder = folderWith({ "in/a.log": log, "in/b.txt": "b", "bad.log": Buffer.from("caf\xe9 \xe9\n", "latin1") });
   const lost = [{ kind: "byte that is not UTF-8", count: 1, where: ["line 21"] }];
   const file = { id: "a.log", kind: "text", bytes: log.length, encoding: "utf-8", reader: "text/1", lost };
-  expect(stats.converted).toMatchObject({ count: 1, lossy: 1, lost: { "byte that is not UTF-8": 1 }, files: [file] });
-  expect(stats.skipped.count).toBe(0);
-  await expect(loadIn(folder, "a.log")).rejects.toMatchObject({ code: "invalid_argument" });
-  const read = (documents: SmallLoadOptions["documents"]) =>
-    load(pathSource("a.log"), { ...optionsFor(folder), documents: documents ?? {} }).then(textOf);
-  expect(await read({ lossy: true })).toContain("caf\ufffd");
-  expect(await read({ encoding: "latin1" })).toContain("caf\u00e9");
+  const converted = { count: 1, lossy: 1, lost: { "byte that is not UTF-8": 1 }, files: [file] };
+  const bytes = load({ kind: "text", text: log, name: "a.log" }, optionsFor(folder));
+  for (const context of [await loadIn(folder, "in"), await loadIn(folder, "in/a.log"), await bytes]) {
+    expect(context.text.slice(0, context.text.length)).toContain("GET /caf\ufffd\n");
+    expect(context.stats.converted).toMatchObject(converted);
+    expect(context.stats.skipped.count).toBe(0);
+  }
+  await expect(loadIn(folder, "bad.log")).rejects.toMatchObject({
+    code: "invalid_argument",
+    message: "bad.log cannot be loaded: not UTF-8 in 2 of 7 bytes, first on line 1",
+  });
+  const read = (path: string, documents: SmallLoadOptions["documents"]) =>
+    load(pathSource(path), { ...optionsFor(folder), documents: documents ?? {} }).then(textOf);
+  expect(await read("bad.log", { lossy: true })).toContain("caf\ufffd \ufffd");
+  expect(await read("in/a.log", { encoding: "latin1" })).toContain("caf\u00e9");
 });
 
 test("what bzip2 and xz have packed has the line that unpacks it", async () => {
