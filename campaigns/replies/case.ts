@@ -22,7 +22,7 @@ export type Door =
   | "fan"
   /** Rows of `belay batch`. */
   | "batch"
-  /** The first reply is a row of a provider's batch. */
+  /** The first reply is a row of a provider batch. */
   | "delivery";
 
 /** A call of a tool as a model writes it. */

@@ -15,7 +15,7 @@ const MODELS: Readonly<Record<ReplyApi, readonly [name: string, api: WireApi]>> 
   gemini: ["google/gemini-2.5-pro", "gemini"],
 };
 
-/** The reply is the row of a provider's batch. */
+/** The reply is the row of a provider batch. */
 export async function playDelivery(one: Case, { server }: Place): Promise<Seen> {
   const [name, api] = MODELS[one.api ?? "chat"];
   const address = api === "chat" ? { baseUrl: server.urlOf(one.id) } : { apiKeyEnv: "BELAY_REPLIES_KEY" };

@@ -235,11 +235,11 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Update the host, or use a Pi that [pi.md](pi.md) names.",
   },
   answer_lost: {
-    meaning: "A provider's batch ran the request and it was paid for, but the provider no longer keeps the answer.",
+    meaning: "A provider batch ran the request and it was paid for, but the provider no longer keeps the answer.",
     cure: "`--retry-failed` asks again, and pays again.",
   },
   waits_for_provider: {
-    meaning: "The exec is not over: all that is left waits for a provider's batch.",
+    meaning: "The exec is not over: all that is left waits for a provider batch.",
     cure: "`belay resume SESSION` goes on when the answers are there.",
   },
   otlp_failed: {

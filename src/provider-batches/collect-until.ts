@@ -133,7 +133,7 @@ async function collectOn(
 async function accountOf(models: Pick<Models, "resolve">, model: string) {
   const { batchAccount } = models.resolve(model);
   if (batchAccount) return batchAccount();
-  throw new RlmError("no_model_configured", `${model} has no batches here`, {
+  throw new RlmError("no_model_configured", `${model} has no provider batches here`, {
     suggestion: `As before: ${remedy("nameServer")}, and ${remedy("nameKey")}.`,
   });
 }
@@ -161,7 +161,7 @@ export async function cancelUnwanted(parts: Pick<Collecting<unknown>, "store" | 
 const CANCEL_MS = 10_000;
 const CANCEL_LOOK_MS = 100;
 
-/** A provider's batch that an exec waits for. */
+/** A provider batch that an exec waits for. */
 export interface ProviderWait extends Pick<Waits, "batch" | "state" | "calls" | "done" | "since" | "earlier"> {
   readonly provider: string;
   /** The provider's deadline for the batch, ms since the epoch. */

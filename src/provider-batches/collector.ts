@@ -201,7 +201,7 @@ function openAccounts({ batches, accountOf }: AccountsParts): Accounts {
     const account = await accountOf(model).catch((error: unknown) => {
       if (!(error instanceof RlmError)) throw error;
       const { message, suggestion, ...cause } = error;
-      const problem = `calls of ${model} go by batches of ${name}: ${message}`;
+      const problem = `calls of ${model} go by provider batches of ${name}: ${message}`;
       throw new RlmError("auth_failed", problem, { suggestion, cause });
     });
     if (account.id === name) return account;
@@ -233,7 +233,7 @@ function anotherAccount(account: string, model: string, own: string): RlmError {
   const cure = isOtherServer
     ? `Name that server again: ${remedy("nameServer")}`
     : `Set ${variable ? `${variable} to ` : ""}the key whose SHA-256 begins with ${hashIn(account)}`;
-  return new RlmError("auth_failed", `calls of ${model} go by batches of another key or server (${account})`, {
+  return new RlmError("auth_failed", `calls of ${model} go by provider batches of another key or server (${account})`, {
     suggestion: `${cure}; or ${remedy("giveUpCalls")}.`,
   });
 }

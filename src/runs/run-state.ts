@@ -3,7 +3,7 @@ import { type HeldBack, roundedUp } from "../session/index.ts";
 import type { Amount, Counts, Jobs, ReusedAnswers, RunLimits, RunRow } from "../store/index.ts";
 import type { CountedReason, Refusal } from "./failures.ts";
 
-/** A run, its counts, and the providers' batches that its jobs wait for. */
+/** A run, its counts, and the provider batches that its jobs wait for. */
 export interface CountedRun {
   readonly run: RunRow;
   readonly counts: Counts;

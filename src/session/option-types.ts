@@ -208,10 +208,10 @@ export interface SubAgentPolicy {
   readonly maxTurns?: number | undefined;
 }
 
-/** Options of waiting for providers' batches. */
+/** Options of waiting for provider batches. */
 export interface WaitOptions {
   /**
-   * The longest to wait for providers' batches, ms. An exec that still waits for them then returns unfinished, with
+   * The longest to wait for provider batches, ms. An exec that still waits for them then returns unfinished, with
    * `waits` in its envelope. Default: until it ends.
    */
   readonly wait_ms?: number | undefined;

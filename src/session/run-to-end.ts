@@ -92,7 +92,7 @@ function told(envelope: Envelope, notOver: NotOver): Envelope {
 }
 
 /**
- * Runs work of a session. If all that is left of it waits for providers' batches, sends these,
+ * Runs work of a session. If all that is left of it waits for provider batches, sends these,
  * takes in the answers and runs it again, which continues it. Work of a job or of a child is
  * given back: whoever opened its session waits.
  *
@@ -178,7 +178,7 @@ function waitingFor(suspension: Suspension): Problem[] {
 function problemsOf(reason: SuspensionReason): RlmError[] {
   if (reason.why === "damaged") return [reason.error];
   if (reason.why !== "store_failed") return [];
-  return [new RlmError("store_failed", "a request by batch could not be kept", { suggestion: TRY_AGAIN })];
+  return [new RlmError("store_failed", "a request by provider batch could not be kept", { suggestion: TRY_AGAIN })];
 }
 
 const TRY_AGAIN = `Cure the store, for example a full disk; then ${remedy("resume")}.`;

@@ -21,7 +21,7 @@ export type SuspensionReason =
       readonly error?: SubCallError;
     }
   /**
-   * Nothing is left but what waits for providers' batches: the exec continues when the answers are
+   * Nothing is left but what waits for provider batches: the exec continues when the answers are
    * there.
    */
   | { readonly why: "delivery" }

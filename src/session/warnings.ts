@@ -34,7 +34,8 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   model_chosen: ({ detail, cures }) => `no model was named, so ${detail} was asked; ${cures.otherModel}`,
   model_unlisted: ({ detail }) => `no list has ${detail}: its price and window are not known`,
   model_ends: ({ detail, cures }) => `${detail}; ${cures.otherModel}`,
-  batch_price_unknown: ({ detail }) => `no lower price by batch is known for ${detail}: its calls count in full`,
+  batch_price_unknown: ({ detail }) =>
+    `no lower price by provider batch is known for ${detail}: its calls count in full`,
   unawaited_sub_calls: ({ detail }) =>
     `${amount(Number(detail), "sub-call")} ended with the cell before an answer came; await every call`,
   unawaited_value_in_prompt: () => 'a prompt has "[object Promise]" in it: a value was not awaited',

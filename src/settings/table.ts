@@ -254,9 +254,9 @@ export const SETTINGS = {
     flag: {
       word: "HOW",
       heading: "model",
-      help: "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",
+      help: "now (default), or batch: calls go by provider batch, at half the price, and are answered within minutes to 24 hours; the command may end meanwhile, and the same line continues",
     },
-    docs: "`batch`: by the provider's [batches](batch.md#half-price-and-the-process-may-exit); `belay query` and MCP send at once",
+    docs: "`batch`: by [provider batch](batch.md#half-price-and-the-process-may-exit); `belay query` and MCP send at once",
     docsOfPi: "without effect here: Pi sends calls at once",
   },
   max_sub_calls: {

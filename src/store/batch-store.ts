@@ -2,7 +2,7 @@ import type { Json } from "../../runtime/index.ts";
 import type { DueJob } from "./job-store.ts";
 
 /**
- * Requests that go by a provider's batches, as rows: one row for each request of a call, with its
+ * Requests that go by a provider batches, as rows: one row for each request of a call, with its
  * answer later, and one for each batch. A change of a batch is made under the fence of its
  * account's lease: with an older fence it changes nothing and returns false. Instants are those of
  * the store's clock, in ms since the epoch.

@@ -121,14 +121,14 @@ inChromium("the page of a session in Chromium", (open) => {
     expect(await page.locator("aside details mark").textContent()).toBe("there");
   });
 
-  test("a call that a provider's batch answered says how long that took", async () => {
+  test("a call that a provider batch answered says how long that took", async () => {
     const journal = openJournal(0);
     journal.start("cell", "cell", "by batch");
     journal.call("cell", 1, "llm_query", ["is it?"]);
     journal.result("cell", 1, "llm_query", "yes", { delivery: { by: "batch", batch: "b1", waited_ms: 7_500_000 } });
     const page = await open(await written(traced(sessionOf(describeExecs(journal.records)))), { place: "#call=1" });
     await vi.waitFor(async () =>
-      expect(await detailsOf(page)).toContain("batcha provider's batch, which answered after 2 h 5 min"),
+      expect(await detailsOf(page)).toContain("batcha provider batch, which answered after 2 h 5 min"),
     );
   });
 

@@ -76,7 +76,7 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
 function heldByAllText(limits: RunLimits, { of, share, raise_to }: HeldByAll): string {
   const limit = limits[of] ?? 0;
   const room = of === "nanodollars" ? dollars(limit / 1e9) : `${limit} ${WORD_OF[of]}`;
-  const wait = `by batch ${room} have room for about ${share} % of the calls at once, and the others wait`;
+  const wait = `by provider batch ${room} have room for about ${share} % of the calls at once, and the others wait`;
   return `${wait} for the first wave: raise --${RUN_LIMITS[of].name} to ${raise_to}`;
 }
 
@@ -137,7 +137,9 @@ function estimateText(of: string, all: Estimate, share: number | null): string {
   const what = `${of}: ~${amount(sub_calls, "sub-call")}`;
   if (sub_calls === 0) return what;
   const byBatch =
-    share === null || share === 1 ? "" : ` now, ~${dollars(cost_usd * share)} by batch (each wave: minutes to 24 h)`;
+    share === null || share === 1
+      ? ""
+      : ` now, ~${dollars(cost_usd * share)} by provider batch (each wave: minutes to 24 h)`;
   const price = cost_usd > 0 ? `up to ~${dollars(cost_usd)}${byBatch}` : "price not known";
   return `${what}, ~${compact(input_tokens)} tokens in, up to ${compact(max_output_tokens)} out, ${price}`;
 }

@@ -62,7 +62,7 @@ const OWN = {
   wait,
   resendDoubtful: {
     ...WAIT_FLAGS.resendDoubtful,
-    help: "start an agent, and create a batch, again if it is unknown whether the first has ended: it may be billed twice",
+    help: "start an agent, and create a provider batch, again if it is unknown whether the first has ended: it may be billed twice",
   },
 };
 

@@ -20,7 +20,7 @@ const OWN = {
     },
     discard: {
       type: toggle,
-      help: "for rm: also drop a run whose calls wait for a provider's batch, and give up their answers",
+      help: "for rm: also drop a run whose calls wait for a provider batch, and give up their answers",
     },
   }),
   ...OUT,

@@ -6,7 +6,7 @@ import type { CommandWords } from "./define.ts";
 const OWN = flags({
   discard: {
     type: toggle,
-    help: "also drop sessions whose calls wait for a provider's batch, and give up their answers; and worktrees in which agents have changed something",
+    help: "also drop sessions whose calls wait for a provider batch, and give up their answers; and worktrees in which agents have changed something",
   },
 });
 

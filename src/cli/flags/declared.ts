@@ -36,7 +36,7 @@ export const INPUT_FLAGS = under("input", {
   lossy: {
     type: toggle,
     needs: ["context"],
-    help: "read bytes that do not decode as U+FFFD, and report how many; without it a folder's files may have a few",
+    help: "read bytes that do not decode as U+FFFD, and report how many; without it a text may have a few",
   },
 });
 
@@ -134,14 +134,14 @@ export const { noStore: NO_STORE } = under("session", {
 });
 
 export const WAIT_FLAGS = under("model", {
-  /** Time that a command waits for providers' batches. */
+  /** Time that a command waits for provider batches. */
   wait: {
     type: one("TIME", "a time such as 0, 90s, 10min or 2h", waitIn),
-    help: "for calls by batch: exit with 4 after TIME in which only providers could make progress (default: wait to the end)",
+    help: "with --delivery batch: exit with 4 after TIME in which only providers could make progress (default: wait to the end)",
   },
   resendDoubtful: {
     type: toggle,
-    help: "create batches again if it is unknown whether the first create succeeded: their calls may be billed twice",
+    help: "create provider batches again if it is unknown whether the first create succeeded: their calls may be billed twice",
   },
 });
 

@@ -30,7 +30,7 @@ export interface SessionFlags {
   readonly options: OptionFlags;
   /** The place of the result, if the command has one. */
   readonly output: ResultPlace;
-  /** Options of waiting for providers' batches. */
+  /** Options of waiting for provider batches. */
   readonly waiting: WaitOptions;
   readonly quiet: boolean;
   readonly verbose: boolean;

@@ -163,7 +163,7 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
     const most = `up to ${estimate.max_requests} requests`;
     terminal.stdout.write(`of first requests: with all turns of sub-agents and repairs there may be ${most}\n`);
   }
-  if (estimate.held_back) terminal.stdout.write(`by batch ${inFlags(heldBackText(estimate.held_back))}\n`);
+  if (estimate.held_back) terminal.stdout.write(`by provider batch ${inFlags(heldBackText(estimate.held_back))}\n`);
   if (estimate.children > 0) terminal.stdout.write(`${ofChildren(estimate)}\n`);
   for (const line of ofAgents(estimate)) terminal.stdout.write(`${line}\n`);
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");

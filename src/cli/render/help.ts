@@ -50,7 +50,7 @@ const EXIT_CODES = [
   ["1", "a cell, a load or a setting failed"],
   ["2", "wrong usage"],
   ["3", "it finished without all that was asked for: a warning says what was left out, and which flag changes it"],
-  ["4", "only a provider's batch is pending: the same line, or belay resume, continues"],
+  ["4", "only a provider batch (--delivery batch) is pending: the same line, or belay resume, continues"],
   ["129", "ended by SIGHUP: the terminal was closed"],
   ["130", "ended by SIGINT: Ctrl-C"],
   ["143", "ended by SIGTERM: kill"],

@@ -54,7 +54,7 @@ export interface CliSession {
   readonly output: ResultPlace;
   /** The workflow that it runs; null: none, or the command runs none. */
   readonly workflow: AskedWorkflow | null;
-  /** Options of waiting for providers' batches. */
+  /** Options of waiting for provider batches. */
   readonly waiting: WaitOptions;
   /** Limits of its cells. */
   readonly limits: ExecLimits;

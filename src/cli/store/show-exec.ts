@@ -114,7 +114,7 @@ export function showCall({ exec, call }: CallDetail, session: SessionDescription
     ...(refused ? ["refused: nothing was sent"] : []),
     ...(attempts > 0 ? [`sent ${attempts + 1} times`] : []),
     ...(resent > 0 ? ["sent again by a resume"] : []),
-    ...(delivery ? [`by batch ${delivery.batch}`] : []),
+    ...(delivery ? [`by provider batch ${delivery.batch}`] : []),
     ...(mended.length > 0 ? [`mended: ${mended.join(", ")}`] : []),
     ...waitOf(call),
   ];

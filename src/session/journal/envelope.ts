@@ -49,7 +49,7 @@ export interface ExecFailure extends ExecFields {
   readonly column: number | null;
   readonly traceback: string;
   readonly suggestion: string;
-  /** Present only if the exec waits only for providers' batches. */
+  /** Present only if the exec waits only for provider batches. */
   readonly waits?: readonly ProviderWait[];
   /** Present if calls wait for tokens or dollars that other calls hold. */
   readonly held_back?: HeldBack;

@@ -130,5 +130,5 @@ export function failedInBatches({ calls, results }: ExecRecords): string | null 
   const [first, ...more] = answers.filter(({ success }) => !success);
   if (!first) return null;
   const message = isRecord(first.value) ? `: ${first.value.message}` : "";
-  return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
+  return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of llm_query_batch failed${message}`;
 }

@@ -100,7 +100,7 @@ export function openAnswers(session: CallingSession, asking: Asking): Answers {
       const repeatable = { ...asked, isRepeatable: isRepeatable(request) };
       const delivery = await deliveryOf(session, models, repeatable, context);
       if (delivery && "code" in delivery) return refused(delivery);
-      // A cell may wait for a provider's batch with all its calls at once.
+      // A cell may wait for a provider batch with all its calls at once.
       if (delivery) return await ask(parts, asked, context, stop, delivery);
       using entry = gateOf(call.id, request);
       const answered = await entry.gate.run(stop, async () => {
@@ -270,7 +270,7 @@ function answeredWith(
   return { settlement, record, cacheKey: outcome.ok && isReusable(request, outcome) ? cacheKey : null };
 }
 
-/** True if requests of the call wait for a provider's batch. */
+/** True if requests of the call wait for a provider batch. */
 async function hasRequests({ env, row }: CallingSession, callId: string): Promise<boolean> {
   return (await env.store.batches.ofCall(row.id, callId)).length > 0;
 }

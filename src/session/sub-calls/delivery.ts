@@ -75,7 +75,7 @@ export async function deliveryOf(
   };
 }
 
-const NOT_KEPT = "delivery by batch needs a session that is kept, and a host that comes back for the answers";
+const NOT_KEPT = "delivery by provider batch needs a session that is kept, and a host that comes back for the answers";
 const DELIVERY = { why: "delivery" } as const;
 const STORE_FAILED = { why: "store_failed", afterMs: null } as const;
 
@@ -88,7 +88,7 @@ function refusalOf({ root }: CallingSession, { isRepeatable }: Asked, model: Mod
     return refused(NOT_KEPT, 'Keep the session, or pass delivery: "now" in the call.');
   }
   if (!isRepeatable) {
-    const why = "a tool with side effects cannot be used in a call by batch: it would run again in each wave";
+    const why = "a tool with side effects cannot be used in a call by provider batch: it would run again in each wave";
     return refused(why, 'Leave the tool out, or pass delivery: "now".');
   }
   if (model.batchAccount) return null;
@@ -100,7 +100,7 @@ function refusalOf({ root }: CallingSession, { isRepeatable }: Asked, model: Mod
 
 /** The reason why a row of a model cannot be read here: the flags of its server are missing. */
 const unreachable = ({ id, batchAccount }: Model): SubCallError | null =>
-  batchAccount ? null : failure("no_model_configured", `${id} has no batches here`);
+  batchAccount ? null : failure("no_model_configured", `${id} has no provider batches here`);
 
 /** A model by its name; or why it cannot be asked, such as a key that is missing. */
 function resolved(models: Models, model: string | null): Model | SubCallError {

@@ -33,7 +33,7 @@ export interface Answers {
   repeatable(call: PendingCall): boolean;
   /** The effects of a call's function; undefined: the call is not one of a function. Absent: there are no functions. */
   effectsOf?(call: Pick<PendingCall, "name">): ToolCall["effects"] | undefined;
-  /** True if requests of an interrupted call wait for a provider's batch, or if its agent was begun: it continues. Absent: none do. */
+  /** True if requests of an interrupted call wait for a provider batch, or if its agent was begun: it continues. Absent: none do. */
   isUnderWay?(callId: string): Promise<boolean>;
   /** True if an interrupted call continues where it was, by a child, whatever is done with other calls. Absent: none does. */
   resumes?(call: Pick<PendingCall, "name" | "args">): boolean;

@@ -65,7 +65,7 @@ export function* putBack(job: JobKey, fence: number, back: Back, { now }: Dialec
   return changed === 1;
 }
 
-/** Why a job is parked whose calls wait for a provider's batch. */
+/** Why a job is parked whose calls wait for a provider batch. */
 const DELIVERY = "delivery";
 
 const underFence = (job: JobKey, fence: number) => sql`WHERE run = ${job.run} AND n = ${job.n} AND fence = ${fence}

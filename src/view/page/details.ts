@@ -94,7 +94,7 @@ function callParts(view: View, call: number, [asked, answer]: Texts): Child[] {
       ["asked", `${clockTime(model.asked(call))} UTC, by exec ${exec?.number}`],
       ["waited", Number.isNaN(waited) ? "that it was sent is not recorded" : lasting(waited)],
       ["ran", isOver(model, call) ? lasting(ranFor(model, call)) : "not answered"],
-      ["batch", delivery === NONE ? null : `a provider's batch, which answered after ${lasting(delivery)}`],
+      ["batch", delivery === NONE ? null : `a provider batch, which answered after ${lasting(delivery)}`],
       ["sent again", counted(of("tries", call), `${amount(of("tries", call), "time")} after a failure`)],
     ),
     head.texts === "none" ? note(`Texts are left out: ${lengths}.`) : null,

@@ -136,7 +136,7 @@ answer
 no
 `);
   const byBatch = { ...plain, delivery: { by: "batch", batch: "batch_1", waited_ms: 900 } } as const;
-  expect(page(byBatch)).toContain("· sent 2 times · by batch batch_1\n");
+  expect(page(byBatch)).toContain("· sent 2 times · by provider batch batch_1\n");
   expect(page(child)).toContain(`
 answered by a child
 child AAAAAAAA  ok  2 turns · 2 sub-calls · 240 tokens · $0.020 · 2.4 s

@@ -47,7 +47,7 @@ test("answers of a batch that are errors are told, and what a cell has caught is
   const caught = 'await llm_query("deny", { tools: [] }).catch(({ code }) => code)';
   const [told, quiet] = await Promise.all([batch, caught].map((code) => belayHere([...cell(code), ...at(server)])));
   expect(told).toMatchObject({ code: 3, stdout: "2\n" });
-  expect(told?.stderr).toMatch(/^warning: 1 of 2 sub-calls of a batch failed: .*bad key/);
+  expect(told?.stderr).toMatch(/^warning: 1 of 2 sub-calls of llm_query_batch failed: .*bad key/);
   expect(quiet).toEqual({ code: 0, stdout: "auth_failed\n", stderr: "" });
 });
 

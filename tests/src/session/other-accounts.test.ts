@@ -34,6 +34,6 @@ test("a session heeds what hinders its own batches, and not those of others", { 
   expect((await again.resume())?.envelope).toMatchObject({
     error_code: "auth_failed",
     resumable: true,
-    traceback: expect.stringMatching(/^\w+: calls of p\/m go by batches of another key or server/),
+    traceback: expect.stringMatching(/^\w+: calls of p\/m go by provider batches of another key or server/),
   });
 });

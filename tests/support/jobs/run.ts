@@ -41,7 +41,7 @@ export interface Life {
   readonly clock?: Clock;
   /** Default: true. Else what the worker finds by itself is all that it tries. */
   readonly offers?: boolean;
-  /** It also works on until no job waits for a provider's batch. Default: false. */
+  /** It also works on until no job waits for a provider batch. Default: false. */
   readonly collects?: boolean;
 }
 

@@ -62,7 +62,7 @@ test("with another key or none nothing is sent, nothing is lost, and the right o
   const steps = server.steps.length;
   const other = await type(NOW, { OPENAI_API_KEY: "other" });
   expect(other).toMatchObject(
-    said(3, "\npaused: auth_failed: calls of local/m go by batches of another key or server"),
+    said(3, "\npaused: auth_failed: calls of local/m go by provider batches of another key or server"),
   );
   expect(other.stderr).toMatch(/Set the key whose SHA-256 begins with [0-9a-f]{8}; or give the calls up with/);
   expect(`${other.stderr}${other.stdout}`).not.toContain("key-1");
@@ -113,7 +113,7 @@ test("a dry run tells both prices", async () => {
   const { type, server } = await deliveryLines();
   const priced = { BELAY_MODEL: "openai/gpt-4.1-nano", BELAY_BASE_URL: "" };
   const dry = await type(["batch", "ask.js", "--jobs", "in.jsonl", "--dry-run"], priced);
-  expect(dry.stdout).toMatch(/, up to ~\$[\d.]+ now, ~\$[\d.]+ by batch \(each wave: minutes to 24 h\)\n$/);
+  expect(dry.stdout).toMatch(/, up to ~\$[\d.]+ now, ~\$[\d.]+ by provider batch \(each wave: minutes to 24 h\)\n$/);
   expect(server.steps).toEqual([]);
 });
 
@@ -122,7 +122,7 @@ test("a limit that splits a batch is named before, and while jobs wait for what 
   const { type } = await deliveryLines({ fate: () => ({ wait: answers.promise }) });
   const line = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", "--run-max-tokens", "9000"];
   expect((await type([...line, "--dry-run"])).stdout).toMatch(
-    /\nby batch 9000 tokens have room for about \d\d % of the calls at once, and the others wait for the first wave: raise --run-max-tokens to 12500\n$/,
+    /\nby provider batch 9000 tokens have room for about \d\d % of the calls at once, and the others wait for the first wave: raise --run-max-tokens to 12500\n$/,
   );
   expect(await type([...line, "--wait", "0"])).toMatchObject({ code: 4 });
   const words = "1 job waits for tokens held by 2 calls: raise --run-max-tokens to 12500";

@@ -34,7 +34,7 @@ test("exec and resume end with 4 and say what they wait for, and resume ends the
   expect(await type(["rm", "s"])).toMatchObject(said(1, busy));
   answers.resolve();
   expect(await type(["resume", "s"])).toMatchObject({ code: 0, stdout: "X\n" });
-  expect((await type(["show", "s", "--exec", "1", "--call", "1"])).stdout).toContain(" · by batch batch_0");
+  expect((await type(["show", "s", "--exec", "1", "--call", "1"])).stdout).toContain(" · by provider batch batch_0");
   expect(server.ran).toHaveLength(1);
 });
 
@@ -44,7 +44,7 @@ test("a dry run and the wait name the limit that splits a batch", async () => {
   const cell = 'await llm_query_batch(["a", "b", "c"], { tools: [], max_tokens: 1000 })';
   const line = ["exec", "-e", cell, "--session", "s", "--max-tokens", "2200"];
   const words = "1 call waits for tokens held by 2 others: raise `--max-tokens 3050`";
-  expect((await type([...line, "--dry-run"])).stdout).toContain(`\nby batch ${words}\n`);
+  expect((await type([...line, "--dry-run"])).stdout).toContain(`\nby provider batch ${words}\n`);
   const { stderr } = await type([...line, "--wait", "0"]);
   expect(stderr).toMatch(/^2 calls wait for local .*\n1 call waits .*\nsuspended; continue with: belay resume s\n$/);
   expect(stderr).toContain(`\n${words}\n`);
@@ -124,7 +124,7 @@ test("commands whose calls are sent at once, and stores that do not last, take n
   }
   expect(await type(["exec", "-e", "1", "--delivery", "soon"])).toMatchObject(said(2, 'must be "now" or "batch"'));
   expect(await type(["exec", "-e", CELL, "--no-store"])).toMatchObject(
-    said(1, "delivery by batch needs a session that is kept"),
+    said(1, "delivery by provider batch needs a session that is kept"),
   );
   expect(server.steps).toEqual([]);
 });

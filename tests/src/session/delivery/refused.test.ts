@@ -5,7 +5,7 @@ import { deliveryScene, KEY_OF_TESTS, withVariables } from "../../../support/del
 const CODE = 'await llm_query("a", { tools: [] }).catch((e) => [e.code, e.message])';
 const HOST = [
   "policy_violation",
-  "delivery by batch needs a session that is kept, and a host that comes back for the answers",
+  "delivery by provider batch needs a session that is kept, and a host that comes back for the answers",
 ];
 
 test("a session that cannot come back sends nothing by batch", async () => {
@@ -45,7 +45,7 @@ test("a tool with side effects is refused by batch, and not at once", async () =
   const pay = { name: "pay", description: "pays", parameters, sideEffects: true, run: async () => ({ text: "paid" }) };
   const session = await open({ subAgents: { tools: [pay], allowed_tool_overrides: ["pay"], require_approval: false } });
   const code = (more: string) => `await llm_query("a", { tools: ["pay"]${more} }).catch((e) => [e.code, e.message])`;
-  const why = "a tool with side effects cannot be used in a call by batch: it would run again in each wave";
+  const why = "a tool with side effects cannot be used in a call by provider batch: it would run again in each wave";
   expect(await session.exec(code(""))).toMatchObject({ result_json: ["policy_violation", why] });
   expect(await session.exec(code(', delivery: "now"'))).toMatchObject({ result_json: "ok" });
   expect(server.batches).toEqual([]);

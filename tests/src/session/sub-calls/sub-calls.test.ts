@@ -327,7 +327,7 @@ test("a warning about a batch quotes the first call that failed, whatever call i
     'await llm_query_batch(["first", "second"], { tools: [], partial: true }); 1',
   );
   expect(warnings).toEqual([
-    expect.stringMatching(/^sub_calls_failed: 2 of 2 sub-calls of a batch failed: .*no first/),
+    expect.stringMatching(/^sub_calls_failed: 2 of 2 sub-calls of llm_query_batch failed: .*no first/),
   ]);
 });
 
