@@ -80,12 +80,12 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
     },
     async end(skipped) {
       const files = [...before, ...(text.length() > 0 ? [written(texts, () => text.end())] : [])];
-      const told = tally.told();
+      const tallied = tally.told();
       const { rows, replaced } = await added.all();
-      const table = written(texts, () => writeRows(texts, told, rows));
+      const table = written(texts, () => writeRows(texts, tallied, rows));
       const context = namedBy([...(previous?.stats.sources ?? []), name]);
       const listed = files.map(({ path, bytes }) => ({ path, bytes }));
-      const data = { files: listed, table: table.path, length: told.units, context };
+      const data = { files: listed, table: table.path, length: tallied.units, context };
       const opened = openText(data);
       const { routed } = added;
       const { routes, skipped: cut } = await newRoutes(routed, opened, previous?.routes ?? [], pause);
@@ -98,8 +98,8 @@ export async function beginLarge(previous: Context | undefined, source: LargeSou
       const hash = hashOf(parts);
       const stats = statsOf(previous, name, {
         hash,
-        length: told.units,
-        lines: told.newlines + (endsLine(opened) ? 0 : 1),
+        length: tallied.units,
+        lines: tallied.newlines + (endsLine(opened) ? 0 : 1),
         documents: rows.count(),
         isLarge: true,
         hasRouting: routed.length > 0 || (previous?.stats.has_routing ?? false),

@@ -41,7 +41,7 @@ function boundedSession(session: SessionDescription, bounds: TextBounds, budget:
 function boundedExec(exec: ExecDescription, bounds: TextBounds, budget: Budget): ExecDescription {
   const { source, stdout, stderr, result_json, error, ask, turn, coverage } = exec;
   const bound = openBound(bounds, budget, false);
-  const told = {
+  const bounded = {
     ...exec,
     input: bound.text("input", exec.input),
     source: bound("source", source),
@@ -58,13 +58,13 @@ function boundedExec(exec: ExecDescription, bounds: TextBounds, budget: Budget):
     },
   };
   const calls = exec.calls.toReversed().map((call) => boundedCall(call, bounds, budget));
-  return { ...told, calls: calls.toReversed(), ...bound.cut() };
+  return { ...bounded, calls: calls.toReversed(), ...bound.cut() };
 }
 
 function boundedCall(call: CallDescription, bounds: TextBounds, budget: Budget): CallDescription {
   const { prompt, args, answer, misfit, child, status } = call;
   const bound = openBound(bounds, budget, status === "failed");
-  const told = {
+  const bounded = {
     ...call,
     answer: bound("answer", answer),
     misfit: misfit === null ? null : bound.text("misfit", misfit),
@@ -72,7 +72,7 @@ function boundedCall(call: CallDescription, bounds: TextBounds, budget: Budget):
     args: args.map((arg, at) => bound(`args[${at}]`, arg)),
     child: child?.description ? { ...child, description: boundedSession(child.description, bounds, budget) } : child,
   };
-  return { ...told, ...bound.cut() };
+  return { ...bounded, ...bound.cut() };
 }
 
 /**

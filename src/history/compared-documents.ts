@@ -79,7 +79,7 @@ export async function compareDocuments(
   const ids = (of: Context, numbers: readonly number[]) =>
     documentsAt(of, numbers.slice(0, listed)).map(({ id }) => clean(id));
   const total = now.documents.length;
-  const told = {
+  const counts = {
     total,
     equal: total - count,
     changed: changed.length,
@@ -95,7 +95,7 @@ export async function compareDocuments(
     const was = n === undefined ? undefined : before.documents.at(n);
     return was ? { ...whole, range: changedIn(now, whole.document, before, was) } : whole;
   });
-  return { told, why: null, proof: openNamed(now, parts), likely: openNamed(now, wholes) };
+  return { told: counts, why: null, proof: openNamed(now, parts), likely: openNamed(now, wholes) };
 }
 
 /** A document that changed or is new, and the range of P that it is looked for by. */

@@ -132,12 +132,12 @@ async function wholeOf(store: Store, id: string): Promise<Readable> {
 /** Adds the output and the coverage of an unfinished exec from its newest checkpoint. */
 function withCheckpoints(exec: ExecDescription, checkpoints: readonly CheckpointRow[]): ExecDescription {
   const isThere = checkpoints.some(({ id }) => id === exec.checkpoint_id);
-  const told = isThere ? exec : { ...exec, checkpoint_id: null };
+  const described = isThere ? exec : { ...exec, checkpoint_id: null };
   const step = checkpoints.findLast(({ kind, exec_id }) => kind === "step" && exec_id === exec.exec_id);
-  if (exec.status !== "unfinished" || !step) return told;
+  if (exec.status !== "unfinished" || !step) return described;
   const { output, warnings, library } = readStepExtras(step.extras).state;
   const coverage = toldCoverage(coverageIn(library));
-  return { ...told, stdout: output.stdout, stderr: output.stderr, warnings, coverage };
+  return { ...described, stdout: output.stdout, stderr: output.stderr, warnings, coverage };
 }
 
 /** Says of pending calls whether their agents were started. */

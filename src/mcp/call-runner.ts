@@ -266,9 +266,9 @@ function openFinishedCalls(): FinishedCalls {
     },
     forget: (state) => forget(nameOf(state)),
     take() {
-      const told = untold;
+      const warnings = untold;
       untold = [];
-      return told;
+      return warnings;
     },
   };
 }

@@ -217,7 +217,7 @@ const QUICK_MS = 100;
 function openChangedFiles(clock: Clock) {
   let of: string = "";
   let next: number = 0;
-  let told: readonly string[] = [];
+  let changed: readonly string[] = [];
   return {
     /** @param cwd names are relative to it */
     async warnings(session: Session | null, cwd: string): Promise<readonly string[]> {
@@ -225,15 +225,15 @@ function openChangedFiles(clock: Clock) {
       if (!session || hash === undefined) return [];
       const begun = clock.monotonic();
       const context = `${session.id} ${hash}`;
-      if (context === of && begun < next) return told;
+      if (context === of && begun < next) return changed;
       // It is a remark: a call does not fail for it.
       const files = await session.changedFiles().catch(() => []);
       const ended = clock.monotonic();
       const took = ended - begun;
       [of, next] = [context, ended + (took < QUICK_MS ? 0 : took / SHARE)];
       const sentence = changedSentence(files, cwd);
-      told = sentence === null ? [] : [`context_changed: ${sentence}; rlm_load_append with its path adds them`];
-      return told;
+      changed = sentence === null ? [] : [`context_changed: ${sentence}; rlm_load_append with its path adds them`];
+      return changed;
     },
   };
 }

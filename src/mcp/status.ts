@@ -31,8 +31,8 @@ export async function statusOf(connection: Connection, runner: CallRunner) {
     sessions: others.slice(0, LISTED).map((row) => {
       const { name, status, changed_at, context, waits_for } = summaryOf(row);
       const sources = context?.sources ?? [];
-      const told = { session: name, status, changed_at: new Date(changed_at).toISOString(), sources };
-      return { ...told, ...withoutUndefined({ waits_for }) };
+      const facts = { session: name, status, changed_at: new Date(changed_at).toISOString(), sources };
+      return { ...facts, ...withoutUndefined({ waits_for }) };
     }),
     coverage: coverage ? coverageSentence(coverage) : null,
     ...(damaged.length > 0 ? { warnings: passedOver.slice(0, LISTED) } : {}),

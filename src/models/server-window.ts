@@ -42,8 +42,8 @@ async function serverWindow(server: ModelServer): Promise<ServerWindow> {
   // Additions of servers to OpenAI's API have paths beside its own.
   const root = base.replace(/\/v1$/, "");
   const at = (path: string, body?: object) => asked(server, root + path, limit, body);
-  const told = await Promise.all([ofLlamaCpp(at), ofLmStudio(at, id), ofOllama(at, id)]);
-  return { window: told.find((one) => one !== null) ?? null, ...counts };
+  const windows = await Promise.all([ofLlamaCpp(at), ofLmStudio(at, id), ofOllama(at, id)]);
+  return { window: windows.find((one) => one !== null) ?? null, ...counts };
 }
 
 /** Tokens of a request with its chat template, as llama.cpp counts them. */

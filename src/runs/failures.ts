@@ -149,9 +149,9 @@ const Refused = v.object({
  * The last refusal of a job that is not over, or the one that it failed by; null: none is known.
  */
 export function refusalOf(job: JobRow): Refusal | null {
-  const told = toldOf(job);
-  const isFailed = job.state === "failed" && OF_PROVIDERS.has(told.error_code);
-  const read = v.safeParse(Refused, isFailed ? { ...told, at: job.ended_at } : told.refusal);
+  const report = toldOf(job);
+  const isFailed = job.state === "failed" && OF_PROVIDERS.has(report.error_code);
+  const read = v.safeParse(Refused, isFailed ? { ...report, at: job.ended_at } : report.refusal);
   return read.success ? { job: job.id, ...read.output } : null;
 }
 

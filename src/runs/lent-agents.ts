@@ -69,9 +69,9 @@ export function withAgent(session: JobSession, lent: LentAgent, places: AgentPla
       return end ?? { kind: "unfinished" };
     },
     async discard() {
-      const told = await session.discard();
+      const discarded = await session.discard();
       drop();
-      return told;
+      return discarded;
     },
     close: () => session.close(),
   };

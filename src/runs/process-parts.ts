@@ -73,14 +73,14 @@ export function openBusyJobs(tell: (text: string) => void): {
   free(job: JobKey): void;
 } {
   const times = new Map<string, number>();
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const keyOf = ({ run, n }: JobKey) => `${run} ${n}`;
   return {
     waitMs(job, { message }) {
       const before = times.get(keyOf(job)) ?? 0;
       times.set(keyOf(job), before + 1);
-      if (before > 0 && !told.has(job.run)) {
-        told.add(job.run);
+      if (before > 0 && !warned.has(job.run)) {
+        warned.add(job.run);
         tell(`jobs of this run wait for another process, and continue here once it has ended: ${message}`);
       }
       return Math.min(BUSY_MS * 2 ** before, MOST_BUSY_MS);

@@ -69,21 +69,21 @@ export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
 
 /** A job for programs, without its input and its result. */
 export function jobJson(job: JobRow): object {
-  const told = toldOf(job);
+  const report = toldOf(job);
   const refusal = job.state === "failed" ? null : refusalJson(refusalOf(job));
   return {
     job: job.id,
     n: job.n,
     status: job.state,
     why: job.why,
-    ...(told.error_code === undefined
+    ...(report.error_code === undefined
       ? {}
-      : { error_code: told.error_code, error: told.error, suggestion: told.suggestion }),
+      : { error_code: report.error_code, error: report.error, suggestion: report.suggestion }),
     ...(refusal ? { refusal } : {}),
-    ...(told.warnings === undefined ? {} : { warnings: told.warnings }),
+    ...(report.warnings === undefined ? {} : { warnings: report.warnings }),
     ...(job.model === null ? {} : { model: job.model }),
     sub_calls: job.spent.sub_calls,
-    ...(told.reused === undefined ? {} : { reused: told.reused }),
+    ...(report.reused === undefined ? {} : { reused: report.reused }),
     tokens: job.spent.tokens,
     cost_usd: job.spent.nanodollars / 1e9,
     attempts: attemptsOf(job),

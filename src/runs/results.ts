@@ -150,23 +150,23 @@ export const resultIn = (line: string): JobResult => v.parse(Result, JSON.parse(
  * @param result JSON of what its cell gave; null: it gave nothing
  */
 export function resultLine(job: JobRow, result: string | null): string {
-  const told = toldOf(job);
+  const report = toldOf(job);
   const before = { job: job.id, n: job.n, status: job.state };
   const after = {
     // They are left out where they are undefined.
-    error_code: told.error_code,
-    error: told.error,
-    suggestion: told.suggestion,
-    warnings: told.warnings,
-    output: told.output ?? "",
+    error_code: report.error_code,
+    error: report.error,
+    suggestion: report.suggestion,
+    warnings: report.warnings,
+    output: report.output ?? "",
     model: job.model ?? undefined,
-    sub_calls: told.sub_calls ?? 0,
-    reused: told.reused,
-    tokens: told.tokens ?? 0,
-    cost_usd: told.cost_usd ?? 0,
-    ms: told.ms ?? 0,
+    sub_calls: report.sub_calls ?? 0,
+    reused: report.reused,
+    tokens: report.tokens ?? 0,
+    cost_usd: report.cost_usd ?? 0,
+    ms: report.ms ?? 0,
     attempts: attemptsOf(job),
-    resumed: told.resumed ?? 0,
+    resumed: report.resumed ?? 0,
     session: job.session,
   };
   // Between the tokens of JSON a line's end means nothing, and within a string it cannot stand.

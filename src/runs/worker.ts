@@ -93,8 +93,8 @@ export async function giveUpJob(parts: TryParts, letter: DeadLetter): Promise<Ve
     return "over";
   const state = found.job.state === "cancelling" ? "cancelled" : "failed";
   const error = `the job ended the processes that tried it: ${letter.why}`;
-  const told = { error_code: "job_crashed", error, suggestion: CURE, session: found.job.session };
-  const isFinished = await parts.jobs.finish(found.job, lease.fence, { state, result: null, told });
+  const report = { error_code: "job_crashed", error, suggestion: CURE, session: found.job.session };
+  const isFinished = await parts.jobs.finish(found.job, lease.fence, { state, result: null, told: report });
   left(parts, found, isFinished ? state : null, "job_crashed");
   return "over";
 }
@@ -115,12 +115,12 @@ const IDLE_LOOK_MS = 5000;
 async function offerDelivered(options: WorkOptions, signal: AbortSignal): Promise<void> {
   const { store, place, queues, session: own, onProgress = () => {}, onLooked: looked } = options;
   const isShared = place !== null && isServer(place);
-  const told = new Set<string>();
+  const sentTexts = new Set<string>();
   const stopped = aborted(signal);
 
   function tellOnce(kind: "said" | "paused", text: string): void {
-    if (!told.has(text)) onProgress({ kind, text });
-    told.add(text);
+    if (!sentTexts.has(text)) onProgress({ kind, text });
+    sentTexts.add(text);
   }
 
   /**

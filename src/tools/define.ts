@@ -241,10 +241,10 @@ function areRight<P extends Parameters>(parameters: P, args: unknown): args is A
 function wrongArguments(name: string, parameters: Parameters, args: unknown): RlmError {
   const [problem = "the value does not fit"] = problemsIn(parameters, args);
   // The place is a JSON pointer.
-  const told = problem
+  const sentence = problem
     .replace(/^\/\S+/, (pointer) => pointer.slice(1).replaceAll("/", "."))
     .replace(/^the value\b/, "the call");
-  return new RlmError("invalid_argument", `${name}: ${told}`, {
+  return new RlmError("invalid_argument", `${name}: ${sentence}`, {
     suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
   });
 }

@@ -113,9 +113,9 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
     damaged: words.counted(damaged, "damaged job"),
     left_out: more > 0 ? [`${more} jobs behind these`] : [],
   };
-  const told = { subject: "run" as const, session, execs: [exec], checkpoints: [], kinds: STATES, coverage: null };
+  const facts = { subject: "run" as const, session, execs: [exec], checkpoints: [], kinds: STATES, coverage: null };
   const lists = { models: models.all(), errors: errors.all(), labels: [""], phases: [""] };
-  return traceFile({ ...told, ...lists }, rows, [kept], words);
+  return traceFile({ ...facts, ...lists }, rows, [kept], words);
 }
 
 const NO_OTHER_TOKENS = { output: 0, cached_in: 0, cache_write: 0, estimated: 0 };

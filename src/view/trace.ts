@@ -108,7 +108,7 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
     }
   }
 
-  const told = {
+  const facts = {
     subject: "session" as const,
     session: tracedSession(session, words, left_out),
     execs,
@@ -120,7 +120,7 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
     kinds: KINDS,
     coverage: tracing.covered && coverageIn(tracing.covered, session.skipped ?? null, words),
   };
-  return traceFile(told, rows, [ofCalls, ofExecs], words);
+  return traceFile(facts, rows, [ofCalls, ofExecs], words);
 }
 
 /** True if the cell of an exec names the model of its call, or an agent that nobody has lent. */
@@ -246,7 +246,7 @@ function tracedAsk(ask: NonNullable<ExecDescription["ask"]>, words: Words, citat
   const bare = { answered_by, limits_met: limits_met.map(words.line), citations: [], notes: [], load_notes: [] };
   if (!words.tracing.texts) return bare;
   const invalid = ask.citations.filter((one) => !v.is(ValidCitation, one)).length;
-  const told = [...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])];
+  const sentences = [...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])];
   const sentenceOf = (warning: string) => {
     const sentence = warningSentence(warning, {}, CURES) ?? warning;
     return words.whole(sentence).slice(0, NOTE_UNITS);
@@ -256,8 +256,8 @@ function tracedAsk(ask: NonNullable<ExecDescription["ask"]>, words: Words, citat
     answered_by,
     limits_met: limits_met.map((limit) => words.line(limitName(limit))),
     citations: ask.citations.slice(0, MOST_CITATIONS).flatMap((one, at) => citation(one, at + 1)),
-    notes: told.filter((warning) => !isOfLoad(warning)).map(sentenceOf),
-    load_notes: told.filter(isOfLoad).map(sentenceOf),
+    notes: sentences.filter((warning) => !isOfLoad(warning)).map(sentenceOf),
+    load_notes: sentences.filter(isOfLoad).map(sentenceOf),
   };
 }
 
@@ -327,14 +327,14 @@ function tracedSession(session: SessionDescription, words: Words, left_out: read
 
 /** `12 calls wait for anthropic, until 2026-03-04 10:00 UTC`; empty: no record says what is waited for. */
 function waitingIn({ waits = [], waits_for }: SessionDescription, { whole, code, tracing }: Words): string {
-  const told = waits.map(({ provider, calls, until }) => {
+  const waiting = waits.map(({ provider, calls, until }) => {
     return `${amount(calls, "call waits", "calls wait")} for ${provider}${untilText(until)}`;
   });
   if (waits_for) {
     const why = tracing.texts ? whole(waits_for.message) : code(waits_for.code);
-    told.push(`${why}${waits_for.retry_at === undefined ? "" : untilText(waits_for.retry_at)}`);
+    waiting.push(`${why}${waits_for.retry_at === undefined ? "" : untilText(waits_for.retry_at)}`);
   }
-  return told.join("; ");
+  return waiting.join("; ");
 }
 
 /** A date that JavaScript cannot have is left out: another user may have written the store. */

@@ -15,9 +15,9 @@ const NAME_UNITS = 200;
 
 /** The workflow of an exec, as its cell tells it; null: it is none. */
 export function tracedWorkflow({ kind, source }: ExecDescription, words: Words, phases: Names): TracedWorkflow | null {
-  const told = kind === "cell" && typeof source === "string" ? workflowInCell(source) : null;
-  if (!told) return null;
-  const { meta, args, usual } = told;
+  const workflow = kind === "cell" && typeof source === "string" ? workflowInCell(source) : null;
+  if (!workflow) return null;
+  const { meta, args, usual } = workflow;
   const { texts } = words.tracing;
   const given = args === undefined || !texts ? "" : words.whole(JSON.stringify(args, null, 1));
   return {

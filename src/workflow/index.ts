@@ -12,4 +12,4 @@ export {
   workflowAt,
 } from "./saved.ts";
 export { readWorkflow, type WorkflowScript } from "./script.ts";
-export { workflowInCell } from "./told.ts";
+export { workflowInCell } from "./workflow-in-cell.ts";

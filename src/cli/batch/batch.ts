@@ -279,14 +279,14 @@ async function tell(ended: RunEnd): Promise<void> {
 export function endJson({ counted, lines, code, among }: RunEnd) {
   const { name, why } = counted.run;
   const { inputs, forecast, loss, replies } = among;
-  const told = { inputs, ...(forecast ? { forecast } : {}), loss, replies };
+  const facts = { inputs, ...(forecast ? { forecast } : {}), loss, replies };
   const next = lines.at(-1) ?? null;
   return {
     success: code === RUN_EXIT.done,
     run: name,
     state: stateOf(counted),
     why,
-    ...told,
+    ...facts,
     ...runStateJson(counted),
     exit_code: code,
     next,

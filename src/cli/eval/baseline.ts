@@ -82,6 +82,6 @@ export function agentFact(command: AgentCommand): string {
   const counted = untoldBy(command)
     .map((figure) => held[figure])
     .join(" and ");
-  const told = counted === "" ? "" : `; it does not say what it takes, and each answer counts as ${counted}`;
-  return `an agent of yours, in a copy of each question's files${told}`;
+  const caveat = counted === "" ? "" : `; it does not say what it takes, and each answer counts as ${counted}`;
+  return `an agent of yours, in a copy of each question's files${caveat}`;
 }

@@ -224,13 +224,13 @@ const SHOWN_UNITS = 4000;
 function showText({ terminal, place }: JobsRequest, run: RunRow, job: JobRow, look: JobLook): void {
   const { stdout } = terminal;
   const { input, output, result, waits: batches } = look;
-  const told = toldOf(job);
+  const report = toldOf(job);
   const { spent } = job;
   const took = [
     amount(spent.sub_calls, "sub-call"),
     amount(spent.tokens, "token"),
-    ...(typeof told.reused === "number"
-      ? [amount(told.reused, "answer of an earlier run", "answers of earlier runs")]
+    ...(typeof report.reused === "number"
+      ? [amount(report.reused, "answer of an earlier run", "answers of earlier runs")]
       : []),
     ...(spent.nanodollars > 0 ? [dollars(spent.nanodollars / 1e9)] : []),
     ...(job.attempts > 0 ? [amount(job.attempts, "failed attempt")] : []),
@@ -250,9 +250,9 @@ function showText({ terminal, place }: JobsRequest, run: RunRow, job: JobRow, lo
     block(`last refusal (${refusal.error_code}, ${ago(Date.now() - refusal.at)})`, refusal.error);
     if (refusal.suggestion !== "") stdout.line(`suggestion: ${inFlags(refusal.suggestion)}`);
   }
-  if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
-  if (typeof told.suggestion === "string") stdout.line(`suggestion: ${inFlags(told.suggestion)}`);
-  for (const warning of jobWarnings(told)) stdout.line(`warning: ${jobWarningText(warning)}`);
+  if (typeof report.error === "string") block(`error (${String(report.error_code)})`, report.error);
+  if (typeof report.suggestion === "string") stdout.line(`suggestion: ${inFlags(report.suggestion)}`);
+  for (const warning of jobWarnings(report)) stdout.line(`warning: ${jobWarningText(warning)}`);
   if (result !== null) block("result", resultText(result));
   const show = commandLine(["show", `${run.name}/${job.id}`, ...place.flags]);
   if (job.begun_at !== null) stdout.write(`all that it did: ${show}\n`, "dim");

@@ -179,11 +179,11 @@ function ofChildren({ children, child_sub_calls }: CallEstimate): string {
 
 /** `not in these figures: the dollars of 3 calls of agents …` */
 function ofAgents({ unpriced, uncounted }: CallEstimate): string[] {
-  const told = [
+  const gaps = [
     ["dollars", unpriced, "max_usd in the entry of an agent says what one may cost"],
     ["tokens", uncounted, "the agent does not tell them; max_tokens in its entry says what one may take"],
   ] as const;
-  return told.flatMap(([what, count, cure]) => {
+  return gaps.flatMap(([what, count, cure]) => {
     if (count === 0) return [];
     return [`not in these figures: the ${what} of ${amount(count, "call of an agent", "calls of agents")}; ${cure}`];
   });

@@ -9,7 +9,7 @@ import type { CliSession } from "../session/session.ts";
  * answers.
  */
 export function tellOfStops({ progress, kept }: CliSession, { stop, terminal, flags }: InSession): Disposable {
-  const told = () => {
+  const tell = () => {
     const calls = progress.newest();
     if (!calls || calls.running === 0 || flags.quiet || stop.suspend.reason === WORK_ON) return;
     progress.clear();
@@ -18,6 +18,6 @@ export function tellOfStops({ progress, kept }: CliSession, { stop, terminal, fl
     const again = kept ? `; starting ${running === 1 ? "it" : "them"} again may cost ${cost}` : "";
     terminal.stderr.write(`ending ${amount(running, "agent")}${again}. Stop again to leave at once\n`, "yellow");
   };
-  stop.suspend.addEventListener("abort", told, { once: true });
-  return { [Symbol.dispose]: () => stop.suspend.removeEventListener("abort", told) };
+  stop.suspend.addEventListener("abort", tell, { once: true });
+  return { [Symbol.dispose]: () => stop.suspend.removeEventListener("abort", tell) };
 }

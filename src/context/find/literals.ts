@@ -59,7 +59,7 @@ export function countLiterals(haystack: Buffer, literals: readonly Literal[], be
 function countPlain(haystack: Buffer, literal: Literal, between: () => void): number {
   const { length, blockFrom } = openPlaces(haystack, literal, countsOf(haystack.subarray(0, SAMPLE_BYTES)));
   let matches = 0;
-  let told = 0;
+  let reported = 0;
   let free = 0;
   for (let block = blockFrom(0); block; block = blockFrom(Math.max(free, block.end))) {
     for (const at of block.places) {
@@ -67,8 +67,8 @@ function countPlain(haystack: Buffer, literal: Literal, between: () => void): nu
       matches += 1;
       free = at + length;
     }
-    if (matches < told + SOME) continue;
-    told = matches;
+    if (matches < reported + SOME) continue;
+    reported = matches;
     between();
   }
   return matches;

@@ -31,8 +31,8 @@ export type Value = string | number | boolean | object | null;
  */
 export function attributes(values: Readonly<Record<string, Value>>) {
   return Object.entries(values).flatMap(([key, value]) => {
-    const told = value === false || value === "" ? null : inOtlp(value);
-    return told ? [{ key, value: told }] : [];
+    const encoded = value === false || value === "" ? null : inOtlp(value);
+    return encoded ? [{ key, value: encoded }] : [];
   });
 }
 

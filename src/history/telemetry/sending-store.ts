@@ -54,13 +54,13 @@ const TOGETHER = 5000;
 function openSender(store: Store, { collector, version, warn }: Telemetry) {
   /** Ids of execs that have ended, by session. */
   const waiting = new Map<string, Set<string>>();
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const closed = new AbortController();
   let draining: Promise<void> | null = null;
 
   function failed(problem: string, kind = problem): void {
-    if (!told.has(kind)) warn(problem);
-    told.add(kind);
+    if (!warned.has(kind)) warn(problem);
+    warned.add(kind);
   }
 
   async function drain(): Promise<void> {

@@ -76,10 +76,10 @@ function start(env: Environment): Keeper {
   started.stdout?.on("data", (text) => {
     line += text;
     if (!line.endsWith("\n")) return;
-    const told = parseJson(line);
+    const message = parseJson(line);
     line = "";
     rest(keeper);
-    const said: Readonly<Record<string, unknown>> = isRecord(told) ? told : {};
+    const said: Readonly<Record<string, unknown>> = isRecord(message) ? message : {};
     keeper.over({ failed: typeof said.failed === "string" ? said.failed : null, isBegun: said.isBegun === true });
   });
   started.stderr?.on("data", (text) => {

@@ -231,11 +231,11 @@ function toUsage(message: AssistantMessage | null): Usage {
   const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
   const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
   if (!Object.values(usage).every((figure) => Number.isFinite(figure) && figure >= 0)) return NO_USAGE;
-  const told = reasoning ?? 0;
+  const thought = reasoning ?? 0;
   const saved_usd = savedBy(message.usage);
   return {
     ...usage,
-    ...(told > 0 && Number.isFinite(told) ? { reasoning: told } : {}),
+    ...(thought > 0 && Number.isFinite(thought) ? { reasoning: thought } : {}),
     ...(saved_usd === 0 ? {} : { saved_usd }),
   };
 }

@@ -100,20 +100,20 @@ export async function sendPatiently(
     server.away = null;
   };
   let waitedMs = 0;
-  const told = (answer: ModelAnswer) => (waitedMs >= 1 ? { ...answer, waitedMs: Math.round(waitedMs) } : answer);
+  const withWait = (answer: ModelAnswer) => (waitedMs >= 1 ? { ...answer, waitedMs: Math.round(waitedMs) } : answer);
   for (;;) {
     const isAway = server.away !== null;
     const from = clock.monotonic();
     const isTurn = await turn(server, address, patience, signal);
     // A busy process takes its time for a server that is there.
     if (isAway) waitedMs += clock.monotonic() - from;
-    if (signal.aborted) return told(unsent(CANCELLED));
+    if (signal.aborted) return withWait(unsent(CANCELLED));
     const answer = await send(hasAnswered);
     if (answer.ok) hasAnswered();
-    if (answer.ok || !answer.isAway || mostMs === 0) return told(answer);
-    if (!server.hasAnswered && !answered.has(id) && !LOADS.test(answer.error.message)) return told(answer);
+    if (answer.ok || !answer.isAway || mostMs === 0) return withWait(answer);
+    if (!server.hasAnswered && !answered.has(id) && !LOADS.test(answer.error.message)) return withWait(answer);
     const away = stillAway(server, clock.monotonic(), answer.retryAfterMs);
-    if (!isTurn && leftOf(away, patience) <= 0) return told(givenUp(answer, patience));
+    if (!isTurn && leftOf(away, patience) <= 0) return withWait(givenUp(answer, patience));
   }
 }
 

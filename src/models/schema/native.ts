@@ -43,26 +43,26 @@ function translate(schema: Json | undefined, depth: number, run: Run): JsonObjec
   if (!isRecord(schema) || depth > MAX_DEPTH) return null;
   if (UNTRANSLATED.some((keyword) => keyword in schema)) return null;
   const { type, description, anyOf, items } = schema;
-  const told = description === undefined ? {} : { description };
+  const noted = description === undefined ? {} : { description };
   if (anyOf !== undefined) {
     const branches = Array.isArray(anyOf) ? anyOf.map((branch) => translate(branch, depth + 1, run)) : [null];
-    return branches.every((branch) => branch !== null) ? { ...told, anyOf: branches } : null;
+    return branches.every((branch) => branch !== null) ? { ...noted, anyOf: branches } : null;
   }
   const values = schema.const === undefined ? schema.enum : [schema.const];
   if (Array.isArray(values)) {
     const isText = values.every((value) => typeof value === "string");
-    return { ...told, ...(isText ? { type: "string" } : type === undefined ? {} : { type }), enum: values };
+    return { ...noted, ...(isText ? { type: "string" } : type === undefined ? {} : { type }), enum: values };
   }
   if (type === "object") {
     const object = translateObject(schema, depth, run);
-    return object && { ...told, ...object };
+    return object && { ...noted, ...object };
   }
   if (type === "array") {
     const inner = translate(items, depth + 1, run);
-    return inner && { ...told, type, items: inner };
+    return inner && { ...noted, type, items: inner };
   }
   const isPlain = type !== undefined && !(Array.isArray(type) && (type.includes("object") || type.includes("array")));
-  return isPlain ? { ...told, type } : null;
+  return isPlain ? { ...noted, type } : null;
 }
 
 function translateObject(schema: JsonObject, depth: number, run: Run): JsonObject | null {

@@ -70,8 +70,8 @@ export function openBranchState({ context, actions, settings, reserve }: BranchS
   const modelName = () => `${context().model?.provider}/${context().model?.id}`;
   function reserved(): number {
     const model = modelName();
-    const told = reserveOn(branch(), model);
-    if (told !== null) return told;
+    const known = reserveOn(branch(), model);
+    if (known !== null) return known;
     const tokens = reserves.get(model) ?? reserve() ?? RESERVE;
     reserves.set(model, tokens);
     return tokens;

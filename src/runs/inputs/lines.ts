@@ -120,11 +120,11 @@ export async function* linesOf(
     number += 1;
     return line;
   };
-  const told = (encoding: string) => {
+  const setEncoding = (encoding: string) => {
     label = encoding;
     decoding?.encodingIs(encoding);
   };
-  for await (const chunk of decodedChunks(chunks, decoding?.encoding, told)) {
+  for await (const chunk of decodedChunks(chunks, decoding?.encoding, setEncoding)) {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
       take(chunk.subarray(from, end));

@@ -57,7 +57,7 @@ export function endingOf(
   const ask = askIn(state());
   const results = ask.execs.flatMap((exec) => exec.results);
   const toCaller = () => [...(answers.noticesOf?.(models, results, true) ?? []), ...loadWarnings(state())];
-  const told = repliesTold([...results, withoutUndefined({ mended: ending.mended })]);
+  const mendings = repliesTold([...results, withoutUndefined({ mended: ending.mended })]);
   const rounded = context ? roundedFigures(answer.value, context.text, question) : [];
   const unlisted = citationsUnlisted(answer.value, citations.length);
   const all = [
@@ -65,7 +65,7 @@ export function endingOf(
     ...citationsCapped(answer.cite),
     ...unlisted,
     ...rounded,
-    ...told,
+    ...mendings,
     ...(settings.depth === 0 ? toCaller() : []),
   ];
   const { turns, cells, depth_reached } = countsOf(ask);

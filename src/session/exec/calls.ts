@@ -12,8 +12,8 @@ import type { Answered, CallContext } from "../sub-calls/port.ts";
 import { FREE, refused } from "../sub-calls/port.ts";
 import type { TakenOver } from "../sub-calls/taken-over.ts";
 import type { Continuation, ExecCalls, OnceCalls } from "./ports.ts";
-import { noticeOf, openPhases } from "./told-workflow.ts";
 import type { Work } from "./work.ts";
+import { noticeOf, openPhases } from "./workflow-reports.ts";
 
 interface ExecCallsOptions extends Pick<Work, "setup" | "recorder" | "exec_id"> {
   readonly budget: Budget;

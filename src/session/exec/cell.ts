@@ -44,9 +44,9 @@ import type { Beginning, Continuation } from "./ports.ts";
 import { type ExecHistory, openExecJournal, openHistory } from "./recorder.ts";
 import { beginExec, whileLeased } from "./run-exec.ts";
 import { openThreadRelease, type ThreadRelease } from "./thread-release.ts";
-import { openPrinted } from "./told-workflow.ts";
 import type { CellRequest, ExecAsked } from "./work.ts";
 import { completeOf, notKept, notRecorded, unstarted, type Work, warn } from "./work.ts";
+import { openPrinted } from "./workflow-reports.ts";
 
 /**
  * Runs a cell, or that of a query: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept

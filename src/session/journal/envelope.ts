@@ -113,8 +113,8 @@ function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecE
       };
     case "error": {
       const { message, ...error } = end.error;
-      const told = message ? `${error.name}: ${message}` : error.name;
-      return failure(codeOf(end) ?? "js_error", told, fields, { ...error, suggestion: end.suggestion ?? "" });
+      const sentence = message ? `${error.name}: ${message}` : error.name;
+      return failure(codeOf(end) ?? "js_error", sentence, fields, { ...error, suggestion: end.suggestion ?? "" });
     }
     case "timeout":
       return failure("js_timeout", `the cell ran longer than ${state.limits.max_execution_ms} ms`, fields, {
@@ -212,8 +212,8 @@ export function queryEnvelope(answer: ExecEnvelope, skips: SkippedStats | null):
   // A text that was read may say "[object Promise]": nothing of the query's own cell is unawaited.
   const own = answer.warnings.filter((warning) => !warning.startsWith("unawaited_value_in_prompt"));
   // Each of the objects' results says by itself whether it failed.
-  const told = failed > 0 && !objects ? [`sections_failed: ${failed}`] : [];
-  const warnings = [...own, ...result.warnings, ...told];
+  const failures = failed > 0 && !objects ? [`sections_failed: ${failed}`] : [];
+  const warnings = [...own, ...result.warnings, ...failures];
   if (error || result.answer === null) {
     const { success, ...fields } = answer;
     const { code, message, name, suggestion } = error ?? NO_ANSWER;

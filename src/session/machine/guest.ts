@@ -69,7 +69,7 @@ interface Live {
 export function openGuest(options: GuestOptions): Guest {
   const opener = machineOpener(options);
   let live: Live | undefined;
-  let told: Context | null = null;
+  let current: Context | null = null;
   /** The end of the machine before, whose thread may take its time: two guests of a session are not in memory together. */
   let gone: Promise<void> | undefined;
 
@@ -83,14 +83,14 @@ export function openGuest(options: GuestOptions): Guest {
       () => {},
     );
     live = begun;
-    told = position.context;
+    current = position.context;
     return opening;
   }
 
   async function end(): Promise<void> {
     const ending = live;
     live = undefined;
-    told = null;
+    current = null;
     ending?.machine?.sandbox.wake();
     if (ending)
       gone = ending.opening.then(
@@ -115,9 +115,9 @@ export function openGuest(options: GuestOptions): Guest {
       if (standing?.sandbox.isSpent()) await end();
       const machine = await opened(position);
       if (live) live.untouched = false;
-      if (position.context && told !== position.context) {
+      if (position.context && current !== position.context) {
         await machine.sandbox.tell(await opener.messageOf(position.context, position.given));
-        told = position.context;
+        current = position.context;
       }
       return machine;
     },

@@ -25,21 +25,21 @@ interface ToldRanges {
  * @param length of the text, UTF-16 units. @param kept the text that `packed` was. @param joinedBefore the number that `joined` was
  */
 export function openRanges(length: number, kept = "", joinedBefore = 0): RangeSet {
-  let told: ToldRanges = { ranges: [], packed: "", joined: joinedBefore };
+  let latest: ToldRanges = { ranges: [], packed: "", joined: joinedBefore };
   let fresh = rangesIn(kept, length);
 
   function tell(): ToldRanges {
-    if (fresh.length === 0) return told;
-    const all = merged([...told.ranges, ...fresh]);
+    if (fresh.length === 0) return latest;
+    const all = merged([...latest.ranges, ...fresh]);
     const gaps = smallestGaps(all, all.length - MOST_RANGES);
     const ranges = gaps.length === 0 ? all : merged([...all, ...gaps]);
-    told = {
+    latest = {
       ranges,
       packed: packRanges(ranges),
-      joined: gaps.reduce((units, gap) => units + unitsIn(gap), told.joined),
+      joined: gaps.reduce((units, gap) => units + unitsIn(gap), latest.joined),
     };
     fresh = [];
-    return told;
+    return latest;
   }
 
   function add(start: number, end: number): void {

@@ -348,7 +348,7 @@ function hasBatchPrice(model: string, models: Models): boolean {
 
 /** Warnings about models that have been asked, each told once. */
 function openNotices({ models, session }: Asked): NonNullable<Answers["noticesOf"]> {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const isChosen = session.options.modelChosen === true;
   return (asked, results, isFirst) => {
     const { fallback } = models;
@@ -361,8 +361,8 @@ function openNotices({ models, session }: Asked): NonNullable<Answers["noticesOf
       ...unlisted.map((name) => `model_unlisted: ${name}`),
       ...ends.map((sentence) => `model_ends: ${sentence}`),
       ...fullPriceIn(results, models).map((name) => `batch_price_unknown: ${name}`),
-    ].filter((notice) => !told.has(notice));
-    for (const notice of notices) told.add(notice);
+    ].filter((notice) => !warned.has(notice));
+    for (const notice of notices) warned.add(notice);
     return notices;
   };
 }

@@ -62,18 +62,18 @@ export function foremost(waits: readonly Wait[]): Wait | null {
 export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | null) => void) {
   const open = new Set<OpenWait>();
   let isTelling = false;
-  let told: Wait | null = null;
+  let reported: Wait | null = null;
 
   function report(): void {
     const wait = foremost(Array.from(open, ({ since, ...of }) => ({ ...of, waited_ms: clock.monotonic() - since })));
-    if (wait ?? told) tell(wait);
-    told = wait;
+    if (wait ?? reported) tell(wait);
+    reported = wait;
   }
 
   /** The end of a wait is told with the next report: it may continue after one more request. */
   async function tellOn(): Promise<void> {
     isTelling = true;
-    while (open.size > 0 || told) {
+    while (open.size > 0 || reported) {
       report();
       await sleep(backgroundClock, TELL_MS, NEVER);
     }
@@ -83,7 +83,7 @@ export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | n
   return (wait: OpenWait): Disposable => {
     open.add(wait);
     // People are told at once that a server is away.
-    if (isTelling && wait.for === "server" && told?.for !== "server") report();
+    if (isTelling && wait.for === "server" && reported?.for !== "server") report();
     if (!isTelling) void tellOn();
     return { [Symbol.dispose]: () => void open.delete(wait) };
   };

@@ -314,8 +314,8 @@ function summary(pairs: readonly Pair[], { from, to }: Stretch, sums: Sums, view
 const PERCENTILES = { p50: 0.5, p90: 0.9, p99: 0.99, max: 1 };
 
 function percentiles(sorted: readonly number[]): string {
-  const told = Object.entries(PERCENTILES).map(([name, share]) => `${name} ${lasting(percentile(sorted, share))}`);
-  return sorted.length > 0 ? told.join(" · ") : "";
+  const shares = Object.entries(PERCENTILES).map(([name, share]) => `${name} ${lasting(percentile(sorted, share))}`);
+  return sorted.length > 0 ? shares.join(" · ") : "";
 }
 
 /** Bars that say how often calls ran how long. The longest hundredth is in the last bar. */
@@ -395,13 +395,13 @@ export function placeOf({ doc, line, place }: Pick<TracedCitation, "doc" | "line
 export function citationParts(citation: TracedCitation): HTMLElement {
   const { quote, grade, around } = citation;
   const words = grade && h("small", {}, ` · ${GRADE_WORDS[grade]}`);
-  const told = [h("b", {}, placeOf(citation)), words, h("p", {}, quote)];
-  if (!around) return h("div", { class: "cite" }, ...told);
+  const parts = [h("b", {}, placeOf(citation)), words, h("p", {}, quote)];
+  if (!around) return h("div", { class: "cite" }, ...parts);
   const { text, at, length } = around;
   const mark = h("mark", {}, text.slice(at, at + length));
   const whole = h("pre", { tabindex: 0 }, text.slice(0, at), mark, text.slice(at + length));
   const reveal = () => {
     whole.scrollTop = mark.offsetTop - whole.clientHeight / 3;
   };
-  return h("details", { class: "cite", on: { toggle: reveal } }, h("summary", {}, ...told), whole);
+  return h("details", { class: "cite", on: { toggle: reveal } }, h("summary", {}, ...parts), whole);
 }

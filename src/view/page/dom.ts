@@ -31,16 +31,16 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
 
 /** Replaces the element's content by these. */
 export function fill(element: Element, ...children: readonly Child[]): void {
-  const told = children.filter((child): child is Node | string => child !== null && child !== "");
-  element.replaceChildren(...told.map((child) => (typeof child === "string" ? visible(child) : child)));
+  const visibleChildren = children.filter((child): child is Node | string => child !== null && child !== "");
+  element.replaceChildren(...visibleChildren.map((child) => (typeof child === "string" ? visible(child) : child)));
 }
 
 export type Pair = readonly [name: string, value: Child];
 
 /** Names and what they have, without those that have nothing. */
 export function facts(...pairs: readonly Pair[]): HTMLElement {
-  const told = pairs.filter(([, value]) => value !== null && value !== "");
-  return h("dl", {}, ...told.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+  const filled = pairs.filter(([, value]) => value !== null && value !== "");
+  return h("dl", {}, ...filled.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
 export function button(text: Child, click: () => void, more: Attributes = {}): HTMLElement {

@@ -218,7 +218,7 @@ function figuresOf(model: Model): Child[] {
   const isRun = head.subject === "run";
   const tokens = sums.input + sums.output + sums.cached_in + sums.cache_write;
   const P = context ? `${compact(context.chars)} characters` : "no context";
-  const told = {
+  const figures = {
     spent: sums.nanos > 0 ? dollars(sums.nanos / 1e9) : head.calls > 0 ? "no price" : "nothing",
     [`${nounOf(model)}s`]: thousands(head.calls),
     failed: thousands(sums.failed),
@@ -226,7 +226,7 @@ function figuresOf(model: Model): Child[] {
     ...(isRun ? { "sub-calls": thousands(sums.calls) } : { execs: thousands(head.execs.length), P }),
     running: lasting(clock.running),
   };
-  return Object.entries(told).map(([name, figure]) => h("div", {}, h("dt", {}, name), h("dd", {}, figure)));
+  return Object.entries(figures).map(([name, figure]) => h("div", {}, h("dt", {}, name), h("dd", {}, figure)));
 }
 
 function noteOf({ texts, cut_texts, redacted, made_at, revision }: Head): string {

@@ -52,11 +52,11 @@ export function countsLine(model: Model, calls: readonly number[]): string {
   if (calls.length === 0) return "no agents";
   const failed = calls.filter((call) => model.columns.of("error", call) > 0).length;
   const open = calls.filter((call) => !isOver(model, call)).length;
-  const told = [
+  const counts = [
     [calls.length - failed - open, "done"],
     [failed, "failed"],
     [open, "not over"],
   ] as const;
-  const parts = told.flatMap(([count, word]) => (count > 0 ? [`${thousands(count)} ${word}`] : []));
+  const parts = counts.flatMap(([count, word]) => (count > 0 ? [`${thousands(count)} ${word}`] : []));
   return `${amount(calls.length, "agent")}: ${parts.join(", ")}`;
 }

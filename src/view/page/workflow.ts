@@ -31,18 +31,18 @@ export function openWorkflow(view: View) {
       shown = { id: exec.id, agents: openAgents(view) };
       fill(element, top, shown.agents.element, end);
     }
-    const told = await textsOf(view, head.calls + head.execs.indexOf(exec));
+    const texts = await textsOf(view, head.calls + head.execs.indexOf(exec));
     await shown.agents.draw(exec);
     const pairs = factsOf(view.model, exec);
-    const key = JSON.stringify([exec, told, pairs, head.session.status, head.session.waiting, runs.length]);
+    const key = JSON.stringify([exec, texts, pairs, head.session.status, head.session.waiting, runs.length]);
     // Parts that a reader has opened stay open.
     if (key === drawn) return;
     drawn = key;
-    fill(top, ...topOf(head, exec, told.texts), facts(...pairs));
+    fill(top, ...topOf(head, exec, texts.texts), facts(...pairs));
     fill(
       end,
-      ...endOf(head, exec, told.texts),
-      told.problem && h("p", { class: "note" }, told.problem),
+      ...endOf(head, exec, texts.texts),
+      texts.problem && h("p", { class: "note" }, texts.problem),
       ...others(runs, exec),
     );
   }

@@ -3,7 +3,7 @@ import { isRecord, parseJson } from "../platform/json.ts";
 import { readWorkflow, type WorkflowMeta } from "./script.ts";
 
 /** The workflow that a cell runs, as its text tells it. */
-interface ToldWorkflow {
+interface CellWorkflow {
   readonly meta: WorkflowMeta;
   /** undefined: the script has none. */
   readonly args: Json | undefined;
@@ -16,7 +16,7 @@ const BODY = /^\/\* workflow .*? \*\/ result = await run_workflow\(async \([\w, 
 const LITERAL = /^JSON\.parse\((".*")\)\);$/;
 
 /** Reads the cell that `workflowCell` makes; null for any other. */
-export function workflowInCell(source: string): ToldWorkflow | null {
+export function workflowInCell(source: string): CellWorkflow | null {
   if (!source.startsWith(BEGINNING)) return null;
   const [head = ""] = BODY.exec(source) ?? [];
   const end = source.lastIndexOf("\n}}, JSON.parse(");

@@ -83,11 +83,11 @@ export function noticeOf(call: ToolCall, result: ToolResult, now: number): CallN
  * @param begun the state from which the exec continues: what is printed there has been told
  */
 export function openPrinted({ output }: Pick<ExecState, "output">, emit: (event: SessionEvent) => void) {
-  const told = { stdout: output.stdout.length, stderr: output.stderr.length };
+  const sent = { stdout: output.stdout.length, stderr: output.stderr.length };
   return ({ output: { stdout, stderr } }: Pick<ExecState, "output">): void => {
-    const added = { stdout: stdout.slice(told.stdout), stderr: stderr.slice(told.stderr) };
-    told.stdout = Math.max(told.stdout, stdout.length);
-    told.stderr = Math.max(told.stderr, stderr.length);
+    const added = { stdout: stdout.slice(sent.stdout), stderr: stderr.slice(sent.stderr) };
+    sent.stdout = Math.max(sent.stdout, stdout.length);
+    sent.stderr = Math.max(sent.stderr, stderr.length);
     if (added.stdout !== "" || added.stderr !== "") emit({ kind: "printed", ...added });
   };
 }
