@@ -55,7 +55,7 @@ export const REMEDIES = {
   readLossily: "read such bytes as U+FFFD with `lossy: true`",
 } as const;
 
-export type Remedy = keyof typeof REMEDIES;
+type Remedy = keyof typeof REMEDIES;
 /** The remedies in other words. */
 export type Wording = Readonly<Record<Remedy, string>>;
 

@@ -13,7 +13,7 @@ import { type RegistryOptions, registeredModel, registeredPrice, serverModel, wi
 import type { Model, Models } from "./port.ts";
 import { windowIn } from "./server-window.ts";
 
-export interface ModelsOptions {
+interface ModelsOptions {
   /** The model for calls that name none, `provider/id`. */
   readonly model?: string | undefined;
   /**

@@ -8,7 +8,7 @@ import type { WorkerSession } from "./api.ts";
 import type { Troubles } from "./failures.ts";
 import type { ProviderRate } from "./spec.ts";
 
-export interface MoneyParts {
+interface MoneyParts {
   readonly jobs: Pick<Jobs, "reserve" | "give">;
   readonly key: JobKey;
   readonly fence: number;

@@ -31,7 +31,7 @@ const ERROR_UNITS = 4096;
 const CODE_UNITS = 64;
 
 /** A run with its jobs, as far as they can be read. */
-export interface ListedRun {
+interface ListedRun {
   readonly run: RunRow;
   readonly state: string;
   /** In their order: the first ones, if there are more. */

@@ -37,7 +37,7 @@ export function sessionSubject(store: Store, id: string, label?: string, other: 
   };
 }
 
-export interface Serving {
+interface Serving {
   readonly subject: Subject;
   readonly tracing: Omit<Tracing, "now">;
   readonly source: PageSource;

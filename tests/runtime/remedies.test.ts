@@ -1,10 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { firstly, REMEDIES, type Remedy, remedy, worded } from "../../runtime/remedies.ts";
+import { firstly, REMEDIES, remedy, worded } from "../../runtime/remedies.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { inFlags } from "../../src/cli/render/wording.ts";
 import { inPi } from "../../src/pi/wording.ts";
+
+type Remedy = Parameters<typeof remedy>[0];
 
 function names(): Remedy[] {
   const found: Remedy[] = [];

@@ -24,7 +24,7 @@ import { cutBefore, emptyOutbox } from "./outbox.ts";
 import { type AgentOutcome, type AgentRun, runAgent } from "./run.ts";
 
 /** A call that an agent answers. */
-export interface AgentCall extends Pick<AgentRun, "command" | "model" | "schema" | "cwd" | "worktree" | "mostTries"> {
+interface AgentCall extends Pick<AgentRun, "command" | "model" | "schema" | "cwd" | "worktree" | "mostTries"> {
   /** The agent's name in the user's configuration. */
   readonly name: string;
   /** Ids of the session and of the call: the same whenever the same call is made. */

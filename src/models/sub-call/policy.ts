@@ -20,7 +20,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 const BUILTIN = "llm_query";
 
 /** A call that asks for tools, and the rules beyond the default set (spec §6.3). */
-export interface ToolPolicy {
+interface ToolPolicy {
   readonly prompt: string;
   /** Tools that the host can lend. */
   readonly grantable: readonly Pick<AgentTool, "name">[];

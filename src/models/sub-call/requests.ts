@@ -254,7 +254,7 @@ interface RetryTimes {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export interface RetryOptions extends RetryTimes {
+interface RetryOptions extends RetryTimes {
   /** Default 3. */
   readonly maxRetries?: number;
   /**

@@ -34,7 +34,7 @@ export interface SubCall {
   readonly sampling?: Sampling;
 }
 
-export interface SubCallParts extends RequestParts, Pick<ModelRequest, "shared" | "begun"> {
+interface SubCallParts extends RequestParts, Pick<ModelRequest, "shared" | "begun"> {
   readonly models: Models;
   /** Holds at least the tools that the call names. */
   readonly tools: readonly AgentTool[];

@@ -19,7 +19,7 @@ interface ProvenRead {
   readonly isRefreshOffered: boolean;
 }
 
-export interface DecideParts {
+interface DecideParts {
   /** The whole file as it was at this hash; null if the text is not there. */
   earlier(hash: string): Promise<string | null>;
   patch(before: string, after: string): Promise<Patch | null>;

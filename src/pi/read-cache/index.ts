@@ -26,7 +26,7 @@ export interface ReadCache {
   left(): Promise<undefined>;
 }
 
-export interface ReadCacheParts {
+interface ReadCacheParts {
   /** Settings in force. @throws RlmError `invalid_config` */
   settings(cwd: string): PiSettings;
   /** Opens the store if it is not open. */
@@ -41,7 +41,7 @@ interface StartContext extends Readonly<Pick<ExtensionContext, "cwd" | "hasUI">>
 }
 
 /** The part of Pi that is used. */
-export type ReadCacheHost = Pick<
+type ReadCacheHost = Pick<
   ExtensionAPI,
   "on" | "registerTool" | "registerCommand" | "appendEntry" | "getActiveTools" | "getAllTools"
 >;

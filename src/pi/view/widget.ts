@@ -7,7 +7,7 @@ import { outsideParts, progress } from "./summary.ts";
 import { dotted, type Paint } from "./texts.ts";
 
 /** The place of a widget: Pi's `ctx.ui`, which shows it in a terminal and ignores it elsewhere. */
-export interface WidgetPlace {
+interface WidgetPlace {
   setWidget(
     key: string,
     content: ((tui: Pick<TUI, "requestRender">, paint: Paint) => Component & { dispose(): void }) | undefined,

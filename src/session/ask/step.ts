@@ -95,7 +95,7 @@ const LEAST_TURN = 1024;
 const LEAST_CLOSING = 256;
 
 /** The room of the budget, and the output tokens that the next turn may take. */
-export interface Room extends Pick<AskView, "room" | "scarce"> {
+interface Room extends Pick<AskView, "room" | "scarce"> {
   readonly turnTokens: number;
   readonly closingTokens: number;
 }

@@ -49,7 +49,7 @@ export interface SharedBudget extends RequestBudget {
   settled(): Promise<void> | null;
 }
 
-export interface BudgetStart {
+interface BudgetStart {
   /** The budget of the call that the session answers; absent: a caller opened the session. */
   readonly above?: SharedBudget | undefined;
   readonly unrecorded?: readonly Unrecorded[];

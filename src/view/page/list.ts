@@ -6,7 +6,7 @@ import { foldKey, ORDERS, type View } from "./view.ts";
 export type Rows = Int32Array;
 
 /** The calls that a person wants to see. */
-export type Wanted = Pick<View, "model" | "execs" | "kinds" | "error" | "query" | "found" | "order" | "open">;
+type Wanted = Pick<View, "model" | "execs" | "kinds" | "error" | "query" | "found" | "order" | "open">;
 
 /**
  * The rows of the list, and how many calls they stand for. A child's calls are

@@ -5,13 +5,15 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { Thinking } from "../../../runtime/index.ts";
 import { ROOT, run } from "../../../scripts/process.ts";
 import { PROVIDERS } from "../../../src/models/keys/keys.ts";
-import { type ModelsOptions, openModels } from "../../../src/models/models.ts";
+import { openModels } from "../../../src/models/models.ts";
 import { loadPiAi } from "../../../src/models/pi-ai/catalog.ts";
 import type { Model, ModelAnswer } from "../../../src/models/port.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { refusalOf } from "../../support/refusal.ts";
 import { messageOf } from "../../support/scripted-model.ts";
 import { folderWith, type Tree } from "../../support/tree.ts";
+
+type ModelsOptions = Parameters<typeof openModels>[0];
 
 const KEY = "key-of-the-user-123";
 

@@ -2,9 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { sleep } from "../../../src/platform/signals.ts";
-import { type MoneyParts, openMoney, openRates } from "../../../src/runs/run-money.ts";
+import { openMoney, openRates } from "../../../src/runs/run-money.ts";
 import { openSuspension, type SuspensionReason } from "../../../src/session/index.ts";
 import type { Amount, Held, Rate } from "../../../src/store/index.ts";
+
+type MoneyParts = Parameters<typeof openMoney>[0];
 
 const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 0.001 };
 const ESTIMATE = { input_tokens: 10, max_tokens: 90, cost_usd: 0.01, model: "p/m" };

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import { describeExecs } from "../../../src/history/index.ts";
-import { lastOf, rowsOf, type Wanted } from "../../../src/view/page/list.ts";
+import { lastOf, rowsOf } from "../../../src/view/page/list.ts";
 import type { Fold, Model } from "../../../src/view/page/model.ts";
 import { foldKey } from "../../../src/view/page/view.ts";
 import { asked, sessionOf } from "../../support/ask/described.ts";
 import { openJournal } from "../../support/ask/journal.ts";
 import { modelled, traced } from "../../support/view/traced.ts";
+
+type Wanted = Parameters<typeof rowsOf>[0];
 
 /** A cell with a call, then batches of these sizes; the call before the last answer failed. */
 function withBatches(...sizes: readonly number[]) {

@@ -1,7 +1,9 @@
 import { request } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type Serving, serveView, sessionSubject } from "../../../src/view/serve.ts";
+import { serveView, sessionSubject } from "../../../src/view/serve.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
+
+type Serving = Parameters<typeof serveView>[0];
 
 const SOURCE = { script: "let page;", style: "b{}" };
 const TRACING = { texts: true, maxBytes: 32 * 2 ** 20, belay: "0.0.0" };

@@ -1,5 +1,7 @@
 import type { JobState, RunRow } from "../../../src/store/index.ts";
-import { type ListedJob, type ListedRun, listedJob } from "../../../src/view/run-trace.ts";
+import { type ListedJob, listedJob, type traceOfRun } from "../../../src/view/run-trace.ts";
+
+type ListedRun = Parameters<typeof traceOfRun>[0];
 
 const BEGAN = Date.UTC(2026, 2, 3, 10);
 const MODEL = "anthropic/claude-sonnet-5";

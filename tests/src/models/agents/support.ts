@@ -5,7 +5,6 @@ import { setTimeout as later } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { agentModels } from "../../../../src/models/agents/index.ts";
-import type { AgentCall } from "../../../../src/models/agents/model.ts";
 import type { ModelAnswer } from "../../../../src/models/index.ts";
 import { temporaryFolder } from "../../../../src/platform/make-folder.ts";
 import { send } from "../../../../src/platform/processes.ts";
@@ -18,6 +17,8 @@ import {
   scriptedAgent,
   startsIn,
 } from "../../../support/agents/agents.ts";
+
+type AgentCall = Parameters<typeof agentModels>[0];
 
 /** A folder with outboxes and the log of scripted agents. */
 export interface Place {

@@ -1,7 +1,7 @@
 import { getModels, streamSimple } from "belay-pi-ai/compat";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
-import { type ModelsOptions, openModels } from "../../../../src/models/models.ts";
+import { openModels } from "../../../../src/models/models.ts";
 import { batchAccount } from "../../../../src/models/pi-ai/batches.ts";
 import type { Post, PostedAnswer, PostedRequest } from "../../../../src/models/port.ts";
 import { anthropic } from "../../../../src/provider-batches/providers/anthropic.ts";
@@ -10,6 +10,8 @@ import { startModelServer } from "../../../support/model-server.ts";
 import { answerOf, type Said, TRIED } from "../../../support/provider-answers.ts";
 import { AUTHORIZATION, ask, KEY, messageOf } from "../../../support/scripted-model.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
+
+type ModelsOptions = Parameters<typeof openModels>[0];
 
 const MINE = { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", apiKey: "MY_KEY", models: [{ id: "m" }] };
 

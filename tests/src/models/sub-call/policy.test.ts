@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { READ_TOOLS } from "../../../../src/models/agent-tools/index.ts";
-import { decideTools, type ToolPolicy } from "../../../../src/models/sub-call/policy.ts";
+import { decideTools } from "../../../../src/models/sub-call/policy.ts";
+
+type ToolPolicy = Parameters<typeof decideTools>[1];
 
 const READ_NAMES = READ_TOOLS.map(({ name }) => name);
 

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ModelAnswer, SubCallCode } from "../../../../src/models/port.ts";
-import { type RetryOptions, withRetries } from "../../../../src/models/sub-call/requests.ts";
+import { withRetries } from "../../../../src/models/sub-call/requests.ts";
+
+type RetryOptions = Parameters<typeof withRetries>[1];
 
 const USAGE = { input: 10, output: 1, cache_read: 2, cache_write: 3, cost_usd: 0.5 };
 const FREE = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };

@@ -13,8 +13,10 @@ import type {
   SubCallError,
   Usage,
 } from "../../../../src/models/port.ts";
-import { runSubCall, type SubCall, type SubCallParts } from "../../../../src/models/sub-call/sub-call.ts";
+import { runSubCall, type SubCall } from "../../../../src/models/sub-call/sub-call.ts";
 import { taskThread } from "../../../../src/models/tasks/task-thread.ts";
+
+type SubCallParts = Parameters<typeof runSubCall>[1];
 
 const NONE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
 const USAGE: Usage = { input: 10, output: 2, cache_read: 1, cache_write: 0, cost_usd: 0.5 };

@@ -1,10 +1,12 @@
 import { expect, test, vi } from "vitest";
-import { type DecideParts, decide } from "../../../../src/pi/read-cache/decide.ts";
+import { decide } from "../../../../src/pi/read-cache/decide.ts";
 import { digest, sha256 } from "../../../../src/pi/read-cache/file.ts";
 import type { Known } from "../../../../src/pi/read-cache/happened.ts";
 import { prove } from "../../../../src/pi/read-cache/proof.ts";
 import { patchOf } from "../../../../src/platform/patch.ts";
 import { type Asked, piRead } from "../../../support/read-cache/pi-read.ts";
+
+type DecideParts = Parameters<typeof decide>[1];
 
 const lines = Array.from({ length: 61 }, (_, n) => `const value${n + 1} = "${"x".repeat(30)}";`);
 const V1 = lines.join("\n");

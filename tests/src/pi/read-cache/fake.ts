@@ -1,10 +1,14 @@
 import { join } from "node:path";
 import { systemClock } from "../../../../runtime/index.ts";
 import type { BranchEntry } from "../../../../src/pi/externalize/message.ts";
-import { openReadCache, type ReadCacheHost, type ReadCacheParts } from "../../../../src/pi/read-cache/index.ts";
+import { openReadCache } from "../../../../src/pi/read-cache/index.ts";
 import type { PiSettings } from "../../../../src/settings/index.ts";
 import { type Asked, piRead } from "../../../support/read-cache/pi-read.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
+
+type ReadCacheHost = Parameters<typeof openReadCache>[0];
+
+type ReadCacheParts = Parameters<typeof openReadCache>[1];
 
 type Handler = (event: object, context: object) => unknown;
 

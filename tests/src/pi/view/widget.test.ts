@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { NO_STATE, openStateBoard, type RunningState, type State } from "../../../../src/pi/runs/board.ts";
-import { showWidget, type WidgetPlace, widgetLine } from "../../../../src/pi/view/widget.ts";
+import { showWidget, widgetLine } from "../../../../src/pi/view/widget.ts";
+
+type WidgetPlace = Parameters<typeof showWidget>[1];
 
 const PAINT = { fg: (_colour: string, text: string) => text, bold: (text: string) => text };
 

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { costOf } from "../../../../src/models/usage.ts";
-import { type Room, roomFor, roomOnceSettled } from "../../../../src/session/ask/step.ts";
+import { roomFor, roomOnceSettled } from "../../../../src/session/ask/step.ts";
+
+type Room = ReturnType<typeof roomFor>;
 
 const PRICE = { input: 1, output: 4 };
 /** What is left: tokens, and dollars if they are limited. */

@@ -4,7 +4,9 @@ import { NO_USAGE, type Reservation, type SubCallError, type Usage } from "../..
 import { leftForNext, leftOfBoth, spend } from "../../../../src/session/journal/ledger.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger, readRecord } from "../../../../src/session/journal/records.ts";
 
-import { type Budget, type BudgetStart, openBudget } from "../../../../src/session/sub-calls/budget.ts";
+import { type Budget, openBudget } from "../../../../src/session/sub-calls/budget.ts";
+
+type BudgetStart = Parameters<typeof openBudget>[2];
 
 const usage = (tokens: number, cost_usd = 0): Usage => ({ ...NO_USAGE, input: tokens, cost_usd });
 const limits = (max_tokens: number, max_cost_usd: number | null = null): BudgetLimits => ({
