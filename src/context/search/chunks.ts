@@ -1,3 +1,5 @@
+import { isAscii } from "node:buffer";
+
 /** A half-open range of P, UTF-16 units. */
 export interface Span {
   readonly start: number;
@@ -56,6 +58,11 @@ const LINE_FEED = 10;
 
 /** Goes over whole characters, at most so many UTF-16 units of them. */
 function advance(bytes: Buffer, from: number, most: number): Reached {
+  const ascii = bytes.subarray(from, from + most);
+  if (isAscii(ascii)) {
+    const line = ascii.lastIndexOf(LINE_FEED) + 1;
+    return { to: from + ascii.length, units: ascii.length, line: { to: from + line, units: line } };
+  }
   let units = 0;
   let to = from;
   let lineUnits = 0;
