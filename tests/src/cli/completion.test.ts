@@ -55,6 +55,10 @@ test.skipIf(!hasBash)("bash completes commands, options, choices and names of se
     [["completion", ""], [...SHELLS]],
     [["help", "do"], ["doctor"]],
     [["show", "--help", "--js"], ["--json"]],
+    [
+      ["help", "exec", "-"],
+      ["--all", "--json"],
+    ],
   ];
   const lines = expected.map(([line]) => ["belay", ...line]);
   expect(offered(lines, home)).toEqual(expected.map(([, words]) => words));
