@@ -1,4 +1,4 @@
-export { convertedIn, isOfBytes, lossText } from "../documents/conversions.ts";
+export { convertedIn, isHiddenPart, isOfBytes, lossText } from "../documents/conversions.ts";
 export { CUT_OFF, GUESSED_ENCODING, type Loss, OLD_VALUE, UNPLACED } from "../documents/growing.ts";
 export type { Converters, DocumentOptions } from "../documents/kinds.ts";
 export { kindOf, MOST_ORIGINAL_BYTES } from "../documents/kinds.ts";
@@ -20,6 +20,7 @@ export { Unsearched } from "./find/stream-search.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { largeNote } from "./large-note.ts";
 export { namedBy } from "./large-writing.ts";
+export { isGone } from "./load/deleted.ts";
 export { documentsNamed } from "./load/documents-named.ts";
 export { type SearchedText, type SearchReading, textsAt, textsOfStream } from "./load/each-text.ts";
 export { documentsOfFile, readListed, rulesOf, separatorOf, tableOf } from "./load/file-content.ts";
@@ -45,6 +46,7 @@ export { findObject, hashOf, type ObjectSource, objectId, objectOf, type TextObj
 export { type Pause, pauses } from "./pauses.ts";
 export { queryWords } from "./search/query-words.ts";
 export {
+  DELETED_KIND,
   isUnread,
   NOTHING_SKIPPED,
   type SkippedFile,

@@ -55,6 +55,11 @@ interface SkipKind {
   readonly isLeftOut?: true;
 }
 
+/** The reason of a file of an earlier load that is not there any more. */
+export const DELETED = "deleted since it was loaded: its text stays in P";
+/** The word by which such files are counted. */
+export const DELETED_KIND = "deleted since they were loaded";
+
 /** Kinds of reasons. A reason of none of them is that of a file that could not be read. */
 const KINDS: readonly SkipKind[] = [
   { pattern: /^binary/, word: "binary", isLeftOut: true },
@@ -64,6 +69,7 @@ const KINDS: readonly SkipKind[] = [
   { pattern: /^(?:leads to a folder that is already loaded|a link or a special file)$/, isLeftOut: true },
   { pattern: /^(?:outside the allowed roots|Belay keeps its own files there)$/, isLeftOut: true },
   { pattern: /^\/proc, \/sys and \/dev are always refused$/, isLeftOut: true },
+  { pattern: /^deleted since it was loaded/, word: DELETED_KIND, isLeftOut: true },
   // Remarks on rule files, which are in P if they are not ignored themselves.
   { pattern: /^(?:its rules|\d+ of its rules) are not applied: /, word: "rules not applied", isLeftOut: true },
   { pattern: /^its routes beyond /, isLeftOut: true },

@@ -6,6 +6,7 @@ import { type Gathering, gather } from "../large.ts";
 import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import type { IsThere } from "../unchanged.ts";
+import { deletedFiles } from "./deleted.ts";
 import {
   ahead,
   documentsToLoad,
@@ -164,6 +165,7 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
   if (isOver(size, most)) return null;
   skipped.sort((a, b) => compareUnits(a.path, b.path));
   if (gathering.isEmpty() && sizes.unchanged === 0) throw nothingToLoad(given, skipped, found.ignored);
+  skipped.push(...(await deletedFiles(reading)));
   return ended(reading, gathering, skipped);
 }
 

@@ -74,10 +74,13 @@ function folderAt(relative: string, path: string, rules: IgnoreRules): Folder {
 export interface WalkOptions {
   /** Those that may contain secrets, by their names. */
   readonly secrets?: boolean | undefined;
+  /** Entries of its folders; default: 2,000,000. */
+  readonly mostEntries?: number;
 }
 
 interface State {
   readonly secrets: boolean | undefined;
+  readonly mostEntries: number;
   readonly roots: Roots;
   readonly base: string;
   readonly skipped: SkippedFile[];
@@ -92,12 +95,12 @@ interface State {
   entries: number;
 }
 
-function begun(roots: Roots, base: string, { secrets }: WalkOptions): State {
+function begun(roots: Roots, base: string, { secrets, mostEntries = MAX_ENTRIES }: WalkOptions): State {
   const skipped: SkippedFile[] = [];
   const links: { readonly link: WalkedFile; readonly folder: Folder }[] = [];
   const linkedFiles: WalkedFile[] = [];
   const seen = new Set<string>();
-  return { secrets, roots, base, skipped, links, linkedFiles, seen, files: 0, ignored: 0, entries: 0 };
+  return { secrets, mostEntries, roots, base, skipped, links, linkedFiles, seen, files: 0, ignored: 0, entries: 0 };
 }
 
 /**
@@ -194,7 +197,7 @@ async function enter(state: State, start: Folder, pause: Pause): Promise<void> {
       continue;
     }
     state.entries += listing.length;
-    if (state.entries > MAX_ENTRIES) throw tooManyEntries(state.base);
+    if (state.entries > state.mostEntries) throw tooManyEntries(state);
     folder.rules = rulesIn(state, folder, listing);
     const names: string[] = [];
     for (const entry of listing) {
@@ -210,7 +213,7 @@ async function enter(state: State, start: Folder, pause: Pause): Promise<void> {
 function list(state: State, folder: Folder): Dirent[] | Refusal {
   if (join(state.base, folder.relative).split("/").length > MAX_DEPTH)
     return { reason: `more than ${MAX_DEPTH} folders deep` };
-  const listing = readFolder(state.roots, folder.path, MAX_ENTRIES + 1);
+  const listing = readFolder(state.roots, folder.path, state.mostEntries + 1);
   if ("reason" in listing) return listing;
   if (state.seen.has(listing.inode)) return { reason: "leads to a folder that is already loaded" };
   state.seen.add(listing.inode);
@@ -301,8 +304,8 @@ function reporter(state: State): Report {
   };
 }
 
-function tooManyEntries(base: string): RlmError {
-  return new RlmError("context_too_large", `${base} has more than ${MAX_ENTRIES.toLocaleString("en-US")} entries`, {
+function tooManyEntries({ base, mostEntries }: State): RlmError {
+  return new RlmError("context_too_large", `${base} has more than ${mostEntries.toLocaleString("en-US")} entries`, {
     suggestion:
       "Load a smaller folder, list generated folders in .gitignore, or join files into fewer ones (`cat FOLDER/* > all.txt`).",
   });

@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import { type ContextStats, largeNote, unreadSentence } from "../../context/index.ts";
+import { type ContextStats, DELETED_KIND, largeNote, unreadSentence } from "../../context/index.ts";
 import { CELL_TOOL, type Doubt, isCell } from "./reply.ts";
 
 /**
@@ -47,7 +47,7 @@ type Stats = Pick<ContextStats, "length_chars" | "document_count" | "large" | "s
 
 const SOURCES_SHOWN = 5;
 
-function contextLine({ length_chars, document_count, sources, replaced = 0 }: Stats): string {
+function contextLine({ length_chars, document_count, sources, skipped, replaced = 0 }: Stats): string {
   const shown = sources.slice(0, SOURCES_SHOWN).join(", ");
   const more = sources.length > SOURCES_SHOWN ? `, … ${sources.length - SOURCES_SHOWN} more` : "";
   const documents = document_count === 1 ? "1 document" : `${document_count} documents`;
@@ -55,7 +55,12 @@ function contextLine({ length_chars, document_count, sources, replaced = 0 }: St
     replaced === 0
       ? ""
       : ` Of these, ${replaced} are older texts of files that have changed: list_docs names the newer text in replaced_by.`;
-  return `P has ${length_chars} characters in ${documents}, from ${shown}${more}.${older}`;
+  const deleted = skipped.reasons[DELETED_KIND] ?? 0;
+  const gone =
+    deleted === 0
+      ? ""
+      : ` Of these, ${deleted} are texts of files that are deleted by now: stats().skipped names them.`;
+  return `P has ${length_chars} characters in ${documents}, from ${shown}${more}.${older}${gone}`;
 }
 
 /** A line about files that P lacks, so that the model does not take them for read; none if all could be read. */

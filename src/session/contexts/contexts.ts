@@ -4,6 +4,7 @@ import { type Clock, hasCode, type Json, RlmError, remedy } from "../../../runti
 import {
   type Context,
   type DocumentOptions,
+  isGone,
   type Known,
   type LoadOptions,
   load,
@@ -12,7 +13,7 @@ import {
 } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { isWithin, statsOf } from "../../platform/paths.ts";
+import { isWithin } from "../../platform/paths.ts";
 import type { Store } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import type { StoreQuota } from "../store-quota.ts";
@@ -314,11 +315,4 @@ export async function changedFiles(
 /** Room for all files of a context and for their newer texts, which are written only to be compared. */
 function twice({ documents, text }: Context): NonNullable<LoadOptions["most"]> {
   return { files: 2 * documents.length, bytes: 2 * text.bytes };
-}
-
-/** True for the path of a file that is gone. A member of an archive is below a file. */
-function isGone(path: string): boolean {
-  let place = path;
-  while (!statsOf(place) && dirname(place) !== place) place = dirname(place);
-  return place !== path && statsOf(place)?.isDirectory() === true;
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { renameSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkPaths } from "../../../src/cli/input/sources.ts";
@@ -62,6 +62,12 @@ test("a folder that is appended again adds what is new or changed, and a line on
   expect(await run("-c", "docs", "--append")).toEqual({ code: 0, stdout: "6\n", stderr: added });
   const marks = await run("-e", "list_docs().flatMap(({ id, replaced_by }) => (replaced_by ? [id, replaced_by] : []))");
   expect(marks.stdout).toContain('["a.md", "docs/a.md"]');
+  rmSync(join(docs, "d.md"));
+  const gone = "docs: skipped 1 file: d.md (deleted since it was loaded: its text stays in P)\n";
+  expect(await run("-c", "docs", "--append")).toEqual({ code: 0, stdout: "6\n", stderr: `${nothing}${gone}` });
+  const told = await run("-e", "stats().skipped.files");
+  expect(told.stdout).toContain('"path": "d.md"');
+  grow(cwd, { "docs/d.md": "epsilon" });
   expect(await run("-c", "docs", "--append", "-q")).toEqual({ code: 0, stdout: "6\n", stderr: "" });
   expect(await run("-c", "docs", "-c", "docs", "--reload")).toEqual({ code: 0, stdout: "4\n", stderr: nothing });
 });

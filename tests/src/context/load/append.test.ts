@@ -47,6 +47,38 @@ test("what is appended again adds what is new or changed, and the older text of 
   expect(third.stats.replaced).toBe(2);
 });
 
+test("a file that is deleted is told when its folder is appended again, until it is back", async () => {
+  const folder = folderWith({
+    "docs/a.txt": "a",
+    "docs/b.txt": "b",
+    "c.txt": "c",
+    "docs/p.zip": zip([{ name: "x.txt", data: "x" }]),
+  });
+  const options = { roots: [folder], cwd: folder };
+  const first = await load(source("docs"), options, await load(source("c.txt"), options));
+  rmSync(join(folder, "c.txt"));
+  rmSync(join(folder, "docs/b.txt"));
+  rmSync(join(folder, "docs/p.zip"));
+  const second = await load(source("docs"), options, first);
+  expect(told(second)).toEqual(told(first));
+  const reason = "deleted since it was loaded: its text stays in P";
+  expect(second.stats.skipped).toEqual({
+    count: 2,
+    unread: 0,
+    files: [
+      { path: "b.txt", reason },
+      { path: "p.zip/x.txt", reason },
+    ],
+    reasons: { "deleted since they were loaded": 2 },
+  });
+  expect(await load(source("docs"), options, second)).toBe(second);
+  writeFileSync(join(folder, "docs/b.txt"), "b");
+  const third = await load(source("docs"), options, second);
+  expect(third.stats.skipped.files).toEqual([{ path: "p.zip/x.txt", reason }]);
+  const all = await load({ kind: "paths", paths: ["docs/*.txt"], folder }, options, third);
+  expect(all.stats.skipped.files.map(({ path }) => path)).toContain("c.txt");
+});
+
 test("files that are in the context need no room in it, and a limit that is met counts them once", async () => {
   const folder = folderWith({ "docs/a.txt": "a".repeat(600), "docs/b.txt": "b" });
   const options = { roots: [folder], cwd: folder, most: { files: 3, bytes: 1000 } };

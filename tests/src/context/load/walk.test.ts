@@ -53,6 +53,20 @@ const RULE_CASES: Record<string, Tree> = {
   "rules of a rule file": { ".gitignore": ".gitignore\nx", "a/.gitignore": "y", ...empty("a/x", "a/y", "a/z") },
 };
 
+test("a walk ends at its bound of entries, of which folders and files that are left out are some", async () => {
+  const folder = folderWith({ ".gitignore": "*.log", ...empty("a/x", "a/y.log", "b/c/z") });
+  const roots = [folder];
+  const most = (mostEntries: number) => walk(roots, folder, async () => {}, { mostEntries });
+  expect((await most(7)).files).toHaveLength(3);
+  for (const mostEntries of [6, 4, 2]) {
+    await expect(most(mostEntries)).rejects.toMatchObject({
+      code: "context_too_large",
+      message: `${folder} has more than ${mostEntries} entries`,
+      suggestion: expect.stringMatching(/^Load a smaller folder, /),
+    });
+  }
+});
+
 test.each(Object.entries(RULE_CASES))("%s: as git", async (_, tree) => {
   const folder = repositoryWith(tree);
   expect(await walked(folder)).toEqual(gitFiles(folder));

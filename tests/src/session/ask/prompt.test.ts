@@ -33,6 +33,10 @@ test("the first message has the question and what is known of P, and nothing of 
   expect(firstMessage("Which?", { ...stats, large: true }, null, null)).toMatch(
     /… 1 more\.\n\nP is too large to be a string in cells: P\.length, P\[i\], P\.slice\(start, end\), P\.indexOf/,
   );
+  const skipped = { ...NOTHING_SKIPPED, reasons: { "deleted since they were loaded": 2 } };
+  expect(firstMessage("Which?", { ...stats, skipped }, null, null)).toMatch(
+    / Of these, 2 are texts of files that are deleted by now: stats\(\)\.skipped names them\.$/,
+  );
   const schema = { type: "integer" };
   expect(firstMessage("Which?", stats, schema, "P is a part.")).toMatch(
     /\n\nP is a part\.\n\nAnswer as JSON that fits: {"type":"integer"}$/,
