@@ -1,6 +1,6 @@
 import { LIMITS } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
-import { type Converted, CUT_OFF, type Loss, type Original, UNPLACED } from "./growing.ts";
+import { type Converted, CUT_OFF, HIDDEN, type Loss, type Original, UNPLACED } from "./growing.ts";
 
 /**
  * Facts about the documents of a context that became text when they were loaded, by their wire
@@ -101,6 +101,10 @@ export function lossText(kind: string, count: number): string {
 /** True for bytes of a text that became U+FFFD. */
 export const isOfBytes = (kind: string) => kind.startsWith(BYTE);
 
+/** True for what is read although people do not see it. */
+export const isHiddenPart = (kind: string) => HIDDEN_KINDS.has(kind);
+
+const HIDDEN_KINDS: ReadonlySet<string> = new Set(Object.values(HIDDEN));
 const BYTE = "byte that is";
 const IRREGULAR: Readonly<Record<string, string>> = {
   "deleted by a tracked change": "deleted by tracked changes",

@@ -73,6 +73,16 @@ export const CUT_OFF = "rest of a file that is cut off";
 /** The loss of certainty about a formula that a program is to calculate anew: its value may be a placeholder. */
 export const OLD_VALUE = "formula with an old value";
 
+/** Losses of what is read although people see it only once they show it. */
+export const HIDDEN = {
+  layer: "hidden layer",
+  slide: "hidden slide",
+  shape: "hidden shape",
+  sheet: "hidden sheet",
+  row: "hidden row",
+  column: "hidden column",
+} as const;
+
 /** The loss of what a database has in its log alone, or of what undoes a change that is not finished. */
 export const UNREAD_LOG = "unread log";
 
@@ -98,8 +108,11 @@ export interface Growing {
   line(): void;
   /** Leaves a line empty, unless one is. */
   gap(): void;
-  /** Begins a part with a line of its own, `[label]`. Some of them are told as progress. */
-  part(label: string, firstRow?: number): void;
+  /**
+   * Begins a part with a line of its own, `[label]`, or `[label, hidden]`. Some of them are told as
+   * progress.
+   */
+  part(label: string, firstRow?: number, isHidden?: boolean): void;
   lose(kind: string, where?: string | number): void;
   /** Loses the text of an element that no rule of a reader takes or leaves out. */
   unread(element: string): void;
@@ -139,7 +152,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
       grown.line();
       if (units > 0 && tail !== "\n\n") grown.add("\n");
     },
-    part(label: string, firstRow?: number): void {
+    part(label: string, firstRow?: number, isHidden = false): void {
       grown.gap();
       const name = oneLine(label);
       if (places.length % 20 === 19) progress(name);
@@ -148,7 +161,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
       if (places.length > MOST_PLACES) grown.lose(UNPLACED);
       else places.push(firstRow === undefined ? [units, name] : [units, name, firstRow]);
       const before = isBlank;
-      grown.add(`[${name}]\n`);
+      grown.add(`[${name}${isHidden ? ", hidden" : ""}]\n`);
       // No line is left empty behind the one that names the part.
       [isBlank, tail] = [before, "\n\n"];
     },

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
-import type { Growing } from "./growing.ts";
+import { type Growing, HIDDEN } from "./growing.ts";
 import { BULLET, boundedNumber, counting, type NumberFormat, type Shift, shifting } from "./labels.ts";
 import { type Handlers, openXml, walkXml } from "./markup.ts";
 import { equations, NO_EQUATIONS } from "./math.ts";
@@ -28,13 +28,28 @@ export function readPptx(parts: Parts, text: Growing): void {
     const slide = related.get(id)?.target ?? usual;
     const targets = targetsOf(parts, slide);
     const notes = targets.get("notesSlide");
-    text.part(`slide ${number}`);
+    const source = parts.text(slide);
+    const isHidden = isHiddenSlide(source);
+    text.part(`slide ${number}`, undefined, isHidden);
+    if (isHidden) text.lose(HIDDEN.slide, number);
     const isDamaged = [slide, notes].some((part) => part !== undefined && !parts.names.has(part));
-    const has = readSlide(parts.text(slide), text, basesOf(targets.get("slideLayout") ?? ""));
+    const has = readSlide(source, text, basesOf(targets.get("slideLayout") ?? ""));
     const hasNotes = notes !== undefined && readSlide(parts.text(notes), text, [], "Notes:\n");
     if (isDamaged) text.lose("damaged part", number);
     else if (!has && !hasNotes) text.lose("slide without text", number);
   }
+}
+
+/** The beginning of a slide, in which its first element is. */
+const HEAD_UNITS = 10_000;
+
+/** True for a slide that a show leaves out. */
+function isHiddenSlide(source: string): boolean {
+  let isHidden = false;
+  walkXml(source.slice(0, HEAD_UNITS), {
+    "p:sld": ({ show }) => (isHidden = show === "0" || show === "false"),
+  });
+  return isHidden;
 }
 
 /** The parts that a part refers to, by the types of the relations. */
@@ -100,6 +115,9 @@ function readSlide(source: string, text: Growing, bases: readonly Markers[], lea
     "a:tc"({ hMerge, vMerge }) {
       table.handlers["a:tc"]?.({});
       isCovered = isTrue(hMerge) || isTrue(vMerge);
+    },
+    "p:cNvPr"({ hidden }) {
+      if (isTrue(hidden)) text.lose(HIDDEN.shape);
     },
     "a:fld"({ type }) {
       begin();

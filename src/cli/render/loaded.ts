@@ -1,6 +1,7 @@
 import {
   CUT_OFF,
   GUESSED_ENCODING,
+  isHiddenPart,
   isOfBytes,
   isUnread,
   type Loss,
@@ -34,9 +35,10 @@ function convertedLines(converted: Converted | undefined, isVerbose = false): st
   const sorted = kinds.map(([kind, of]) => `${thousands(of.length)} ${inLine(kind)}`);
   const left = Object.entries(lost).filter(([kind, of]) => of > 0 && !hasLine(kind));
   const more = count > files.length ? ", …" : "";
-  const out = left.filter(([kind]) => !CHANGED.has(kind));
+  const read = left.filter(([kind]) => isHiddenPart(kind));
   const changed = left.filter(([kind]) => CHANGED.has(kind));
-  const losses = `${phrase(out, "left out")}${phrase(changed, "not as printed")}`;
+  const out = left.filter(([kind]) => !isHiddenPart(kind) && !CHANGED.has(kind));
+  const losses = `${phrase(out, "left out")}${phrase(changed, "not as printed")}${phrase(read, "read too")}`;
   const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more})${losses}`);
   const lines = files.flatMap((file) => linesOf(file, isVerbose));
   const shown = isVerbose ? lines : lines.slice(0, NAMED);

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Parts } from "../archives.ts";
-import type { Growing } from "../growing.ts";
+import { type Growing, HIDDEN } from "../growing.ts";
 import { textOfHtml } from "../html/html.ts";
 import { boundedNumber } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
@@ -16,12 +16,14 @@ import {
   enter,
   flowInto,
   headingLabel,
+  hideParagraph,
   labelIn,
   leave,
   type OdfLists,
   openList,
   openLists,
   openStory,
+  PLAIN,
   put,
   putPlain,
   rowsOf,
@@ -81,10 +83,11 @@ export function readOdf(parts: Parts, text: Growing): void {
   const table = tableOf(xml, rowsOf(story), "table:table", ROW, CELL);
   const lists = openLists(styles, (format) => text.lose("list number", format));
   const loseDeleted = () => text.lose("deleted by a tracked change");
+  const hiding = hidingIn(story, text);
   let pages = 0;
   let hasWords = false;
   const page = () => (xml.within("office:drawing") ? "page" : "slide");
-  const on = {
+  const on: Handlers = {
     ...listStyleHandlers(styles),
     ...styleHandlers(styles, true),
     ...paragraphHandlers(story, lists),
@@ -98,8 +101,12 @@ export function readOdf(parts: Parts, text: Growing): void {
     "text:deletion": loseDeleted,
     "text:ruby-text": () => text.lose("reading of characters"),
     "text:numbered-paragraph": () => text.lose("list number"),
-    "draw:page"() {
-      text.part(`${page()} ${++pages}`);
+    ...hiding.handlers,
+    "draw:page"({ "draw:style-name": style }) {
+      pages += 1;
+      const isHidden = styleOf(styles, "drawing-page", style).isHidden === true;
+      text.part(`${page()} ${pages}`, undefined, isHidden);
+      if (isHidden) text.lose(HIDDEN.slide, pages);
       hasWords = false;
     },
     "/draw:page"() {
@@ -113,6 +120,7 @@ export function readOdf(parts: Parts, text: Growing): void {
       if (note) note.author += said;
       return note !== undefined;
     }
+    if (story.frame.paragraph && hiding.takes(said)) return true;
     const isTaken = put(story, said, signs);
     hasWords ||= isTaken && said.trim() !== "";
     // Formats of numbers have signs.
@@ -122,6 +130,33 @@ export function readOdf(parts: Parts, text: Growing): void {
   xml.walk({ take, unread, on, silent: SILENT });
   writeNotes(story, text);
   loseHeaders(common, text);
+}
+
+/** Leaves out the words that nobody sees: those of a hidden section, paragraph or span, each a loss. */
+function hidingIn(story: Story, text: Growing) {
+  const sections: boolean[] = [];
+  const lose = () => text.lose("hidden text");
+  const isOn = ({ "text:is-hidden": isHidden }: Attributes) => isHidden === "true";
+  const handlers: Handlers = {
+    "text:section": (given) => sections.push(given["text:display"] === "none" || isOn(given)),
+    "/text:section": () => sections.pop(),
+    "text:hidden-text": (given) => isOn(given) && lose(),
+    "text:hidden-paragraph"(given) {
+      const { paragraph } = story.frame;
+      if (!paragraph || !isOn(given)) return;
+      if (paragraph.said.trim() !== "") lose();
+      hideParagraph(paragraph);
+    },
+  };
+  return {
+    handlers,
+    /** True if the words are left out. */
+    takes(words: string): boolean {
+      const isHidden = sections.includes(true) || story.frame.paragraph?.looks.at(-1)?.isHidden === true;
+      if (isHidden && words.trim() !== "") lose();
+      return isHidden;
+    },
+  };
 }
 
 const ROW = "table:table-row";
@@ -156,10 +191,10 @@ function paragraphHandlers(story: Story, lists: OdfLists): Handlers {
   const { styles } = lists;
   const beginIn = (given: Attributes, heading: number) => {
     const style = given["text:style-name"];
-    const { list, font } = styleOf(styles, "paragraph", style);
+    const { list, font, isHidden } = styleOf(styles, "paragraph", style);
     const isNumbered = heading > 0 && given["text:is-list-header"] !== "true" && list !== "";
     const item = labelIn(lists, story.frame, style) ?? (isNumbered ? headingLabel(lists, given) : {});
-    begin(story, { ...item, heading }, font);
+    begin(story, { ...item, heading }, font, isHidden);
   };
   return {
     "text:h": (given) => beginIn(given, Math.min(Number(given["text:outline-level"]) || 1, 6)),
@@ -168,7 +203,7 @@ function paragraphHandlers(story: Story, lists: OdfLists): Handlers {
     "/text:p": () => end(story),
     "text:span"({ "text:style-name": name }) {
       const looks = story.frame.paragraph?.looks;
-      looks?.push({ shift: "", font: "", ...looks.at(-1), ...styleOf(styles, "text", name) });
+      looks?.push({ ...(looks.at(-1) ?? PLAIN), ...styleOf(styles, "text", name) });
     },
     "/text:span": () => story.frame.paragraph?.looks.pop(),
     "text:tab": () => putPlain(story, "\t"),

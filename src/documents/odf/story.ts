@@ -15,7 +15,11 @@ export const SHAPES: readonly string[] =
 interface Look {
   readonly shift: Shift;
   readonly font: string;
+  readonly isHidden: boolean;
 }
+
+/** The look of words of which no style says anything. */
+export const PLAIN: Look = { shift: "", font: "", isHidden: false };
 
 /** A paragraph that is open, or waits for the one in which its box lies. */
 interface Paragraph {
@@ -82,13 +86,19 @@ export function leave(story: Story): void {
   story.frame = story.frame.outer ?? story.frame;
 }
 
-export function begin(story: Story, kind: BlockKind, font = ""): void {
-  const looks: Look[] = [{ shift: "", font }];
+export function begin(story: Story, kind: BlockKind, font = "", isHidden = false): void {
+  const looks: Look[] = [{ shift: "", font, isHidden }];
   const paragraph = { kind, said: "", last: "", isSpaced: true, shift: shifting(), looks };
   const { flow } = story.frame;
   flow.waiting.push(paragraph);
   flow.open += 1;
   enter(story, { paragraph });
+}
+
+/** Takes away the words of a paragraph, and leaves out those that follow. */
+export function hideParagraph(paragraph: Pick<Paragraph, "looks" | "said">): void {
+  paragraph.said = "";
+  for (const [at, look] of paragraph.looks.entries()) paragraph.looks[at] = { ...look, isHidden: true };
 }
 
 export function end(story: Story): void {

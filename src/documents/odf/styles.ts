@@ -7,6 +7,7 @@ interface OdfStyle {
   list?: string | undefined;
   shift?: Shift;
   font?: string;
+  isHidden?: boolean;
 }
 
 /** A level of a list. */
@@ -45,6 +46,9 @@ export const noStyles = (): OdfStyles => ({ named: new Map(), whole: new Map(), 
 export function styleHandlers({ named }: OdfStyles, areAutomatic: boolean): Handlers {
   const faces = new Map<string, string>();
   let open: NamedStyle | undefined;
+  const hide = (isHidden: boolean) => {
+    if (open && isHidden) open.isHidden = true;
+  };
   return {
     "style:font-face"({ "style:name": name = "", "svg:font-family": family = "" }) {
       faces.set(name, family.replaceAll(/['"]/g, ""));
@@ -58,17 +62,22 @@ export function styleHandlers({ named }: OdfStyles, areAutomatic: boolean): Hand
       named.set(`${family} ${given["style:name"]}`, open);
     },
     "/style:style": () => (open = undefined),
+    "style:table-properties": ({ "table:display": shown }) => hide(shown === "false"),
+    "style:drawing-page-properties": ({ "presentation:visibility": seen }) => hide(seen === "hidden"),
     "style:text-properties"(given) {
       const position = given["style:text-position"];
       const font = given["style:font-name"] ?? given["fo:font-family"];
+      hide(given["text:display"] === "none");
       if (open && position !== undefined) open.shift = shiftAt(position);
       if (open && font !== undefined) open.font = faces.get(font) ?? font;
     },
   };
 }
 
+type Family = "paragraph" | "text" | "table" | "drawing-page";
+
 /** The facts that a style and those above it give. */
-export function styleOf(styles: OdfStyles, family: "paragraph" | "text", name: string | undefined): OdfStyle {
+export function styleOf(styles: OdfStyles, family: Family, name: string | undefined): OdfStyle {
   const id = `${family} ${name}`;
   const style = styles.whole.get(id) ?? resolved(styles.named, id, 0);
   styles.whole.set(id, style);

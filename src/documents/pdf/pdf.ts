@@ -1,5 +1,5 @@
 import { getDocumentProxy } from "unpdf";
-import { damaged, encrypted, type Growing, withAuthor } from "../growing.ts";
+import { damaged, encrypted, type Growing, HIDDEN, withAuthor } from "../growing.ts";
 import { textOfPage } from "./page.ts";
 
 /**
@@ -80,7 +80,7 @@ async function loseOthers(pdf: Pdf, text: Growing): Promise<void> {
     if (page === -1 && value) text.lose("form field", name);
   }
   const layers = await pdf.getOptionalContentConfig().catch(() => []);
-  for (const [, { name, visible }] of layers) if (!visible) text.lose("hidden layer", name);
+  for (const [, { name, visible }] of layers) if (!visible) text.lose(HIDDEN.layer, name);
   const about = await pdf.getMetadata().catch(() => null);
   const { IsXFAPresent, IsAcroFormPresent }: Readonly<Record<string, unknown>> = { ...about?.info };
   if (IsXFAPresent === true && IsAcroFormPresent === false) text.lose("XFA form");
@@ -192,11 +192,11 @@ const KINDS = Array.from({ length: 28 }, (_, kind) => kind).filter((kind) => kin
 /** Kinds that show something which is not among the words of the page. */
 const SHOWN = /^(?:FreeText|Stamp|Watermark|Redact|Sound|Movie|Screen|3D|RichMedia)$/;
 /** The flags of what is hidden, or is seen on paper alone. */
-const HIDDEN = 2 + 32;
+const UNSEEN = 2 + 32;
 
 /** The filled fields of a page, and what was written on it. */
 function notesOf(annotations: readonly Annotation[], text: Growing): string[] {
-  const seen = annotations.filter(({ annotationFlags = 0 }) => (annotationFlags & HIDDEN) === 0);
+  const seen = annotations.filter(({ annotationFlags = 0 }) => (annotationFlags & UNSEEN) === 0);
   const fields = seen.map((one) => fieldOf(one, text));
   const notes = seen.map((one) => noteOf(one, text));
   return [...new Set(fields), ...notes].filter((line) => line !== "");

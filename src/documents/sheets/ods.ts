@@ -1,9 +1,9 @@
 import type { Parts } from "../archives.ts";
-import type { Growing } from "../growing.ts";
-import type { Shift } from "../labels.ts";
-import { type Handlers, openXml } from "../markup.ts";
+import { type Growing, HIDDEN } from "../growing.ts";
+import { boundedNumber, type Shift } from "../labels.ts";
+import { type Attributes, type Handlers, openXml } from "../markup.ts";
 import { SHAPES } from "../odf/story.ts";
-import { noStyles, styleHandlers, styleOf } from "../odf/styles.ts";
+import { noStyles, type OdfStyles, styleHandlers, styleOf } from "../odf/styles.ts";
 import { refuseEncrypted } from "../office.ts";
 import {
   type CellRuns,
@@ -12,6 +12,7 @@ import {
   durationOf,
   HAS_WORDS,
   hasOwnWords,
+  hiddenColumns,
   MOST_COLUMNS,
   MOST_ROWS,
   type SheetPass,
@@ -24,7 +25,7 @@ const MOST_SPACES = 100;
 
 /** @throws Unreadable */
 export function readOds(parts: Parts, text: Growing): void {
-  walkOds(parts, (sheet) => textPass(text, sheet));
+  walkOds(parts, (sheet, isHidden) => textPass(text, sheet, isHidden));
   loseHeaders(parts.text("styles.xml"), text);
 }
 
@@ -92,25 +93,23 @@ const OF_ANOTHER_FILE = /^'.*'#/;
  *
  * @throws Unreadable
  */
-export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass<Cell>): void {
+export function walkOds<Cell>(parts: Parts, passOf: (sheet: string, isHidden: boolean) => SheetPass<Cell>): void {
   refuseEncrypted(parts);
   const xml = openXml(parts.text("content.xml"));
   const runs = cellRuns();
-  let pass = passOf("");
+  let pass = passOf("", false);
   let row = 0;
   let rows = 1;
   let cells: Cell[] = [];
   let value: string | null = null;
   let columns = 1;
   let isSheet = false;
-  // The number of shapes that are open, and whether they have words.
-  let shapes = 0;
-  let hasWords = false;
+  const hidden = hiddenParts();
+  const styles = noStyles();
+  const boxes = textBoxes(() => pass.lose("text box"));
   // Empty cells that none with a value follows yet: most rows end with thousands.
   let gap = 0;
   let facts: Readonly<Record<string, string>> = {};
-  const times = (given: string | undefined, most: number) =>
-    Math.min(Math.max(Math.trunc(Number(given)) || 1, 1), most);
   const room = () => Math.max(MOST_COLUMNS - cells.length - gap, 1);
   const add = (cell: Cell, count: number) => {
     if (cell === pass.empty) {
@@ -121,36 +120,35 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
     gap = 0;
   };
   const put = (said: string) => {
-    if (shapes > 0) hasWords ||= HAS_WORDS.test(said);
-    else if (value !== null && xml.within("text:p")) value += runs.said(said);
+    if (boxes.take(said)) return true;
+    if (value !== null && xml.within("text:p")) value += runs.said(said);
     // Formats of numbers have signs.
     else return xml.within("office:automatic-styles");
     return true;
   };
-  const enter = () => (shapes += 1);
-  const leave = () => {
-    shapes -= 1;
-    if (shapes > 0) return;
-    if (hasWords) pass.lose("text box");
-    hasWords = false;
-  };
-  const beside = [
-    ...Object.entries(BESIDE).map(([name, kind]) => [name, () => pass.lose(kind)] as const),
-    ...["draw:g", "draw:frame", ...SHAPES].flatMap((name) => [[name, enter] as const, [`/${name}`, leave] as const]),
-  ];
+  const beside = Object.entries(BESIDE).map(([name, kind]) => [name, () => pass.lose(kind)] as const);
   const on: Handlers = {
-    ...spanHandlers(runs),
+    ...styleHandlers(styles, true),
+    ...spanHandlers(runs, styles),
     ...Object.fromEntries(beside),
-    "table:table"({ "table:name": name = "" }) {
+    ...boxes.handlers,
+    ...hidden.handlers,
+    "table:table"({ "table:name": name = "", "table:style-name": style = "" }) {
       isSheet = !OF_ANOTHER_FILE.test(name);
-      pass = passOf(name);
+      pass = passOf(name, styleOf(styles, "table", style).isHidden === true);
+      hidden.begin();
       row = 0;
     },
-    "table:table-row"({ "table:number-rows-repeated": given }) {
+    "/table:table": () => hidden.tell(pass),
+    "table:table-row"({ "table:number-rows-repeated": given, "table:visibility": look }) {
       [rows, cells, gap] = [times(given, MOST_ROWS), [], 0];
+      hidden.beginRow(look);
     },
     "/table:table-row"() {
-      for (let n = 1; n <= rows && isSheet && cells.length > 0; n++) pass.row(row + n, cells);
+      for (let n = 1; n <= rows && isSheet && cells.length > 0; n++) {
+        pass.row(row + n, cells);
+        hidden.tellRow(pass, cells);
+      }
       row += rows;
     },
     "table:table-cell"(found) {
@@ -167,20 +165,90 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
     "table:covered-table-cell": (given) => add(pass.empty, times(given["table:number-columns-repeated"], room())),
     "draw:control": () => pass.lose("form field"),
     "text:p": () => put(value === "" ? "" : "\n"),
-    "text:s": (spaces) => put(" ".repeat(times(spaces["text:c"], MOST_SPACES))),
-    "text:tab": () => put("\t"),
-    "text:line-break": () => put("\n"),
+    ...spaceHandlers(put),
   };
   xml.walk({ take: put, unread: (element) => pass.unread(element), on, silent: SILENT });
 }
 
-/** Handlers of the spans of a cell, and of the styles that say which of them are raised. */
-function spanHandlers(runs: CellRuns): Handlers {
-  const styles = noStyles();
+/** The shapes on a sheet. @param lose told of those that have words */
+function textBoxes(lose: () => void) {
+  // The number of shapes that are open.
+  let open = 0;
+  let hasWords = false;
+  const enter = () => (open += 1);
+  const leave = () => {
+    open -= 1;
+    if (open > 0) return;
+    if (hasWords) lose();
+    hasWords = false;
+  };
+  const handlers = ["draw:g", "draw:frame", ...SHAPES].flatMap((name) => [
+    [name, enter] as const,
+    [`/${name}`, leave] as const,
+  ]);
+  return {
+    handlers: Object.fromEntries(handlers),
+    /** True if the words are those of a shape. */
+    take(said: string): boolean {
+      hasWords ||= open > 0 && HAS_WORDS.test(said);
+      return open > 0;
+    },
+  };
+}
+
+/** A number of repetitions, at least 1. */
+const times = (given: string | undefined, most: number) => Math.min(Math.max(Math.trunc(Number(given)) || 1, 1), most);
+
+/** Handlers of spaces in the words of a cell. */
+const spaceHandlers = (put: (said: string) => boolean): Handlers => ({
+  "text:s": (spaces) => put(" ".repeat(times(spaces["text:c"], MOST_SPACES))),
+  "text:tab": () => put("\t"),
+  "text:line-break": () => put("\n"),
+});
+
+/** Columns and groups of rows that are hidden. */
+function hiddenParts() {
+  let columns = hiddenColumns();
+  let column = 0;
+  // The groups that are open, and whether they are folded.
+  const groups: boolean[] = [];
+  let isRow = false;
+  const isHidden = (look: string | undefined) => /^(?:collapse|filter)$/.test(look ?? "") || groups.includes(true);
+  const open = ({ "table:display": shown }: Attributes) => groups.push(shown === "false");
+  const close = () => groups.pop();
+  const handlers: Handlers = {
+    "table:table-row-group": open,
+    "/table:table-row-group": close,
+    "table:table-column-group": open,
+    "/table:table-column-group": close,
+    "table:table-column"({ "table:number-columns-repeated": given, "table:visibility": look }) {
+      const count = boundedNumber(given, 1, MOST_COLUMNS);
+      if (isHidden(look)) columns.hide(column, count);
+      column += count;
+    },
+  };
+  return {
+    handlers,
+    beginRow(look: string | undefined): void {
+      isRow = isHidden(look);
+    },
+    begin(): void {
+      columns = hiddenColumns();
+      column = 0;
+    },
+    tellRow<Cell>(pass: SheetPass<Cell>, cells: readonly Cell[]): void {
+      if (isRow) pass.lose(HIDDEN.row);
+      columns.see(cells, pass.empty);
+    },
+    tell: (pass: Pick<SheetPass<never>, "lose">) => columns.tell(pass),
+  };
+}
+
+/** Handlers of the spans of a cell. @param styles say which of them are raised */
+function spanHandlers(runs: CellRuns, styles: OdfStyles): Handlers {
   const open: Shift[] = [];
   const look = () => runs.look(open.at(-1) ?? "");
   return {
-    ...styleHandlers(styles, true),
     "text:span"({ "text:style-name": name }) {
       open.push(styleOf(styles, "text", name).shift ?? open.at(-1) ?? "");
       look();

@@ -1,4 +1,4 @@
-import { cell, type Growing } from "../growing.ts";
+import { cell, type Growing, HIDDEN } from "../growing.ts";
 import { type Shift, type Shifting, shifting } from "../labels.ts";
 
 // Values of cells, and where rows go: common to the sheets of all programs.
@@ -49,20 +49,52 @@ export function passOf<Cell>(text: Growing, sheet: string, own: OwnPass<Cell>): 
 }
 
 /** A pass that adds the rows of a sheet to a text. */
-export function textPass(text: Growing, sheet: string): SheetPass<string> {
-  return passOf(text, sheet, { empty: "", cell: ({ said }) => said, row: rowsOf(text, sheet) });
+export function textPass(text: Growing, sheet: string, isHidden: boolean): SheetPass<string> {
+  if (isHidden) text.lose(HIDDEN.sheet, sheet);
+  return passOf(text, sheet, { empty: "", cell: ({ said }) => said, row: rowsOf(text, sheet, isHidden) });
 }
 
 /** Takes the rows of a sheet by their numbers, in their order. */
-function rowsOf(text: Growing, sheet: string): (number: number, cells: readonly string[]) => void {
+function rowsOf(text: Growing, sheet: string, isHidden: boolean): (number: number, cells: readonly string[]) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (number, cells) => {
     const filled = cells.slice(0, cells.findLastIndex((said) => said !== "") + 1);
     if (filled.length === 0) return;
-    if (number <= last || number > last + EMPTY_LINES) text.part(sheet, number);
+    if (number <= last || number > last + EMPTY_LINES) text.part(sheet, number, isHidden);
     else text.add("\n".repeat(number - last - 1));
     text.add(`${filled.map(cell).join("\t")}\n`);
     last = number;
+  };
+}
+
+/** The columns of a sheet that are hidden. */
+export interface HiddenColumns {
+  /** Hides columns from the first one on, whose number is 0. */
+  hide(first: number, count: number): void;
+  /** Notes the columns of a row that have values. */
+  see<Cell>(cells: readonly Cell[], empty: Cell): void;
+  /** Tells of each hidden column that has values. */
+  tell(pass: Pick<SheetPass<never>, "lose">): void;
+}
+
+/** Begins a sheet in which no column is hidden. */
+export function hiddenColumns(): HiddenColumns {
+  const unseen = new Set<number>();
+  const filled = new Set<number>();
+  return {
+    hide(first, count) {
+      const end = Math.min(first + count, MOST_COLUMNS);
+      for (let at = Math.max(first, 0); at < end; at++) unseen.add(at);
+    },
+    see(cells, empty) {
+      if (unseen.size === 0) return;
+      for (const [at, cell] of cells.entries()) {
+        if (cell !== empty && unseen.delete(at)) filled.add(at);
+      }
+    },
+    tell(pass) {
+      for (const _ of filled) pass.lose(HIDDEN.column);
+    },
   };
 }
 

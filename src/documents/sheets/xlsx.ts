@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Parts } from "../archives.ts";
-import { type Growing, OLD_VALUE, Unreadable } from "../growing.ts";
+import { type Growing, HIDDEN, OLD_VALUE, Unreadable } from "../growing.ts";
 import { VERTICAL } from "../labels.ts";
 import type { Attributes } from "../markup.ts";
 import { type Handlers, isSaid, openXml, textsIn } from "../markup.ts";
@@ -10,6 +10,7 @@ import {
   type CellValue,
   cellRuns,
   hasOwnWords,
+  hiddenColumns,
   isRounded,
   MOST_COLUMNS,
   MOST_ROWS,
@@ -24,10 +25,10 @@ import {
 
 export function readXlsx(parts: Parts, text: Growing): void {
   const { book, sheets } = openXlsx(parts, text);
-  for (const { name, part } of sheets) {
+  for (const { name, part, isHidden } of sheets) {
     const source = parts.text(part);
     if (source === "") text.lose("damaged part", name);
-    else readSheet(parts, { part, source }, book, textPass(text, name));
+    else readSheet(parts, { part, source }, book, textPass(text, name, isHidden));
   }
   const drawings = parts.unopened().filter((name) => /\/drawings\/drawing\d+\.xml$/.test(name));
   for (const name of drawings) if (isSaid(parts.text(name), "a:t")) text.lose("text box");
@@ -47,6 +48,7 @@ interface Sheet {
   readonly name: string;
   /** The name of its part; "" if it has none. */
   readonly part: string;
+  readonly isHidden: boolean;
 }
 
 /**
@@ -64,10 +66,11 @@ export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Wo
   let isOld = false;
   const xml = openXml(parts.text(main));
   const on: Handlers = {
-    sheet({ name = "", "r:id": id = "" }) {
+    sheet({ name = "", "r:id": id = "", state = "" }) {
       const usual =
         related.size === 0 ? posix.join(posix.dirname(main), `worksheets/sheet${sheets.length + 1}.xml`) : "";
-      sheets.push({ name: signsIn(name), part: related.get(id)?.target ?? usual });
+      const isHidden = /^(?:hidden|veryHidden)$/.test(state);
+      sheets.push({ name: signsIn(name), part: related.get(id)?.target ?? usual, isHidden });
     },
     workbookPr: ({ date1904 }) => (is1904 = isTrue(date1904)),
     calcPr: ({ fullCalcOnLoad }) => (isOld = isTrue(fullCalcOnLoad)),
@@ -170,6 +173,10 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
   let isFormula = false;
   let isStored = false;
   let hasCells = false;
+  let isHidden = false;
+  // Rows are hidden that do not say otherwise.
+  let areHidden = false;
+  const columns = hiddenColumns();
   const take = (said: string) => {
     if (xml.within("v", "t")) value += runs.said(said);
     else if (xml.within("headerFooter")) header += said;
@@ -191,11 +198,20 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     "x14:dataValidation": losePrompt,
     hyperlink: losePrompt,
     sheetData: () => (hasCells = true),
-    row({ r }) {
+    sheetFormatPr: ({ zeroHeight }) => (areHidden = isTrue(zeroHeight)),
+    col({ min, max, hidden }) {
+      if (isTrue(hidden)) columns.hide(Number(min) - 1, Number(max) - Number(min) + 1);
+    },
+    row({ r, hidden }) {
       row = Math.min(Number(r) || row + 1, MOST_ROWS);
       cells = [];
+      isHidden = hidden === undefined ? areHidden : isTrue(hidden);
     },
-    "/row": () => pass.row(row, cells),
+    "/row"() {
+      if (isHidden && cells.some((one) => one !== pass.empty)) pass.lose(HIDDEN.row);
+      columns.see(cells, pass.empty);
+      pass.row(row, cells);
+    },
     ...runHandlers(runs),
     c({ r = "", t = "n", s = "0", ph }) {
       runs.begin();
@@ -219,6 +235,7 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     },
   };
   xml.walk({ take, unread: pass.unread, on, silent: SILENT });
+  columns.tell(pass);
   if (!hasCells) pass.lose("sheet without cells");
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import type { CsvError } from "csv-parse";
-import { lossText, MOST_ORIGINAL_BYTES, OLD_VALUE, tableOf } from "../../context/index.ts";
+import { isHiddenPart, lossText, MOST_ORIGINAL_BYTES, OLD_VALUE, tableOf } from "../../context/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/paths.ts";
 import { shellWord } from "../../platform/shell-word.ts";
@@ -250,7 +250,7 @@ export async function* documentRows(
   const from = { way: { kind, plain: [] }, bytes: original(path), decoding: { bad: "none" }, ...wal } as const;
   const { name, lines, lost } = await tableOf(path, from, { table: table ?? null }, { signal });
   for (const { kind, count } of lost) {
-    const fate = kind === OLD_VALUE ? "" : " left out";
+    const fate = isHiddenPart(kind) ? " read too" : kind === OLD_VALUE ? "" : " left out";
     note(`${path}: ${lossText(kind, count)} of ${name}${fate}`);
   }
   async function* chunks(): AsyncIterable<Uint8Array> {

@@ -38,6 +38,10 @@ test("a load tells what was converted and left out, and names parts without text
   expect(told((await contextOf([convertedFile("d.docx", [], { kind: "docx", lost: changed })])).stats)).toEqual([
     "papers: 1 document converted (1 docx); 1 image left out; 1 equation, 1 list number not as printed",
   ]);
+  const hidden = ["hidden slide", "hidden shape"].map((kind) => ({ kind, count: 1, where: [2] }));
+  expect(told((await contextOf([convertedFile("e.pptx", [], { kind: "pptx", lost: hidden })])).stats)).toEqual([
+    "papers: 1 document converted (1 pptx); 1 hidden slide, 1 hidden shape read too",
+  ]);
   const guess = { kind: "guessed encoding", count: 1, where: ["windows-1252"] };
   const guessed = ["html", "eml"].map((kind) => convertedFile(`a.${kind}`, [], { kind, lost: [guess] }));
   expect(told((await contextOf(guessed)).stats)).toEqual([
