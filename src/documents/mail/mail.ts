@@ -38,8 +38,19 @@ function headersOf({ headers, date }: OpenMail): string {
   const people = (name: string) =>
     names(headers.flatMap(({ key, value }) => (key === name ? addressParser(value) : [])));
   const subjects = headers.flatMap(({ key, value }) => (key === "subject" ? [decodeWords(value)] : []));
-  const shown = headerLines({ From: people("from"), To: people("to"), Cc: people("cc"), Date: date });
+  const written = headers.find(({ key }) => key === "date")?.value;
+  const moment = atItsOffset(date, written);
+  const shown = headerLines({ From: people("from"), To: people("to"), Cc: people("cc"), Date: moment });
   return `${shown}${subjects.map((subject) => headerLines({ Subject: subject })).join("")}`;
+}
+
+/** A moment of ISO 8601 at the offset with which it was written: in another one it may have another day. */
+function atItsOffset(date: string | undefined, written = ""): string | undefined {
+  const [, sign, hours, minutes] = /\s([+-])(\d\d)(\d\d)(?!\d)/.exec(written) ?? [];
+  const offset = Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes));
+  const local = new Date(Date.parse(date ?? "") + offset * 60_000);
+  if (!offset || Number.isNaN(local.getTime())) return date;
+  return `${local.toISOString().slice(0, -1)}${sign}${hours}:${minutes}`;
 }
 
 /** A line for each header that a mail has. */
