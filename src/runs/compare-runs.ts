@@ -31,6 +31,12 @@ export interface ComparedRuns {
   readonly damaged: readonly DamagedOfRun[];
 }
 
+/** A job as the comparison keeps it: a run may have a million. */
+interface EndedJob extends Pick<JobRow, "run" | "n" | "id" | "context"> {
+  /** The state, with the code of the error. */
+  readonly end: string;
+}
+
 /** @param listed jobs of each kind at most */
 export async function compareRuns(
   { jobs }: Pick<Store, "jobs">,
@@ -40,23 +46,24 @@ export async function compareRuns(
 ): Promise<ComparedRuns> {
   const news = openReadableJobs(jobs, now);
   const olds = openReadableJobs(jobs, before);
-  const remaining = new Map<string, JobRow>();
-  for await (const job of jobsOf(olds.list)) remaining.set(job.id, job);
+  const remaining = new Map<string, EndedJob>();
+  for await (const job of jobsOf(olds.list)) remaining.set(job.id, endedJob(job));
   const counts = { same: 0, state: 0, result: 0, new: 0, gone: 0 };
   const compared: ComparedJob[] = [];
 
-  async function add(is: ComparedJob["is"], job: JobRow | null, was: JobRow | null): Promise<void> {
+  async function add(is: ComparedJob["is"], job: EndedJob | null, was: EndedJob | null): Promise<void> {
     if (counts[is]++ >= listed) return;
     const why = job && was ? await otherInput(jobs, job, was) : null;
-    compared.push({ job: (job ?? was)?.id ?? "", is, before: was && endOf(was), now: job && endOf(job), why });
+    compared.push({ job: (job ?? was)?.id ?? "", is, before: was?.end ?? null, now: job?.end ?? null, why });
   }
 
-  for await (const job of jobsOf(news.list)) {
+  for await (const row of jobsOf(news.list)) {
+    const job = endedJob(row);
     const was = remaining.get(job.id) ?? null;
     remaining.delete(job.id);
     if (!was) await add("new", job, null);
-    else if (endOf(job) !== endOf(was)) await add("state", job, was);
-    else if (job.state === "done" && (await jobs.result(job)) !== (await jobs.result(was))) {
+    else if (job.end !== was.end) await add("state", job, was);
+    else if (row.state === "done" && (await jobs.result(job)) !== (await jobs.result(was))) {
       await add("result", job, was);
     } else counts.same++;
   }
@@ -71,13 +78,12 @@ export async function compareRuns(
   };
 }
 
-/** The state of a job, with the code of its error. */
-function endOf({ state, told }: JobRow): string {
+function endedJob({ run, n, id, context, state, told }: JobRow): EndedJob {
   const code = isRecord(told) && typeof told.error_code === "string" && state !== "done" ? ` (${told.error_code})` : "";
-  return `${state}${code}`;
+  return { run, n, id, context, end: `${state}${code}` };
 }
 
-async function otherInput({ input }: Store["jobs"], job: JobRow, was: JobRow): Promise<ComparedJob["why"]> {
+async function otherInput({ input }: Store["jobs"], job: EndedJob, was: EndedJob): Promise<ComparedJob["why"]> {
   if ((await input(job)) !== (await input(was))) return "input changed";
   return job.context === was.context ? null : "context changed";
 }
