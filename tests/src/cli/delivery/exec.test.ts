@@ -12,7 +12,7 @@ test("exec and resume end with 4 and say what they wait for, and resume ends the
   const answers = gate();
   const { type, server } = await deliveryLines({ fate: () => ({ wait: answers.promise }) });
   const waits =
-    /^1 call waits for local \(batch_0, since \d+ s; most take less than an hour, 24 h at the most\)\nsuspended; continue with: belay resume s\n$/;
+    /(?:^|\n)1 call waits for local \(batch_0, since \d+ s; most take less than an hour, 24 h at the most\)\nsuspended; continue with: belay resume s\n$/;
   const first = await type([...EXEC, "--wait", "0"]);
   expect(first).toMatchObject({ code: 4, stdout: "", stderr: expect.stringMatching(waits) });
   const again = await type(["resume", "s", "--wait", "0", "--json"]);
