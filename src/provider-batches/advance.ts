@@ -1,9 +1,10 @@
 import { type Clock, firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { type BatchAccount, failure, refusalKind, type SubCallError } from "../models/index.ts";
 import { amount } from "../platform/figures.ts";
-import type { BatchAnswer, BatchChange, BatchResult, BatchStore, ProviderBatch, Rest } from "../store/index.ts";
+import type { BatchAnswer, BatchChange, BatchStore, ProviderBatch, Rest } from "../store/index.ts";
 import { isProven, proofOfNames, provenBody } from "./proof.ts";
-import { type BatchClient, nullIfGone, ProviderError, type ResultRow, type RowRequest } from "./providers/provider.ts";
+import { type BatchClient, nullIfGone, ProviderError, type RowRequest } from "./providers/provider.ts";
+import { openRows } from "./result-rows.ts";
 
 /** The parts with which a batch is advanced, under the lease of its account. */
 export interface Advancing {
@@ -182,10 +183,10 @@ async function takeIn(parts: Advancing, batch: ProviderBatch, name: string): Pro
   const rows = await client.results(name);
   if (rows === null) return end(parts, batch, { kind: "answered", answer: LOST });
   let rest: Rest = { kind: "again", otherwise: NOT_RUN };
+  const { answersIn, oddities } = openRows(batch);
   try {
     for await (const piece of rows) {
-      const answers = piece.flatMap((row) => answerIn(batch, row));
-      if (!(await batches.answer(batch.id, fence, answers))) return; // ▣
+      if (!(await batches.answer(batch.id, fence, answersIn(piece)))) return; // ▣
       parts.answered();
     }
   } catch (error) {
@@ -193,16 +194,12 @@ async function takeIn(parts: Advancing, batch: ProviderBatch, name: string): Pro
     if (!(error instanceof ProviderError) || error.status !== 422) throw error;
     rest = { kind: "answered", answer: answerOf(failure("answer_lost", error.message)) };
   }
+  const odd = oddities();
+  if (odd !== null)
+    parts.failing(new RlmError("provider_error", `the batch ${name}: ${odd}`, { suggestion: FIRST_COUNTS }));
   await end(parts, batch, rest);
   // Providers limit what they store.
   if (batch.file !== null) await client.fence?.(batch.file).catch(() => {});
-}
-
-/** The answer of a row; none for rows of others, and for those that were not run. */
-function answerIn({ id }: ProviderBatch, { custom_id, answer }: ResultRow): BatchResult[] {
-  const number = custom_id.startsWith(`${id}-`) ? custom_id.slice(id.length + 1) : "";
-  if (answer === null || !/^(?:0|[1-9]\d{0,8})$/.test(number)) return [];
-  return [{ n: Number(number), ...answer, again: answer.status === 429 || answer.status >= 500 }];
 }
 
 async function end({ batches, fence, answered }: Advancing, { id }: ProviderBatch, rest: Rest): Promise<void> {
@@ -275,6 +272,8 @@ const NOT_RUN = answerOf(
 function answerOf(error: SubCallError): BatchAnswer {
   return { status: 0, body: { ...error } };
 }
+
+const FIRST_COUNTS = "The first answer that succeeded counts, and other rows are left out. Report it to the provider.";
 
 const CHECK_NETWORK = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
 

@@ -4,6 +4,7 @@ import type { ModelMessage, ModelRequest, ModelTurn } from "../port.ts";
 import { withoutThinking } from "../replies/thinking.ts";
 import { toolUses } from "../replies/tool-use.ts";
 import { sentMessages, shownTexts } from "../sent-messages.ts";
+import type { SeenResponse } from "./response-watch.ts";
 
 /** The request as pi-ai takes it. Timestamps are not sent to any provider. */
 export function toContext(request: ModelRequest): Context {
@@ -22,14 +23,13 @@ interface AnswerFacts extends Pick<ModelRequest, "tools"> {
   readonly isCut: boolean;
   /** The arguments of tool calls as they were sent, by the place of the call in the message. */
   readonly argumentTexts: ReadonlyMap<number, string>;
-  /** Bytes of the reply were not UTF-8. */
-  readonly isReplaced: boolean | undefined;
+  readonly seen: Pick<SeenResponse, "isReplaced" | "hasOthers">;
 }
 
 /** The model's turn, and whether it holds thinking, in a part of its own or in its text. */
 export function toTurn(
   message: AssistantMessage,
-  { tools, isCut, argumentTexts, isReplaced = false, request }: AnswerFacts,
+  { tools, isCut, argumentTexts, seen, request }: AnswerFacts,
 ): { readonly turn: ModelTurn; readonly isThought: boolean } {
   const texts = message.content.filter((part): part is TextContent => part.type === "text");
   const said = texts.map((part) => part.text).join("");
@@ -39,10 +39,12 @@ export function toTurn(
     isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
   );
   const hasThought = isThought || message.content.some(({ type }) => type === "thinking");
-  const hasReplaced = isReplaced && [text, ...uses.map((use) => use.text ?? "")].some((one) => one.includes("\ufffd"));
+  const hasReplaced =
+    seen.isReplaced === true && [text, ...uses.map((use) => use.text ?? "")].some((one) => one.includes("\ufffd"));
   const kinds = [
     ...mended,
     ...(hasReplaced ? [REPLACED] : []),
+    ...(seen.hasOthers ? [OTHERS] : []),
     ...(whole === said ? [] : [HALVES]),
     ...(message.stopReason === "toolUse" && uses.length === 0 ? [NO_CALL] : []),
   ];
@@ -58,6 +60,7 @@ export function toTurn(
 }
 
 const REPLACED = "bytes that are not UTF-8";
+const OTHERS = "answers beside the first";
 const HALVES = "half characters";
 const NO_CALL = "an end by a call that did not come";
 

@@ -213,7 +213,7 @@ async function receive(
     tools: asking.tools,
     isCut,
     argumentTexts: await argumentTexts,
-    isReplaced: seen.isReplaced,
+    seen,
   };
   const { turn, isThought } = toTurn(message, facts);
   const answer: ModelAnswer = isEmpty(turn)

@@ -19,6 +19,8 @@ export interface SeenResponse {
   end?: "missing" | "told" | "cut";
   /** Bytes of the reply are not UTF-8. They are read as U+FFFD. */
   isReplaced?: true;
+  /** More answers than the one that was asked for came: all but the first are left out. */
+  hasOthers?: true;
   /** The reply that came in place of an answer, as a clause. */
   odd?: string;
   /** Why the surroundings let no request through, or where a redirect would have led. */

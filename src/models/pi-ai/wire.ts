@@ -1,7 +1,8 @@
 import type { AssistantMessage } from "belay-pi-ai";
 import { isRecord, parseJson } from "../../platform/json.ts";
-import { answerEvents } from "../../provider-batches/providers/index.ts";
+import { answerEvents, OTHER_ROWS } from "../../provider-batches/providers/index.ts";
 import { type StopMeaning, stopMeaning } from "../replies/stop-meaning.ts";
+import { firstNumber, oneAnswer, withPlainContent, withPlainEvents } from "./plain-events.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
 /**
@@ -75,12 +76,10 @@ const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 export async function asAsked(response: Response, api: string, seen: SeenResponse): Promise<Response> {
   const type = response.headers.get("content-type") ?? "";
   if (!response.ok || !WHOLE.test(type) || /event-stream|ndjson/.test(type))
-    return response.ok && response.body && api === "openai-completions"
-      ? withPlainChunks(response, response.body)
-      : response;
+    return response.ok ? withPlainEvents(response, api, seen) : response;
   const text = await response.text();
   // A server may forget to name its stream.
-  if (STREAM.test(text)) return streamOf(text);
+  if (STREAM.test(text)) return withPlainEvents(streamOf(text), api, seen);
   const body = parseJson(text);
   const answer = isRecord(body) ? wholeAnswer(api, body, seen) : null;
   if (answer) return answer;
@@ -100,6 +99,7 @@ export function wholeAnswer(
   body: { readonly [key: string]: unknown },
   seen: SeenResponse,
 ): Response | null {
+  if (body[OTHER_ROWS] !== undefined) seen.hasOthers = true;
   const refused = refusalIn(body, seen);
   return refused ?? streamed(api, body, seen);
 }
@@ -107,73 +107,13 @@ export function wholeAnswer(
 /** null for an answer of an API that Belay does not know, or of another form. */
 function streamed(api: string, body: object, seen: SeenResponse): Response | null {
   try {
-    const stream = answerEvents(api, withPlainContent(body));
+    const stream = answerEvents(api, withPlainContent(oneAnswer(body, firstNumber(body), seen)));
     if (stream === null) return null;
     watchStream(seen)(Buffer.from(stream));
     return streamOf(stream);
   } catch {
     return null;
   }
-}
-
-/** The stream of a chat answer with plain text in each chunk whose content is a list of parts. */
-function withPlainChunks({ status, statusText, headers }: Response, body: ReadableStream<Uint8Array>): Response {
-  const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
-  let rest: string[] = [];
-  const plainLine = (line: string): string => {
-    const event = PARTS.test(line) ? parseJson(line.replace(/^data:/, "")) : undefined;
-    return isRecord(event) ? `data: ${JSON.stringify(withPlainContent(event))}` : line;
-  };
-  const plain = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      const text = decoder.decode(chunk, { stream: true });
-      rest.push(text);
-      if (!text.includes("\n")) return;
-      const lines = rest.join("").split("\n");
-      rest = [lines.pop() ?? ""];
-      controller.enqueue(encoder.encode(`${lines.map(plainLine).join("\n")}\n`));
-    },
-    flush(controller) {
-      controller.enqueue(encoder.encode(plainLine(rest.join("") + decoder.decode())));
-    },
-  });
-  return new Response(body.pipeThrough(plain), { status, statusText, headers });
-}
-
-const PARTS = /"content"\s{0,9}:\s{0,9}\[/;
-
-/** A chat answer, or a chunk of one, with plain text in place of a list of parts. */
-function withPlainContent(answer: object): object {
-  if (!isRecord(answer) || !Array.isArray(answer.choices)) return answer;
-  const choices = answer.choices.map((choice: unknown) => {
-    if (!isRecord(choice)) return choice;
-    const said = Object.entries(choice).map(([name, value]) => [name, isRecord(value) ? plainContent(value) : value]);
-    return Object.fromEntries(said);
-  });
-  return { ...answer, choices };
-}
-
-/** A message with the text of its parts. Those of thinking go where other servers have it. */
-function plainContent(message: { readonly [key: string]: unknown }): object {
-  if (!Array.isArray(message.content)) return message;
-  const parts = message.content.filter(isRecord);
-  const isText = ({ type = "text" }: { readonly [key: string]: unknown }) => type === "text";
-  const thinking = textOf(parts.filter((part) => !isText(part)));
-  return {
-    ...message,
-    content: textOf(parts.filter(isText)),
-    ...(thinking === "" ? {} : { reasoning_content: thinking }),
-  };
-}
-
-/** The text of parts; thinking may be a list of parts itself. */
-function textOf(parts: readonly unknown[]): string {
-  const texts = parts.filter(isRecord).flatMap(({ text, thinking }) => [text, ...[thinking ?? []].flat()]);
-  return texts
-    .map((one) => (isRecord(one) ? one.text : one))
-    .filter((one) => typeof one === "string")
-    .join("");
 }
 
 function refusalIn(body: { readonly [key: string]: unknown }, seen: SeenResponse): Response | null {

@@ -25,7 +25,10 @@ const ASSISTANT =
   /\s{0,9}(?:<\|(?:im_start|turn_start)\|>assistant|<\|(?:start_header_id|header_start|start_of_role)\|>assistant<\|(?:end_header_id|header_end|end_of_role)\|>|<start_of_turn>model|<\|turn>model|<\|START_OF_TURN_TOKEN\|><\|CHATBOT_TOKEN\|>|<\|im_assistant\|>assistant<\|im_middle\|>|<\|assistant\|>|<｜Assistant｜>|\[\|assistant\|\])\s{0,9}/y;
 
 /** A mark behind a word. Behind a space, a quote or in brackets a sentence names it. */
-const MARK = new RegExp(`(?<![ \\t"'“‘(]|(?<!^ {0,3}\`\`)\`)(?:(${END})|${BEGINNING})(?!["'\`”’)])`, "gm");
+const BEHIND_WORD = `(?<![ \\t"'“‘(]|(?<!^ {0,3}\`\`)\`)(?:(${END})|${BEGINNING})(?!["'\`”’)])`;
+/** An end with the beginning of the next turn behind it. It counts unless a quote or a bracket opens before it. */
+const BEFORE_TURN = `(?<!(?:^|[\\s([])["'\`]|[“‘([])(${END})(?=\\s{0,9}(?:<s>\\s{0,9})?(?:${BEGINNING}))`;
+const MARK = new RegExp(`${BEHIND_WORD}|${BEFORE_TURN}`, "gm");
 /** Harmony ends each message of a turn so. */
 const NEXT_MESSAGE = /\s{0,9}<\|start\|>assistant/y;
 /** Words that a sentence goes on with. */
@@ -50,7 +53,9 @@ export function ownTurn(text: string, from: number, isShown: (mark: string) => b
   let fence = fences.next().value;
   MARK.lastIndex = from;
   for (let mark = MARK.exec(text); mark !== null && mark.index < whole.end; mark = MARK.exec(text)) {
-    const { index, 0: words, 1: end } = mark;
+    const [words, behindWord, beforeTurn] = mark;
+    const end = behindWord ?? beforeTurn;
+    const { index } = mark;
     const behind = index + words.length;
     while (fence && fence[1] <= index) fence = fences.next().value;
     const isSpokenOf = (fence && fence[0] < index) || isShown(words);

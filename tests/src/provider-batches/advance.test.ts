@@ -16,7 +16,7 @@ async function closedIn({ batches }: Store) {
 }
 
 /** Has the only batch of a store take its next step. */
-async function advanced({ batches }: Store, fence: number, client: BatchClient, clock = systemClock): Promise<void> {
+async function advanced({ batches }: Store, fence: number, client: BatchClient, clock = systemClock) {
   const [batch] = await batches.open();
   if (!batch) throw new Error("no batch is open");
   const account = { id: ACCOUNT, api: "openai-completions", baseUrl: "http://p/v1", model: "m", headers: {} } as const;
@@ -31,7 +31,9 @@ async function advanced({ batches }: Store, fence: number, client: BatchClient, 
     pace: 1,
     resendsDoubtful: false,
   };
-  await advance({ ...parts, answered() {}, hindered() {}, failing() {} }, batch);
+  const told: string[] = [];
+  await advance({ ...parts, answered() {}, hindered() {}, failing: ({ message }) => told.push(message) }, batch);
+  return told;
 }
 
 /** A batch that is out, in a store of its own. Answers what its client is asked by the next look. */
@@ -127,4 +129,25 @@ test("a create that was lost is in doubt for a minute after it was first looked 
   await advanced(store, fence, UNKNOWN);
   // It was not made, and is asked for anew.
   expect(await batches.open()).toMatchObject([{ state: "closed", asked_at: null, batch: null }]);
+});
+
+test("rows that differ for one request, and rows of others, are told", async () => {
+  await using store = await openStore(null);
+  const { batches } = store;
+  const { fence, id } = await closedIn(store);
+  await batches.step(id, fence, { state: "out", batch: "b1", lookMs: 0, proof: "proof" });
+  const client: BatchClient = {
+    ...UNKNOWN,
+    look: async () => ({ state: "over" }),
+    async results() {
+      const rows = ["yes", "no"].map((said) => ({ custom_id: `${id}-0`, answer: { status: 200, body: { said } } }));
+      return (async function* () {
+        yield [...rows, { custom_id: "other-0", answer: null }];
+      })();
+    },
+  };
+  const told = "1 request of it got answers that differ, and 1 row of its results answer no request of it";
+  expect(await advanced(store, fence, client)).toEqual([`the batch b1: ${told}`]);
+  const [request] = await batches.ofCall("S", "1");
+  expect(request?.answer).toEqual({ status: 200, body: { said: "yes", belay_other_rows: 1 } });
 });

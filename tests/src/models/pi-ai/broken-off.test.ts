@@ -106,6 +106,35 @@ test("bytes of a stream that are not UTF-8 are told, with each copy of pi-ai", a
   for (const answer of Object.values(own)) expect(answer).not.toHaveProperty("turn.mended");
 });
 
+/** A second answer to one request, as its pieces come between those of the first. */
+const SECOND = {
+  "openai-completions": (index: number, content: string, finish_reason: string | null) => ({
+    choices: [{ index, delta: { content }, finish_reason }],
+  }),
+  "mistral-conversations": (index: number, content: string, finish_reason: string | null) => ({
+    ...{ id: "m", model: "m", created: 1 },
+    choices: [{ index, delta: { content }, finish_reason }],
+  }),
+  "google-generative-ai": (index: number, text: string, finish: string | null) => ({
+    candidates: [{ index, content: { role: "model", parts: [{ text }] }, ...(finish ? { finishReason: "STOP" } : {}) }],
+  }),
+};
+
+test.each(Object.entries(SECOND))(
+  "a second answer in a stream is left out and told, with each copy of pi-ai: %s",
+  async (api, event) => {
+    const bodyOf = (events: readonly object[]) => events.map((one) => `data: ${JSON.stringify(one)}\n\n`).join("");
+    const own = [event(0, "he", null), event(0, "llo", "stop")];
+    const [first, last] = own;
+    const both = [first ?? {}, event(1, "good", null), event(1, "bye", "stop"), last ?? {}];
+    const told = { ok: true, turn: { text: "hello", mended: ["answers beside the first"] } };
+    expect(await answers(api, { body: bodyOf(both) })).toMatchObject(withEach(told));
+    const alone = await answers(api, { body: bodyOf(own) });
+    expect(alone).toMatchObject(withEach({ ok: true, turn: { text: "hello" } }));
+    for (const answer of Object.values(alone)) expect(answer).not.toHaveProperty("turn.mended");
+  },
+);
+
 function eventLine(event: object): string {
   return "type" in event ? `event: ${event.type}\n` : "";
 }

@@ -31,3 +31,19 @@ test("a channel that calls a tool is left to who reads calls", () => {
   const text = `<|channel|>analysis<|message|>a<|end|><|start|>assistant${call}`;
   expect(withoutThinking(text, []).text).toBe(`<|start|>assistant${call}`);
 });
+
+test.each([
+  ["Paris <|im_end|>\n<|im_start|>user\nAnd?", "Paris "],
+  ['It is "Paris"<|im_end|>\n<|im_start|>user\nAnd?', 'It is "Paris"'],
+  ["`Paris`<|eot_id|><|start_header_id|>user<|end_header_id|>", "`Paris`"],
+  ["Paris </s><s>[INST] And? [/INST] Rome", "Paris "],
+])("an end before the beginning of a turn counts, whatever stands before it: %j", (text, rest) => {
+  expect(withoutThinking(text, [])).toMatchObject({ text: rest, mended: ["turns behind its end"] });
+});
+
+test.each(["It has `<|im_end|>\n<|im_start|>user` in it.", "It ends (<|im_end|><|im_start|>) there."])(
+  "an end behind an opening quote or bracket is spoken of: %j",
+  (text) => {
+    expect(withoutThinking(text, []).text).toBe(text);
+  },
+);
