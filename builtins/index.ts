@@ -5,6 +5,7 @@ import { budget } from "./budget.ts";
 import { count } from "./count.ts";
 import type { Builtin } from "./define.ts";
 import { doc_at } from "./doc_at.ts";
+import { factsOf } from "./facts.ts";
 import { find } from "./find.ts";
 import { find_routes } from "./find_routes.ts";
 import { functions } from "./functions.ts";
@@ -110,6 +111,13 @@ export function createLibrary<Message>(
         id: () => idOfText(services.loaded()),
         read: () => ({ utf8: services.context().utf8(), length: services.context().length }),
       },
+    },
+    sources(facts) {
+      const { job: input } = factsOf({ facts });
+      return [
+        ...(idOfText(services.loaded()) === null ? [] : [["P", services.context().utf8()] as const]),
+        ...(input === null ? [] : [["job", Buffer.from(input.json)] as const]),
+      ];
     },
     modules: defined.flatMap(({ name, source }) => (source ? [moduleIn(name, source)] : [])),
     reserved: new Set(names.filter(isReserved)),

@@ -71,6 +71,8 @@ export interface Library<Message = never> {
    * limit.
    */
   readonly texts: Readonly<Record<string, LibraryText>>;
+  /** UTF-8 that cells take figures from, by its name for a reader. @param facts of the exec */
+  sources(facts: Json): readonly (readonly [name: string, utf8: Uint8Array])[];
   readonly modules: readonly GuestModule[];
   /** Every name that cells may neither declare nor assign. */
   readonly reserved: ReadonlySet<string>;

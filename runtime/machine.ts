@@ -29,7 +29,15 @@ import type {
   Settlement,
   SliceEnd,
 } from "./protocol.ts";
-import { addWarning, beginExec, keepLibraryState, nothingRunning, type Running, TYPES_LEFT_OUT } from "./running.ts";
+import {
+  addWarning,
+  beginExec,
+  keepLibraryState,
+  nothingRunning,
+  type Running,
+  TYPES_LEFT_OUT,
+  warnOfRoundedText,
+} from "./running.ts";
 
 /**
  * One guest and the exec that runs in it. Every method runs guest code to rest and may throw
@@ -295,8 +303,13 @@ function finishCell(guest: Guest, done: NonNullable<Running["done"]>): Ended {
     running.fresh = [];
     if (!runJobs(guest)) return cutExec(guest);
   }
-  if (!done.ok) return endExec(guest, thrownEnd(guest, parseThrown(done.payload)));
+  if (!done.ok) {
+    const thrown = parseThrown(done.payload);
+    warnOfRoundedText(guest, thrown.message);
+    return endExec(guest, thrownEnd(guest, thrown));
+  }
   const { end, whole } = resultEnd(done.payload, running, warn);
+  if (end.kind === "ok") warnOfRoundedText(guest, whole ?? end.result);
   return endExec(guest, end, whole);
 }
 

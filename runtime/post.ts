@@ -9,7 +9,7 @@ import { LIMITS } from "./limits.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
 import { roundedIn } from "./rounded.ts";
-import { addWarning, type Running, TYPES_LEFT_OUT } from "./running.ts";
+import { addWarning, type Running, TYPES_LEFT_OUT, warnOfRoundedText } from "./running.ts";
 
 interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
   /** The engine is opened with what uses the post, so it is there only when the guest posts. */
@@ -26,11 +26,13 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
   function answer(kind: string, name: string, payload: string): string | HostText {
     switch (kind) {
       case "sync":
+        warnOfRoundedText(options, payload);
         return reply((own(library.sync, name) ?? ofLanguage(name))(fromGuest(payload), scope));
       case "site":
         running.site = payload;
         return "";
       case "call":
+        warnOfRoundedText(options, payload);
         return startCall(options, scope, name, fromGuest(payload));
       case "print":
         print(options, { stream: name === "stderr" ? "stderr" : "stdout", text: payload });
@@ -39,7 +41,7 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
         countUnprinted(running, Number(payload));
         return "";
       case "rounded":
-        warnOfRounded(Number(payload), running);
+        if (roundedIn(Number(payload))) addWarning(running, `number_rounded: ${Number(payload)}`);
         return "";
       case "room":
         Object.assign(running, { parts: [], room: resultRoom(running) });
@@ -151,15 +153,13 @@ function keepPart(running: Running, part: string): void {
   running.parts.push(part);
 }
 
-function print({ running, printed }: PostOptions, part: Printed): void {
+function print(options: PostOptions, part: Printed): void {
+  const { running, printed } = options;
   const { output, limits } = running.state;
   const wasTruncated = output.truncated;
+  warnOfRoundedText(options, part.text);
   appendOutput(output, part.stream, part.text, limits.max_output_bytes);
   if (!wasTruncated) printed(part);
-}
-
-function warnOfRounded(value: number, running: Running): void {
-  if (roundedIn(value)) addWarning(running, `number_rounded: ${value}`);
 }
 
 /**

@@ -69,3 +69,50 @@ function isRounded(value: number): boolean {
   const [digits = ""] = value.toExponential().split("e");
   return digits.replaceAll(/[-.]/g, "").length >= 16;
 }
+
+/** Whole numbers beyond 2^53 in a text, as JavaScript writes them. */
+export function figuresIn(text: string): readonly string[] {
+  if (!LONG.test(text)) return [];
+  const figures = Array.from(text.matchAll(FIGURE), ([digits]) => digits);
+  return [...new Set(figures)].filter((digits) => {
+    const value = Number(digits);
+    return !Number.isSafeInteger(value) && String(value) === digits;
+  });
+}
+
+const FIGURE = /(?<![\w.-])\d{16,21}(?!\w|\.\d)/g;
+
+/** The digits in a source that JavaScript rounds to this figure; null: there are none, or the figure itself is there. */
+export function roundedFrom(figure: string, source: Uint8Array): string | null {
+  const bytes = Buffer.from(source.buffer, source.byteOffset, source.length);
+  let found: string | null = null;
+  for (const beginning of beginningsOf(figure)) {
+    let at = bytes.indexOf(beginning);
+    for (let places = 0; at >= 0 && places < MOST_PLACES; places++) {
+      const digits = at > 0 && isDigit(bytes[at - 1]) ? "" : digitsAt(bytes, at);
+      if (digits === figure) return null;
+      if (digits.length === figure.length && Number(digits) === Number(figure)) found ??= digits;
+      at = bytes.indexOf(beginning, at + beginning.length);
+    }
+  }
+  return found;
+}
+
+/** Of so many places of a beginning the digits are compared. */
+const MOST_PLACES = 1000;
+const BEGINNING_UNITS = 12;
+
+/** The first digits of all whole numbers that JavaScript rounds to a figure. */
+function beginningsOf(figure: string): ReadonlySet<string> {
+  const value = BigInt(figure);
+  const half = 1n << BigInt(value.toString(2).length - 53);
+  return new Set([value, value - half, value + half].map((one) => String(one).slice(0, BEGINNING_UNITS)));
+}
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 48 && byte <= 57;
+
+function digitsAt(bytes: Buffer, start: number): string {
+  let end = start;
+  while (end - start < 22 && isDigit(bytes[end])) end += 1;
+  return bytes.toString("latin1", start, end);
+}

@@ -1,8 +1,10 @@
+import type { RunClock } from "./clock.ts";
 import type { MachineFault } from "./engine.ts";
 import type { GuestLibrary } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
 import type { CallError, CellEnd, ExecState, Json, PendingCall, ResumeInput, SetAside } from "./protocol.ts";
+import { figuresIn, roundedFrom } from "./rounded.ts";
 
 /** The exec that a guest is in, as the machine drives it and the guest's posts change it. */
 export interface Running {
@@ -23,6 +25,8 @@ export interface Running {
   done: { readonly ok: boolean; readonly payload: string } | undefined;
   /** Backtrace of the call that is being made, if the exec asked for sites. */
   site: string | undefined;
+  /** Bytes in which figures were looked for. */
+  searched: number;
   /** Helpers that failed in this exec. */
   asides: SetAside[];
   /** If set, every further call is answered with this error. */
@@ -37,12 +41,16 @@ export function nothingRunning(): Running {
 }
 
 /** The facts that an exec gathers, as they are when it begins. */
-const atBeginning = (): Pick<Running, "fresh" | "parts" | "room" | "done" | "site" | "asides" | "refusal"> => ({
+const atBeginning = (): Pick<
+  Running,
+  "fresh" | "parts" | "room" | "done" | "site" | "searched" | "asides" | "refusal"
+> => ({
   fresh: [],
   parts: [],
   room: 0,
   done: undefined,
   site: undefined,
+  searched: 0,
   asides: [],
   refusal: undefined,
 });
@@ -69,10 +77,42 @@ export function beginExec(running: Running, input: Omit<ResumeInput, "waiting">)
   Object.assign(running, { state, source, facts, wantsWhole, ...atBeginning() });
 }
 
+/**
+ * Warns of figures in a text of the cell's that JavaScript has rounded: the library has their digits. Of an exec so much is looked through
+ * as takes little time.
+ */
+export function warnOfRoundedText(
+  { library, clock, running }: { library: GuestLibrary; clock: Pick<RunClock, "offClock">; running: Running },
+  text: string,
+): void {
+  const figures = figuresIn(text);
+  if (figures.length === 0) return;
+  clock.offClock(() => {
+    for (const figure of figures) warnOfFigure(library, running, figure);
+  });
+}
+
+function warnOfFigure(library: GuestLibrary, running: Running, figure: string): void {
+  for (const [name, source] of library.sources(running.facts)) {
+    running.searched += source.length;
+    const digits = running.searched > MOST_SEARCHED ? null : roundedFrom(figure, source);
+    if (digits === null) continue;
+    const { warnings } = running.state;
+    const known = warnings.indexOf(`number_rounded: ${figure}`);
+    if (known >= 0) warnings.splice(known, 1);
+    addWarning(running, `number_rounded: ${figure}${KNOWN}${digits} in ${name}`);
+  }
+}
+
+/** Bytes of sources. */
+const MOST_SEARCHED = 500_000_000;
+const KNOWN = ", which is ";
+
 /** Adds a warning to the running exec, once. */
 export function addWarning({ state: { warnings } }: Pick<Running, "state">, text: string): void {
   const warning = text.slice(0, MAX_WARNING_UNITS);
-  if (warnings.length < MAX_WARNINGS && !warnings.includes(warning)) warnings.push(warning);
+  const isKnown = warnings.some((one) => one === warning || one.startsWith(warning + KNOWN));
+  if (warnings.length < MAX_WARNINGS && !isKnown) warnings.push(warning);
 }
 
 const MAX_WARNINGS = 100;
