@@ -31,6 +31,7 @@ const FORMATS: readonly (readonly [mark: RegExp, vllm: string, sglang: string])[
   [/<\|tool_calls?_(?:section_)?begin\|>/, "kimi_k2", "kimi_k2"],
   [/<[|｜]tool▁calls▁begin[|｜]>\s{0,9}<[|｜]tool▁call▁begin[|｜]>function/, "deepseek_v3", "deepseekv3"],
   [/<[|｜]tool▁/, "deepseek_v31", "deepseekv31"],
+  [/<｜tool_calls?_begin｜>/, "step3", "step3"],
   [/<｜DSML｜/, "deepseek_v32", "deepseekv32"],
   [
     /<\|start\|>assistant(?!<\|channel\|>(?:final|analysis<))|<\|channel\|>(?:commentary|analysis to=)|commentary to=/,
@@ -45,7 +46,7 @@ const FORMATS: readonly (readonly [mark: RegExp, vllm: string, sglang: string])[
   [/<\|START_ACTION\|>/, "cohere_command3", "cohere_command4"],
   [/<\|tool_call_start\|>/, "lfm2", "lfm2"],
   [/<\|action_start\|>/, "internlm", "interns1"],
-  [/<TOOLCALL>|<invoke |```tool_call/, "", ""],
+  [/<TOOLCALL>|<invoke |```tool_call|<\|tools_prefix\|>/, "", ""],
   [/<(?:[a-z]{1,20}[:|_])?(?:tool|function)_calls?[ >]/, "", ""],
 ];
 const MARKS = FORMATS.map(([mark]) => mark.source).join("|");
@@ -53,7 +54,7 @@ const MARK = new RegExp(` {0,3}(${MARKS})`, "y");
 
 /** Frames of a template between calls and around them. */
 const FRAME =
-  /\s+|<\|start\|>assistant|<\/?[\w:|｜.▁-]{1,99}>|\[\/?(?:TOOL_CALLS|ARGS)\]|\[CALL_ID\]\w{1,99}|functools|commentary|analysis|to=|function(?=<[|｜])|json(?=<\||\{)|```(?:json|tool_call|tool_code)?|print\(|[[\],;)]/y;
+  /\s+|<\|start\|>assistant|<\/?[\w:|｜.▁-]{1,99}>|\[\/?(?:TOOL_CALLS|ARGS)\]|\[CALL_ID\]\w{1,99}|functools|commentary|analysis|to=|function(?=<[|｜])|json(?=<\||\{)|```(?:json|tool_call|tool_code)?|print\(|>>>|Action(?: Input)?:|[[\],;)]/y;
 
 /** Marks that some templates write behind prose on its line. Behind a quote they are spoken of. */
 const INLINE = /(?<=[^\s"'`“‘>])[ \t]?(?=\[TOOL_CALLS\]|<\|tool_calls_section_begin\|>|<[|｜]tool▁calls▁begin[|｜]>)/;
@@ -141,13 +142,21 @@ function beginningsOf(tools: Tools): RegExp {
 }
 
 /**
- * A pattern of calls of a tool without a mark: `NAME(`, `[NAME(`, `<NAME>`, or JSON that names it.
+ * A pattern of calls of a tool without a mark, such as `NAME(`, `<NAME>`, `>>>NAME`, `Action: NAME`, and JSON that names it.
  */
 function naming(name: string): string {
   const own = name.replace(/\W/g, "\\$&");
-  const call = `\\[?(?:print\\()?(?:functions\\.|default_api\\.)?${own}(?:\\.call)?\\(`;
-  const json = `[[{][^]{0,300}?"(?:name|tool_name|tool|function)"\\s{0,9}:\\s{0,9}"(?:functions\\.)?${own}"`;
-  return `${call}|<${own}>|${json}`;
+  const marked = `[\`"*]{0,2}${own}[\`"*]{0,2}`;
+  const key = '"(?:name|tool_name|tool|function|action|recipient_name)"';
+  return [
+    `\\[?(?:print\\()?(?:functions\\.|default_api\\.)?${own}(?:\\.call)?\\(`,
+    `${own}\\s{0,3}(?:[:=]>?)?\\s{0,9}\\{`,
+    `<${own}>|\\[${own}\\]\\s{0,3}[\\n{]|>>>\\s{0,3}${own}\\b`,
+    `<\\w{1,20} name="${own}"|<\\w{1,20}>\\s{0,9}<(?:name|tool_name|function)>\\s{0,9}${own}\\s{0,9}<`,
+    `(?:Action|Tool|Function)(?: call)?:\\s{0,3}${marked}\\s{0,3}[\\n:({]`,
+    `(?:Call(?:ing)?|Using|Invoking)(?: (?:the )?(?:tool|function))?:?\\s{1,3}${marked}\\s{0,3}(?:with(?: arguments)?)?:?\\s{0,3}\\{`,
+    `[[{][^]{0,300}?${key}\\s{0,9}:\\s{0,9}"(?:functions\\.)?${own}"|\\{\\s{0,9}"${own}"\\s{0,9}:\\s{0,9}\\{`,
+  ].join("|");
 }
 
 interface Found {
@@ -209,13 +218,14 @@ function jsonCalls(text: string, at: number): Found | null {
 function jsonCall(one: unknown): GivenUse | null {
   const call = isRecord(one) && isRecord(one.function) ? one.function : one;
   if (!isRecord(call)) return null;
-  const name = call.name ?? call.tool_name ?? call.tool ?? call.function;
-  const given = call.arguments ?? call.parameters ?? call.input ?? call.args;
+  const name = call.name ?? call.tool_name ?? call.tool ?? call.function ?? call.action;
+  const given = call.arguments ?? call.parameters ?? call.input ?? call.args ?? call.action_input;
   return typeof name === "string" && given !== undefined ? { id: null, name, arguments: given } : null;
 }
 
 /** The name of a tool that is not a word of a frame, and the bracket behind it. */
-const NAME = /(?!(?:functools|commentary|analysis|json|print)\b)((?:functions\.)?[\w-]{1,99})(?::\d{1,9})?(\()?/y;
+const NAME =
+  /(?!(?:functools|commentary|analysis|json|print)\b)((?:functions\.)?[\w-]{1,99})(?::\d{1,9})?(?:(\()|\s{0,3}[:=]>?(?=\s{0,9}\{))?/y;
 
 /** A name, and behind frames the object of its arguments. */
 function namedCall(text: string, at: number): Found | null {

@@ -8,6 +8,7 @@ import {
   textCalls,
   toolUses as usesOf,
 } from "../../models/index.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
 import type { Protocol } from "./api.ts";
 
 /** The tool that a root model runs cells with. */
@@ -63,7 +64,7 @@ export function reading(
   const blocks = byBlocks(text, protocol === "fence" || !hasCalled);
   if (blocks.cells.length > 0) return byFinal(sourceOf(blocks) ?? "") ?? blocks;
   if (blocks.doubt) return blocks;
-  const kind = isCode(text.trim()) ? "code" : announces(text) ? "step" : null;
+  const kind = isCode(text.trim()) || isArguments(text) ? "code" : announces(text) ? "step" : null;
   return byFinal(text) ?? { ...blocks, doubt: kind && { kind, detail: "" } };
 }
 
@@ -115,10 +116,17 @@ const BEGINS =
 /** A text that is a cell in all but its fence: it begins and ends as code does, and calls a builtin. */
 function isCode(text: string): boolean {
   const bare = text
-    .replace(/^<(?:code|script|js)>/, "")
-    .replace(/<\/(?:code|script|js)>$/, "")
+    .replace(/^<(?:code|script|js|execute|run|cell|repl)>/, "")
+    .replace(/<\/(?:code|script|js|execute|run|cell|repl)>$/, "")
     .trim();
   return BEGINS.test(bare) && /[;)}]$/.test(bare) && CALLS.test(bare);
+}
+
+/** True if a text is nothing but the arguments of a call. */
+function isArguments(text: string): boolean {
+  const value = parseJson(text);
+  if (!isRecord(value) || typeof value.code !== "string" || Object.keys(value).length > 1) return false;
+  return CALLS.test(value.code);
 }
 
 /** The answer that a reply gives by a call whose code is only `answer(LITERAL)`: it is read and not run. null: it gives none. */
@@ -195,20 +203,26 @@ const STEPS = new RegExp(
     "接下来|我将|我会|让我|现在我|我先|下一步|我需要|接著|讓我",
     "次に|まず|これから|では、",
     "이제|다음으로|먼저",
+    "(?:one|just a) (?:moment|second)(?:[,.!…]| please| while i\\b)|please wait|give me (?:a|one) |hold on(?:[,.!…]| while i\\b)|einen moment[,.!… ]|un (?:moment|instant)[,.!…]|请稍|稍等|少々お待ち|подождите",
   ].join("|")})`,
   "iu",
 );
 
+/** Questions whether the model may take a step. */
+const MAY_I =
+  /^(?:(?:shall|should|may|can) i|(?:would you like|do you want|want) me to|soll ich|(?:puis|dois)-je|¿?(?:quieres que|debo)|posso|要我|我可以)/iu;
+
 /**
  * True if a text is a step that its model announces, and not an answer: it is short, and its last sentence begins as one does, or
- * it ends with a colon. That is a guess, so the model is asked.
+ * it ends with a colon, or with the question whether to take it. That is a guess, so the model is asked.
  */
 function announces(text: string): boolean {
   const said = text.trim();
   if (said === "" || said.length > MOST_UNITS || /\n\s*(?:[-*•]|\d+[.)])\s/.test(said)) return false;
   if (/(?:[:：…]|\.\.\.)$/.test(said)) return true;
   const sentences = said.split(/(?<=[.!?])\s+|(?<=[。！？])|\n+/u).filter((part) => part.trim() !== "");
-  return STEPS.test(sentences.at(-1)?.trim() ?? "") && !/[?？]$/.test(said);
+  if (/[?？]$/.test(said)) return sentences.every((one) => STEPS.test(one.trim()) || MAY_I.test(one.trim()));
+  return STEPS.test(sentences.at(-1)?.trim() ?? "");
 }
 
 /** A fenced block of a text. */

@@ -27,6 +27,33 @@ test.each([
   expect(textCalls(text, TOOLS)).toMatchObject({ problem: expect.stringContaining(problem) });
 });
 
+test.each([
+  '>>>rlm_exec\n{"code": "1"}',
+  'Thought: look.\nAction: rlm_exec\nAction Input: {"code": "1"}',
+  '{"action": "rlm_exec", "action_input": {"code": "1"}}',
+  'rlm_exec {"code": "1"}',
+  'rlm_exec: {"code": "1"}',
+])("a call without a mark is read: %j", (text) => {
+  expect(textCalls(text, TOOLS)).toMatchObject({ calls: [{ name: "rlm_exec" }], problem: null });
+});
+
+test.each([
+  '{"rlm_exec": {"code": "1"}}',
+  "<tool_use>\n<name>rlm_exec</name>\n<input>1</input>\n</tool_use>",
+  '<tool name="rlm_exec">1</tool>',
+  "[rlm_exec]\n1\n[/rlm_exec]",
+  'Calling tool rlm_exec with arguments {"code": "1"}',
+])("a call that cannot be read is one all the same: %j", (text) => {
+  expect(textCalls(text, TOOLS)?.problem).not.toBeNull();
+});
+
+test.each(["[rlm_exec] printed 2.", "Using rlm_exec with count I found 2.", "Tool: rlm_exec. Count: 2."])(
+  "an answer that names the tool is none: %j",
+  (text) => {
+    expect(textCalls(text, TOOLS)).toBeNull();
+  },
+);
+
 test("the cure names the parser of the format", () => {
   expect(leftCallCure(CALL, [], ["hi"])).toContain("parser hermes, SGLang --tool-call-parser qwen25");
   expect(leftCallCure("<TOOLCALL>[]</TOOLCALL>", [], [])).toContain("--tool-call-parser NAME");

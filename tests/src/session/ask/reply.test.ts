@@ -99,6 +99,11 @@ describe("a reply when it comes", () => {
     ["const n = count('a');\nprint(n);", { doubt: { kind: "code" } }],
     ["I will count them now.", { doubt: { kind: "step" } }],
     ["Ich werde jetzt zählen.", { doubt: { kind: "step" } }],
+    ["I need to run some code. Shall I proceed?", { doubt: { kind: "step" } }],
+    ["One moment please while I count.", { doubt: { kind: "step" } }],
+    ["There are 2. Would you like me to list them?", { doubt: null }],
+    ['{"code":"print(count(1))"}', { doubt: { kind: "code" } }],
+    ['{"code":"E42"}', { doubt: null }],
     ["There are 2. Let me know if you need more.", { doubt: null }],
     ["count is 2 (see above)", { doubt: null }],
   ])("%j is read by its words", (text, expected) => {
