@@ -82,7 +82,10 @@ export function figuresIn(text: string): readonly string[] {
 
 const FIGURE = /(?<![\w.-])\d{16,21}(?!\w|\.\d)/g;
 
-/** The digits in a source that JavaScript rounds to this figure; null: there are none, or the figure itself is there. */
+/**
+ * The digits in a source that JavaScript rounds to this figure; null: there are none, or the
+ * figure itself is there.
+ */
 export function roundedFrom(figure: string, source: Uint8Array): string | null {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.length);
   let found: string | null = null;
@@ -98,7 +101,7 @@ export function roundedFrom(figure: string, source: Uint8Array): string | null {
   return found;
 }
 
-/** Of so many places of a beginning the digits are compared. */
+/** Places of a beginning at which digits are compared. */
 const MOST_PLACES = 1000;
 const BEGINNING_UNITS = 12;
 

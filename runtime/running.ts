@@ -78,7 +78,8 @@ export function beginExec(running: Running, input: Omit<ResumeInput, "waiting">)
 }
 
 /**
- * Warns of figures in a text of the cell's that JavaScript has rounded: the library has their digits. Of an exec so much is looked through
+ * Warns of figures in a text of the cell's that JavaScript has rounded: the library has their
+ * digits. Of an exec so much is looked through
  * as takes little time.
  */
 export function warnOfRoundedText(

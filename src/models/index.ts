@@ -30,6 +30,7 @@ export { piAiModel } from "./pi-ai/model.ts";
 export type * from "./port.ts";
 export type { Patience } from "./replies/away.ts";
 export { refusalKind } from "./replies/refusal-kinds.ts";
+export { standInOf, textsIn } from "./replies/stand-ins.ts";
 export { readLiteral, textCalls } from "./replies/text-calls.ts";
 export { toolUses } from "./replies/tool-use.ts";
 export { isQuoted } from "./sent-messages.ts";

@@ -14,7 +14,8 @@ interface ResultRows {
 }
 
 /**
- * Reads the rows of a batch's results. If a request has several answers, the first one that succeeded counts, and a mark in it tells of the
+ * Reads the rows of a batch's results. If a request has several answers, the first one that
+ * succeeded counts, and a mark in it tells of the
  * others.
  */
 export function openRows({ id, requests }: Pick<ProviderBatch, "id" | "requests">): ResultRows {
@@ -57,7 +58,10 @@ export function openRows({ id, requests }: Pick<ProviderBatch, "id" | "requests"
   };
 }
 
-/** The answer that counts: the first that succeeded, else the first. It says how many others there are. */
+/**
+ * The answer that counts: the first that succeeded, else the first. It says how many others there
+ * are.
+ */
 function oneOf(answers: readonly BatchResult[]): BatchResult[] {
   const counts = answers.find(({ status }) => status < 300) ?? answers[0];
   if (!counts || answers.length === 1 || !isRecord(counts.body)) return counts ? [counts] : [];

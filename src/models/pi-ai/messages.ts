@@ -23,7 +23,7 @@ interface AnswerFacts extends Pick<ModelRequest, "tools"> {
   readonly isCut: boolean;
   /** The arguments of tool calls as they were sent, by the place of the call in the message. */
   readonly argumentTexts: ReadonlyMap<number, string>;
-  readonly seen: Pick<SeenResponse, "isReplaced" | "hasOthers">;
+  readonly seen: Pick<SeenResponse, "isReplaced" | "hasOthers" | "hasMore">;
 }
 
 /** The model's turn, and whether it holds thinking, in a part of its own or in its text. */
@@ -45,6 +45,7 @@ export function toTurn(
     ...mended,
     ...(hasReplaced ? [REPLACED] : []),
     ...(seen.hasOthers ? [OTHERS] : []),
+    ...(seen.hasMore ? [MORE] : []),
     ...(whole === said ? [] : [HALVES]),
     ...(message.stopReason === "toolUse" && uses.length === 0 ? [NO_CALL] : []),
   ];
@@ -61,6 +62,7 @@ export function toTurn(
 
 const REPLACED = "bytes that are not UTF-8";
 const OTHERS = "answers beside the first";
+const MORE = "words behind its end";
 const HALVES = "half characters";
 const NO_CALL = "an end by a call that did not come";
 

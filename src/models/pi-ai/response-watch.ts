@@ -21,6 +21,8 @@ export interface SeenResponse {
   isReplaced?: true;
   /** More answers than the one that was asked for came: all but the first are left out. */
   hasOthers?: true;
+  /** Words came behind the end that the answer had told. */
+  hasMore?: true;
   /** The reply that came in place of an answer, as a clause. */
   odd?: string;
   /** Why the surroundings let no request through, or where a redirect would have led. */

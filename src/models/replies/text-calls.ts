@@ -142,7 +142,8 @@ function beginningsOf(tools: Tools): RegExp {
 }
 
 /**
- * A pattern of calls of a tool without a mark, such as `NAME(`, `<NAME>`, `>>>NAME`, `Action: NAME`, and JSON that names it.
+ * A pattern of calls of a tool without a mark, such as `NAME(`, `<NAME>`, `>>>NAME`, `Action:
+ * NAME`, and JSON that names it.
  */
 function naming(name: string): string {
   const own = name.replace(/\W/g, "\\$&");

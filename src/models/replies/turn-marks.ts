@@ -16,9 +16,9 @@ const WITHIN = "kept marks of turns";
 const END =
   /<\|(?:im_end|eot_id|eom_id|eot|end|return|end_of_text|endoftext|end_of_turn|endofturn|END_OF_TURN_TOKEN|role_end)\|>|<end_of_turn>|<turn\|>|<｜end▁of▁sentence｜>|<(?:seed:)?eos>|\[\|endofturn\|\]|\[e~\[|<\/s>/
     .source;
-/** The beginning of a turn. */
+/** The beginning of a turn, also of one in which a tool answers. */
 const BEGINNING =
-  /<\|(?:im_start|start_header_id|header_start|start_of_role|START_OF_TURN_TOKEN|turn_start|user|assistant|system|observation|tool|im_user|im_assistant|im_system)\|>|<start_of_turn>|<\|turn>|<｜(?:User|Assistant)｜>|\[\/?INST\]|\[\|(?:user|assistant|system)\|\]/
+  /<\|(?:im_start|start_header_id|header_start|start_of_role|START_OF_TURN_TOKEN|turn_start|user|assistant|system|observation|tool|im_user|im_assistant|im_system)\|>|<start_of_turn>|<\|turn>|<｜(?:User|Assistant)｜>|\[\/?INST\]|\[\|(?:user|assistant|system)\|\]|<(?:tool_response|tool_results?|function_results?|function_response)>|\[TOOL_RESULTS\]|<｜tool▁outputs?▁begin｜>/
     .source;
 /** The beginning of the turn in which the model answers. */
 const ASSISTANT =
@@ -26,7 +26,10 @@ const ASSISTANT =
 
 /** A mark behind a word. Behind a space, a quote or in brackets a sentence names it. */
 const BEHIND_WORD = `(?<![ \\t"'“‘(]|(?<!^ {0,3}\`\`)\`)(?:(${END})|${BEGINNING})(?!["'\`”’)])`;
-/** An end with the beginning of the next turn behind it. It counts unless a quote or a bracket opens before it. */
+/**
+ * An end with the beginning of the next turn behind it. It counts unless a quote or a bracket
+ * opens before it.
+ */
 const BEFORE_TURN = `(?<!(?:^|[\\s([])["'\`]|[“‘([])(${END})(?=\\s{0,9}(?:<s>\\s{0,9})?(?:${BEGINNING}))`;
 const MARK = new RegExp(`${BEHIND_WORD}|${BEFORE_TURN}`, "gm");
 /** Harmony ends each message of a turn so. */

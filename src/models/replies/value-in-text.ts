@@ -34,7 +34,7 @@ export function readValue(given: string, schema: Json, shown: readonly string[] 
   const text = given.trim().replace(TAGGED, "$2").trim();
   const judge = openJudge(schema);
   const whole = judge(text);
-  if (whole.read) return answerOf(whole.read);
+  if (whole.read) return isEcho(whole.read.value, schema) ? { ok: false, problems: [ECHO] } : answerOf(whole.read);
   const { places, isCut } = placesIn(text, openingOf(schema));
   if (isCut) return { ok: false, problems: ["the answer ends within a value"] };
   const judged = places.map((place) => ({ place, ...judge(text.slice(place.start, place.end).trim()) }));
@@ -44,10 +44,14 @@ export function readValue(given: string, schema: Json, shown: readonly string[] 
     return { ok: false, problems: problems ?? ["the answer is not JSON"] };
   }
   const found = judged.flatMap(({ place, read }): FoundValue[] =>
-    read ? [{ ...read, ...place, key: keyOf(read), isDenied: isDenied(place, text) }] : [],
+    read && !isEcho(read.value, schema)
+      ? [{ ...read, ...place, key: keyOf(read), isDenied: isDenied(place, text) }]
+      : [],
   );
+  if (found.length === 0) return { ok: false, problems: [ECHO] };
   if (found.every((one) => one.isDenied)) return { ok: false, problems: [DENIED] };
   const counts = lastOf(found, text, shown);
+  if (counts && RETRACTED.test(wordsOf(text.slice(counts.end)))) return { ok: false, problems: [DENIED] };
   return counts ? answerOf(counts) : { ok: false, problems: [DIFFER] };
 }
 
@@ -78,6 +82,31 @@ const DENIED_BEFORE = /(?:\b(?:not|never)|n['’]t)(?: (?:be|say|call it|answer)
 /** The value is called wrong, or not right. That it is not something else denies nothing: "it is not a complaint". */
 const DENIED_BEHIND =
   /^["'`*,;–—-]{0,3}\s{0,9}(?:(?:it|that|this) )?(?:is|was|would be)(?: (?:a |the )?(?:wrong|incorrect|false)|(?: not|n['’]t| never) (?:right|correct|true|it|the (?:right |correct )?(?:answer|one|value|label|result)))\b/i;
+
+/** Words behind a value that take it back. */
+const RETRACTED = new RegExp(
+  `(?:^|[\\n.!?])\\W{0,9}(?:(?:wait|hmm|oops|no|actually|sorry|apologies)\\b[\\s,:;.!…—-]{1,5}){0,3}(?:${[
+    "(?:please )?(?:scrap|strike|disregard|ignore) (?:that|this|it|the above)\\b",
+    "(?:that|this|it|the (?:above|answer|json)(?: above| answer)?) (?:is|was|['’]s)(?: (?:wrong|incorrect|mistaken|a mistake|an error)| not (?:right|correct)|n['’]t (?:right|correct))",
+    "i (?:made|see|have made) (?:a|an|my) (?:\\w{1,9} )?(?:mistake|error)",
+    "on (?:second thought|(?:closer|further )?reflection)\\b[^\\n]{0,80}\\b(?:should|instead|rather)\\b",
+    "(?:correction|corrected|korrektur|berichtigung|corrección|correction|更正|修正|исправление)\\s?[:：]",
+    "(?:das|dies|es) (?:ist|war) falsch|c['’]est faux|esto? (?:es|está) (?:mal|incorrecto)|это неверно",
+  ].join("|")})`,
+  "iu",
+);
+
+/**
+ * True if a value repeats the schema that it is to fit, as one without required properties allows.
+ */
+function isEcho(value: Json, schema: Json): boolean {
+  if (!isRecord(value) || !isRecord(schema)) return false;
+  const own = isRecord(schema.properties) ? schema.properties : {};
+  const isOfSchema = (name: string) => isRecord(value[name]) && name in schema && !(name in own);
+  return canonicalJson(value) === canonicalJson(schema) || isOfSchema("properties") || isOfSchema("$defs");
+}
+
+const ECHO = "the answer is a schema: give a value that is valid against it";
 
 const keyOf = ({ value }: ReadJson) => canonicalJson(value) ?? JSON.stringify(value);
 

@@ -5,6 +5,7 @@ import { joinSignals } from "../../platform/signals.ts";
 import { type AgentTool, readOnlyTools } from "../agent-tools/index.ts";
 import { cutAnswer, failure, refusesTools } from "../failure.ts";
 import type { Model, ModelMessage, ModelRequest, Models, ModelTurn, SubCallError } from "../port.ts";
+import { standInOf } from "../replies/stand-ins.ts";
 import { leftCallCure } from "../replies/text-calls.ts";
 import type { ReadValue } from "../replies/value-in-text.ts";
 import { NULL_FOR_ABSENT } from "../schema/fitted.ts";
@@ -162,6 +163,11 @@ async function converse(
   const asking: Asking = { form: schema, isRepair: false, wasUnread: false };
   /** The model knows that a call in its text was not run. */
   let wasTold = false;
+  /**
+   * An answer that fits and has a part that stands for something: it counts if nothing better
+   * comes.
+   */
+  let unfilled: { readonly answer: Answer; readonly shown: readonly string[] } | null = null;
   for (;;) {
     const asked = await requests.ask(first.system, messages, first.tools, formOf(asking));
     if (isSentAgain(asked, asking)) continue;
@@ -188,16 +194,22 @@ async function converse(
     }
     if (schema === null) return { ok: true, value: turn.text };
     const read = await valueIn({ text: turn.text, shown }, schema, thread, signal);
-    if (read.ok) return asked.isConstrained ? withoutNulls(read) : read;
+    const standIn = read.ok ? standInOf(read.value, unfilled?.shown ?? shown) : null;
+    if (read.ok) {
+      const answer = asked.isConstrained ? withoutNulls(read) : { value: read.value, mended: read.mended ?? [] };
+      if (standIn === null) return { ok: true, ...answer };
+      unfilled = { shown, answer: { ok: true, ...answer, mended: [...answer.mended, UNFILLED] } };
+    }
     if ("error" in read) return read;
-    if (asking.isRepair || read.isFinal) {
+    if (unfilled && asking.isRepair) return unfilled.answer;
+    if (!read.ok && (asking.isRepair || read.isFinal)) {
       if (!or_text) return { ok: false, error: mismatch(read, turn.text), misfit: turn.text };
       return cure === null ? { ok: true, value: turn.text } : { ok: false, error: leftCall(tools, cure) };
     }
     asking.isRepair = true;
     if (asked.isConstrained) asking.form = null;
     turnsLeft = Math.max(turnsLeft, 1);
-    messages.push({ role: "user", text: repairRequest(read.problems) });
+    messages.push({ role: "user", text: repairRequest(read.ok ? [nothingFills(standIn ?? "")] : read.problems) });
   }
 }
 
@@ -232,6 +244,11 @@ function isSentAgain(asked: Asked, asking: Asking): boolean {
   return true;
 }
 
+const UNFILLED = "a part that nothing fills in";
+
+const nothingFills = (part: string) =>
+  `${JSON.stringify(part.slice(0, 80))} stands for something: give what it stands for`;
+
 const CALL_AGAIN =
   "Your call came as text, and was not run. Call the tool, or, if you cannot, answer from what you have: nothing but the answer.";
 
@@ -258,9 +275,8 @@ const WITHOUT_TOOLS =
  * A provider that keeps to a schema is asked for null where a property may be absent: that is not
  * told.
  */
-function withoutNulls({ value, mended = [] }: Extract<ReadValue, { ok: true }>): Answer {
-  const kinds = mended.filter((kind) => kind !== NULL_FOR_ABSENT);
-  return kinds.length === 0 ? { ok: true, value } : { ok: true, value, mended: kinds };
+function withoutNulls({ value, mended = [] }: Extract<ReadValue, { ok: true }>) {
+  return { value, mended: mended.filter((kind) => kind !== NULL_FOR_ABSENT) };
 }
 
 /**

@@ -19,7 +19,9 @@ export function batchProviderOf(api: string): BatchProvider | undefined {
   return providers.find(({ apis }) => apis.includes(api));
 }
 
-/** The field of a row's answer that says how many other answers its request has got in the batch. */
+/**
+ * The field of a row's answer that says how many other answers its request has got in the batch.
+ */
 export const OTHER_ROWS = "belay_other_rows";
 
 /** The client of an account's batches. @param stop see {@link BatchProvider.open} */

@@ -1,5 +1,6 @@
 import { type Json, roundedInJson } from "../../../runtime/index.ts";
 import { type Context, compileFind, find, openPlaces } from "../../context/index.ts";
+import { textsIn } from "../../models/index.ts";
 import { withoutUndefined } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../provider-batches/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
@@ -13,7 +14,6 @@ import type { Citation } from "./api.ts";
 import { countsOf } from "./envelope.ts";
 import type { Ending } from "./next.ts";
 import { type AskInput, askIn } from "./records.ts";
-import { textsIn } from "./unfilled.ts";
 
 /** The end of an ask, as its last record keeps it: for an answer with how it was given, and its citations. */
 type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by" | "limits_met"> & {
@@ -59,7 +59,7 @@ export function endingOf(
   const toCaller = () => [...(answers.noticesOf?.(models, results, true) ?? []), ...loadWarnings(state())];
   const mendings = repliesTold([...results, withoutUndefined({ mended: ending.mended })]);
   const rounded = context ? roundedFigures(answer.value, context.text, question) : [];
-  const unlisted = citationsUnlisted(answer.value, citations.length);
+  const unlisted = context ? citationsUnlisted(answer.value, citations.length, context.text) : [];
   const all = [
     ...warnings,
     ...citationsCapped(answer.cite),
@@ -117,7 +117,8 @@ function citationsOf(cite: Json | undefined, context: Pick<Context, "text" | "do
       const range = rangeOf(one);
       const citation = range ? citationOf(range, context.text, at) : INVALID;
       const { p_start, p_end } = citation;
-      return range && citation.valid && !isThere(one, range, context.text) ? { ...INVALID, p_start, p_end } : citation;
+      const isRight = range && isThere(one, range, context.text) && isAsNamed(one, range, at);
+      return citation.valid && !isRight ? { ...INVALID, p_start, p_end } : citation;
     });
 }
 
@@ -130,6 +131,23 @@ function isThere(cite: Json, [start, end]: readonly [number, number], text: Cont
   return quote.split(/…|\.\.\./).every((part) => found.includes(wordsOf(part)) || wordsOf(part).includes(found));
 }
 
+/**
+ * False if a citation names another document than the one that its place is in, or a line beyond
+ * its place.
+ */
+function isAsNamed(cite: Json, [start, end]: readonly [number, number], at: PlaceAt): boolean {
+  if (typeof cite !== "object" || cite === null) return true;
+  const first = at(start);
+  const last = at(end - 1);
+  const named = ["doc", "doc_id"]
+    .map((name): unknown => Reflect.get(cite, name))
+    .filter((one) => typeof one === "string");
+  const line: unknown = Reflect.get(cite, "line");
+  if (!first || !last) return true;
+  const isInside = typeof line !== "number" || first.id !== last.id || (line >= first.line && line <= last.line);
+  return isInside && named.every((name) => name === first.id);
+}
+
 /** Letters and digits: a quote may have other spaces, quotation marks and dashes than its source. */
 const wordsOf = (text: string) =>
   text
@@ -139,15 +157,36 @@ const wordsOf = (text: string) =>
 
 const MOST_COMPARED = 100_000;
 
-/** A warning if a text names citations by numbers that its list does not have. @param count of the list */
-function citationsUnlisted(answer: Json, count: number): readonly string[] {
-  if (typeof answer !== "string" || count === 0) return [];
-  const named = [...answer.matchAll(/\[(\d{1,2}(?:\s?[,;]\s?\d{1,2}){0,20})\](?!\()/g)].flatMap(([, list = ""]) =>
-    list.split(/[,;]/).map(Number),
+/**
+ * A warning if a text names citations by numbers that its list does not have. A text may have a
+ * list of its own, or quote P with its marks.
+ *
+ * @param count of the list
+ */
+function citationsUnlisted(answer: Json, count: number, text: Context["text"]): readonly string[] {
+  if (typeof answer !== "string" || OWN_LIST.test(answer)) return [];
+  const marks = Array.from(answer.matchAll(count > 0 ? NUMBERED : MARK)).filter(({ index, 0: mark }) => {
+    const words = answer.slice(Math.max(0, index - LEAD_UNITS), index + mark.length);
+    return (
+      count > 0 || text.length > SEARCHED_UNITS || find(text, compileFind(escaped(words), ""), 1).matches.length === 0
+    );
+  });
+  const named = marks.flatMap(({ 0: mark, 1: list }): (string | number)[] =>
+    list === undefined ? [mark.trim()] : list.split(/[,;]/).map(Number),
   );
-  const beyond = [...new Set(named.filter((number) => number > count))];
-  return beyond.length > 0 ? [`citations_unlisted: ${beyond.join(", ")}`] : [];
+  const beyond = [...new Set(named)].filter((name) => typeof name === "string" || name > count);
+  return beyond.length > 0 ? [`citations_unlisted: ${beyond.slice(0, MAX_CITATIONS).join(", ")}`] : [];
 }
+
+const NUMBERED = /\[(\d{1,2}(?:\s?[,;]\s?\d{1,2}){0,20})\](?!\()/g;
+/** Marks of citations behind words of a text; a list of numbers follows a verb or a sign. */
+const MARK =
+  /(?<=[\p{L}\p{N}.,;:!?"'”’)\]*](?<!\b(?:are|is|was|were|be|at|in|of|lines?|rows?|ids?|values?|list|array)) ?|[.,;:!?]|\])(?:(?<![\p{L}\p{N}_$])\[(\d{1,2}(?:\s?[,;]\s?\d{1,2}){0,20})\](?![(\p{L}\p{N}_])|\[\^\d{1,2}\]|【[^】\n]{1,60}】)|(?<=[.,;!?])[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}/gu;
+/** A list of sources in the text itself. */
+const OWN_LIST =
+  /^ {0,8}(?:\[\^?\d{1,2}\]:?|[¹²³⁴-⁹]) {0,8}\S|^[^\w\n]{0,4}(?:sources?|references?|citations?|quellen|footnotes?)[^\w\n]{0,4}$/im;
+const LEAD_UNITS = 15;
+const escaped = (words: string) => words.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /** A warning if more places were given than are listed. */
 function citationsCapped(cite: Json | undefined): readonly string[] {

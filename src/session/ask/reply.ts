@@ -214,7 +214,8 @@ const MAY_I =
 
 /**
  * True if a text is a step that its model announces, and not an answer: it is short, and its last sentence begins as one does, or
- * it ends with a colon, or with the question whether to take it. That is a guess, so the model is asked.
+ * it ends with a colon, or with the question whether to take it. That is a guess, so the model is
+ * asked.
  */
 function announces(text: string): boolean {
   const said = text.trim();

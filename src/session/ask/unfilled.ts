@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import { standInOf, textsIn } from "../../models/index.ts";
 import { withoutBlocks } from "./reply.ts";
 
 /** Parts of a text that something was to fill in: of templates, and notes of a writer to itself. */
@@ -22,13 +23,7 @@ export function unfilledIn(value: Json, shown: readonly string[]): string | null
     const own = parts.find((part) => !shown.some((one) => one.includes(part)));
     if (own !== undefined) return own;
   }
-  return null;
-}
-
-/** The texts of a value, its own and those within it. */
-export function textsIn(value: Json): readonly string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  return standInOf(value, shown);
 }
 
 /** Names that a cell gives values to. */

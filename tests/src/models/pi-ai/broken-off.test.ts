@@ -135,6 +135,34 @@ test.each(Object.entries(SECOND))(
   },
 );
 
+test("what follows the end of an answer is told, and another answer is left out", async () => {
+  const chunk = (id: string, content: string, finish_reason: string | null) => ({
+    id,
+    choices: [{ index: 0, delta: { content }, finish_reason }],
+  });
+  const bodyOf = (...events: readonly object[]) =>
+    events.map((one) => `${eventLine(one)}data: ${JSON.stringify(one)}\n\n`).join("");
+  const chat = (...events: readonly object[]) => answers("openai-completions", { body: bodyOf(...events) });
+  expect(await chat(chunk("a", "hello", "stop"), chunk("b", "bye", "stop"))).toMatchObject(
+    withEach({ turn: { text: "hello", mended: ["answers beside the first"] } }),
+  );
+  expect(await chat(chunk("a", "hel", "stop"), chunk("a", "lo", "stop"))).toMatchObject(
+    withEach({ turn: { text: "hello", mended: ["words behind its end"] } }),
+  );
+  const twice = [...BODIES.anthropic("end_turn"), ...BODIES.anthropic("end_turn")];
+  expect(await answers("anthropic-messages", { body: bodyOf(...twice) })).toMatchObject(
+    withEach({ turn: { text: "hello", mended: ["answers beside the first"] } }),
+  );
+});
+
+test("an event of Anthropic whose block has not begun fails the answer", async () => {
+  const [start, begun, ...rest] = BODIES.anthropic("end_turn");
+  const late = { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: " lost" } };
+  const body = [start, begun, late, ...rest].map((one) => `data: ${JSON.stringify(one)}\n\n`).join("");
+  const error = { code: "provider_error", message: expect.stringContaining("block 1 has not begun") };
+  expect(await answers("anthropic-messages", { body })).toMatchObject(withEach({ ok: false, error }));
+});
+
 function eventLine(event: object): string {
   return "type" in event ? `event: ${event.type}\n` : "";
 }

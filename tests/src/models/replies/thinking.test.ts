@@ -47,3 +47,9 @@ test.each(["It has `<|im_end|>\n<|im_start|>user` in it.", "It ends (<|im_end|><
     expect(withoutThinking(text, []).text).toBe(text);
   },
 );
+
+test("an answer of a tool that the model has invented is told", () => {
+  const text = '<tool_response>\n{"n": 99}\n</tool_response>\nIt is 99.';
+  expect(withoutThinking(text, [])).toMatchObject({ text, mended: ["kept marks of turns"] });
+  expect(withoutThinking(text, ["What is <tool_response>?"])).not.toHaveProperty("mended");
+});

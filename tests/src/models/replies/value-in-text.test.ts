@@ -176,3 +176,27 @@ test("a figure that is held stays quiet, and a rounded fraction is told", () => 
   const rounded = { ok: true, value: { n: 0.3333333333333333 }, mended: ["rounded figures"] };
   expect(readValue('{"n":0.33333333333333333333}', {}, [])).toEqual(rounded);
 });
+
+test.each([
+  "Actually, scrap that: it is a complaint.",
+  "Wait, that is wrong.",
+  "Sorry, I made a mistake above.",
+  "On reflection the kind should be complaint instead.",
+  "Korrektur: es ist eine Beschwerde.",
+])("a value that the words behind it take back does not count: %s", (words) => {
+  expect(readValue(`${PRAISE}\n\n${words}`, LABEL, [])).toMatchObject({ ok: false });
+});
+
+test.each(["Let me know if you need more.", "The letter says that it is wrong.", "Sorry for the wait."])(
+  "words behind a value that take nothing back leave it: %s",
+  (words) => {
+    expect(readValue(`${PRAISE}\n\n${words}`, LABEL, [])).toEqual({ ok: true, value: { kind: "praise" } });
+  },
+);
+
+test("a schema is no answer to itself", () => {
+  const open = { type: "object", properties: { kind: { type: "string" } } };
+  for (const text of [JSON.stringify(open), fenced(JSON.stringify(open)), '{"properties":{"kind":"praise"}}']) {
+    expect(readValue(text, open, [])).toMatchObject({ ok: false, problems: [expect.stringContaining("is a schema")] });
+  }
+});

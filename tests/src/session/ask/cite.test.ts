@@ -41,3 +41,28 @@ test("an ask cites pages, rows and lines, and so do terminal and page", async ()
   const shown = trace.head.execs.find(({ kind }) => kind === "ask")?.ask?.citations;
   expect(shown?.map(({ place }) => place)).toEqual(["p.2", null, "Sales!6", null]);
 });
+
+test.each([
+  ["There are 2 errors [1].", ["citations_unlisted: 1"]],
+  ["There are 2 errors.[^1]", ["citations_unlisted: [^1]"]],
+  ["There are 2 errors 【4:0†a.log】.", ["citations_unlisted: 【4:0†a.log】"]],
+  ["There are 2 errors [1].\n\n[1] a.log, line 1", []],
+  ["The values are [1, 2], and P[1] is one.", []],
+  ["It says two [7] there.", []],
+])("marks of citations in %j are told if nothing lists them", async (answer, warnings) => {
+  const context = await contextOf([textFile("a.log", "one\nIt says two [7] there.\n")]);
+  const cell = `print(P.length); answer(${JSON.stringify(answer)})`;
+  const turns = [using("rlm_exec", { code: "print(P)" }), using("rlm_exec", { code: cell })];
+  const { session } = await openScripted(() => turns.shift() ?? "none", {}, undefined, contextParts(context));
+  expect((await session.ask("How many?")).warnings).toEqual(warnings);
+});
+
+test("a citation that names another document, or a line beyond its place, is not valid", async () => {
+  const context = await contextOf([textFile("a.log", "one\ntwo\n"), textFile("b.log", "three\n")]);
+  const cites = ['doc: "a.log", line: 1', 'doc: "b.log"', "line: 2", 'doc_id: "a.log"'];
+  const cell = `answer("1", { cite: [${cites.map((one) => `{ start: P.indexOf("one"), end: P.indexOf("one") + 3, ${one} }`)}] })`;
+  const turns = [using("rlm_exec", { code: "print(P)" }), using("rlm_exec", { code: cell })];
+  const { session } = await openScripted(() => turns.shift() ?? "none", {}, undefined, contextParts(context));
+  const envelope = await session.ask("How many?");
+  expect(envelope.success && envelope.citations.map(({ valid }) => valid)).toEqual([true, false, false, true]);
+});
