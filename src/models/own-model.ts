@@ -11,7 +11,7 @@ import { withoutThinking } from "./replies/thinking.ts";
 import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
 import { sentMessages, shownTexts } from "./sent-messages.ts";
 import { limited } from "./time-limit.ts";
-import { NO_USAGE } from "./usage.ts";
+import { believed, NO_USAGE } from "./usage.ts";
 
 /** A request of a sub-call or a turn, as a program's own function gets it. */
 export interface CompletionRequest {
@@ -147,8 +147,9 @@ function answerOf(id: string, given: unknown, price: Model["price"], request: Mo
   const { isCut, usage: told } = read.output;
   const { text, isThought, isEnded, mended } = withoutThinking(read.output.text, shownTexts(request));
   const toolUses = usesOf(read.output.toolUses, request.tools);
-  const usage = told ? usageOf(told, price) : NO_USAGE;
-  const charged = told !== undefined;
+  const own = told ? believed(usageOf(told, price)) : null;
+  const usage = own ?? NO_USAGE;
+  const charged = own !== null;
   const stop = toolUses.length > 0 ? "tools" : isCut && !isEnded ? "length" : "end";
   if (stop === "end" && text.trim() === "") return { ok: false, usage, charged, error: nothingSaid(id, isThought) };
   const turn = { text, toolUses, stop, raw: null, ...withoutUndefined({ mended }) } as const;

@@ -18,6 +18,8 @@ export interface Usage {
    * Tokens that nobody told: estimated by the lengths of texts, or what an agent held. Absent: all were told.
    */
   readonly estimated?: number;
+  /** USD that nobody told: what an agent held. Absent: all were told. */
+  readonly estimated_usd?: number;
 }
 
 /** USD per million tokens. */
@@ -43,7 +45,10 @@ export interface ToolUse {
   readonly name: string;
   /** The model's arguments, unchecked. */
   readonly arguments: { readonly [key: string]: Json };
-  /** Reason, as a clause, why its arguments could not be read. They are then empty, and the call is not run. */
+  /**
+   * Reason, as a clause, why its arguments could not be read. They are then empty, and the call is
+   * not run.
+   */
   readonly problem?: string | undefined;
 }
 

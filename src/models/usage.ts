@@ -8,6 +8,23 @@ export function tokensOf({ input, output, cache_read, cache_write }: Usage): num
   return input + output + cache_read + cache_write;
 }
 
+/**
+ * The most that one request can take. A record cannot hold much more, and its session could not be
+ * opened again.
+ */
+const MOST = { tokens: 1e9, cost_usd: 1e6 };
+
+/** A usage in whole tokens as it was told; null for what no request can have taken. */
+export function believed(told: Usage): Usage | null {
+  const { input, output, cache_read, cache_write, cost_usd } = told;
+  const tokens = [input, output, cache_read, cache_write];
+  const isPossible = tokens.every((count) => count >= 0 && count <= MOST.tokens);
+  if (!isPossible || !(cost_usd >= 0 && cost_usd <= MOST.cost_usd)) return null;
+  if (tokens.every(Number.isInteger)) return told;
+  const whole = { input: Math.ceil(input), output: Math.ceil(output) };
+  return { ...told, ...whole, cache_read: Math.ceil(cache_read), cache_write: Math.ceil(cache_write) };
+}
+
 export function addUsage(one: Usage, other: Usage): Usage {
   return {
     input: one.input + other.input,
@@ -19,6 +36,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
       reasoning: sumOf(one.reasoning, other.reasoning),
       saved_usd: sumOf(one.saved_usd, other.saved_usd),
       estimated: sumOf(one.estimated, other.estimated),
+      estimated_usd: sumOf(one.estimated_usd, other.estimated_usd),
     }),
   };
 }

@@ -124,8 +124,8 @@ function openSpent(): Spent {
       totals = next;
     },
     told() {
-      const { sub_calls, tokens, cost_usd, reused } = totals;
-      const spent = { sub_calls, tokens, cost_usd };
+      const { sub_calls, tokens, cost_usd, estimated, estimated_usd, reused } = totals;
+      const spent = { sub_calls, tokens, cost_usd, ...withoutUndefined({ estimated, estimated_usd }) };
       if (!reused) return spent;
       return { ...spent, reused: reused.answers, saved: { tokens: reused.tokens, cost_usd: reused.cost_usd } };
     },

@@ -86,6 +86,8 @@ export function jobJson(job: JobRow): object {
     ...(report.reused === undefined ? {} : { reused: report.reused }),
     tokens: job.spent.tokens,
     cost_usd: job.spent.nanodollars / 1e9,
+    ...(report.estimated === undefined ? {} : { estimated: report.estimated }),
+    ...(report.estimated_usd === undefined ? {} : { estimated_usd: report.estimated_usd }),
     attempts: attemptsOf(job),
     lapses: job.lapses,
     run_at: job.run_at,

@@ -107,6 +107,9 @@ export interface JobResult {
   readonly reused?: number;
   readonly tokens: number;
   readonly cost_usd: number;
+  /** Tokens and USD that nobody told, parts of these. */
+  readonly estimated?: number;
+  readonly estimated_usd?: number;
   readonly ms: number;
   /** Tries that failed in a way that counts, and the one that ended it. */
   readonly attempts: number;
@@ -135,6 +138,8 @@ const Result = v.object({
   reused: v.exactOptional(count),
   tokens: count,
   cost_usd: count,
+  estimated: v.exactOptional(count),
+  estimated_usd: v.exactOptional(count),
   ms: count,
   attempts: count,
   resumed: count,
@@ -164,6 +169,8 @@ export function resultLine(job: JobRow, result: string | null): string {
     reused: report.reused,
     tokens: report.tokens ?? 0,
     cost_usd: report.cost_usd ?? 0,
+    estimated: report.estimated,
+    estimated_usd: report.estimated_usd,
     ms: report.ms ?? 0,
     attempts: attemptsOf(job),
     resumed: report.resumed ?? 0,

@@ -11,15 +11,18 @@ export interface ListedJob extends Omit<JobRow, "told"> {
   readonly error_code: string;
   /** The beginning of why it failed; empty if no record says that. */
   readonly error: string;
+  /** Tokens of its calls that nobody told. */
+  readonly estimated: number;
 }
 
 export function listedJob({ told, ...job }: JobRow): ListedJob {
-  const { error_code, error } = isRecord(told) ? told : {};
+  const { error_code, error, estimated } = isRecord(told) ? told : {};
   const why = typeof error === "string" ? enoughOf(error, ERROR_UNITS) : "";
   return {
     ...job,
     error_code: job.state === "failed" ? String(error_code ?? "unknown").slice(0, CODE_UNITS) : "",
     error: why,
+    estimated: typeof estimated === "number" && estimated > 0 ? estimated : 0,
   };
 }
 
@@ -67,6 +70,7 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
       // The store has one sum of tokens.
       input: spent.tokens,
       ...NO_OTHER_TOKENS,
+      estimated: job.estimated,
       calls: spent.sub_calls,
       micro: Math.floor(spent.nanodollars / 1000),
       nano: spent.nanodollars % 1000,
@@ -118,7 +122,7 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
   return traceFile({ ...facts, ...lists }, rows, [kept], words);
 }
 
-const NO_OTHER_TOKENS = { output: 0, cached_in: 0, cache_write: 0, estimated: 0 };
+const NO_OTHER_TOKENS = { output: 0, cached_in: 0, cache_write: 0 };
 
 const FINAL: readonly JobRow["state"][] = ["done", "failed", "cancelled"];
 

@@ -53,9 +53,10 @@ export function tokenRemarks(calls: readonly Pick<CallDescription, "usage">[]): 
   return [...cached, ...estimatedTokens(usage)];
 }
 
-/** `10 estimated, since none were told`; nothing if all were told. */
-export function estimatedTokens({ estimated = 0 }: CallDescription["usage"]): string[] {
-  return estimated === 0 ? [] : [`${compact(estimated)} estimated, since none were told`];
+/** `10 estimated, since none were told`, and dollars in the same way; nothing if all were told. */
+export function estimatedTokens({ estimated = 0, estimated_usd = 0 }: CallDescription["usage"]): string[] {
+  const tokens = estimated === 0 ? [] : [`${compact(estimated)} estimated, since none were told`];
+  return [...tokens, ...priced(estimated_usd).map((usd) => `${usd} assumed, since none was told`)];
 }
 
 /**
@@ -74,7 +75,7 @@ export function callLines(
     statusOf(call, isRunning),
     call.model || (call.effects ?? "-"),
     call.time_ms === null ? "-" : duration(call.time_ms),
-    [tokensOf(call), ...priced(call.cost_usd)].join(" "),
+    [tokensOf(call), ...pricedOf(call)].join(" "),
     [...sentAgain(call), ...takenFrom(call), ...mendedIn(call), wordsOf(call), ...changesOf(call)].join(" "),
   ]);
   return table(rows, COLUMNS, output);
@@ -86,6 +87,12 @@ const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 
 function tokensOf({ agent, cached, status, tokens, usage }: CallDescription): string {
   const isUntold = agent !== null && status === "ok" && !cached && tokens === 0;
   return isUntold ? "tokens not told" : tokensText(tokens, usage);
+}
+
+/** `~$0.50`: nobody told all of it. An agent that has answered without a price has not told it. */
+function pricedOf({ agent, cached, status, cost_usd, usage }: CallDescription): string[] {
+  if (agent !== null && status === "ok" && !cached && cost_usd === 0) return ["price not told"];
+  return priced(cost_usd).map((usd) => ((usage.estimated_usd ?? 0) > 0 ? `~${usd}` : usd));
 }
 
 /** `~1.2k tokens`: some of them are estimated. */

@@ -45,7 +45,10 @@ export function readAnswer(rule: AgentOutput | undefined, printed: string): Agen
   return null;
 }
 
-/** The answer in JSON lines, whose end tells what it took. If an event of a failure ends them instead, the agent has failed. */
+/**
+ * The answer in JSON lines, whose end tells what it took. If an event of a failure ends them
+ * instead, the agent has failed.
+ */
 function answerInLines(rule: AgentOutput, printed: string): AgentAnswer | null {
   const lines = printed.trimEnd().split("\n");
   const values = lines.flatMap((line) => jsonIn(line) ?? []);
@@ -62,7 +65,9 @@ function answerInLines(rule: AgentOutput, printed: string): AgentAnswer | null {
     : { ...answer, failed: true, isValue: false, text: error };
 }
 
-/** The words of an event that says by its type that something has failed; undefined: it does not. */
+/**
+ * The words of an event that says by its type that something has failed; undefined: it does not.
+ */
 function errorIn(event: WrittenJson | undefined): string | undefined {
   const type = event === undefined ? undefined : fieldOf(event, "type");
   if (event === undefined || typeof type !== "string" || !/error|failed/i.test(type)) return undefined;
@@ -113,7 +118,10 @@ interface Found {
   readonly within: WrittenJson | undefined;
 }
 
-/** The value at a pointer; undefined: nothing is said there, or an object that its type calls thinking has it. */
+/**
+ * The value at a pointer; undefined: nothing is said there, or an object that its type calls
+ * thinking has it.
+ */
 function foundAt(root: WrittenJson, pointer: string): Found | undefined {
   const value = pointedAt(root, pointer);
   if (value === undefined || value === null) return undefined;
@@ -173,6 +181,30 @@ function jsonIn(text: string): WrittenJson | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The most of a text that is looked at as a report of a failure, UTF-16 units. */
+const MOST_REPORT = 1000;
+/** Words of a provider, or of a program about its account. */
+const OF_PROVIDER: readonly RegExp[] = [
+  /^\W{0,3}(?:(?:api|http|request|server|provider) )?(?:error|failed)\b[:\s(]{0,4}(?:code |status )?[45]\d\d\b/i,
+  /^\W{0,3}[45]\d\d\b[:\s-]{0,4}(?:\{|unauthori|forbidden|too many|overloaded|bad gateway|internal server|service unavailable)/i,
+  /^\W{0,3}(?:error: ?)?(?:(?:invalid|incorrect|missing|no) api key|not logged in|please run \/login|(?:your )?credit balance)/i,
+];
+const OF_FAILURE =
+  /^\W{0,3}(?:(?:api|fatal|execution|request|server|internal|connection|network|stream|unhandled|uncaught) )?(?:fatal|error|[A-Z]\w{0,30}Error)\b ?[:(—-]|^(?:request (?:failed|timed out|was aborted)|failed to (?:authenticate|connect|fetch))\b/i;
+
+/**
+ * True if a text that a program printed as its answer reports its failure: `surely`, or as an
+ * answer about failures may look too.
+ *
+ * @param shown texts that the program was given
+ */
+export function reportsFailure(text: string, shown: readonly string[]): { readonly surely: boolean } | null {
+  const said = text.trim();
+  if (said.length > MOST_REPORT || shown.some((one) => one.includes(said.slice(0, 60)))) return null;
+  if (OF_PROVIDER.some((words) => words.test(said))) return { surely: true };
+  return OF_FAILURE.test(said) ? { surely: false } : null;
 }
 
 /** Codes that a terminal carries out: colours, places of the cursor, titles of its window. */

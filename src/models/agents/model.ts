@@ -16,8 +16,8 @@ import type {
 } from "../port.ts";
 import { withoutThinking } from "../replies/thinking.ts";
 import { shownTexts } from "../sent-messages.ts";
-import { addUsage, NO_USAGE } from "../usage.ts";
-import { type AgentAnswer, withoutCodes } from "./answer.ts";
+import { addUsage, believed, NO_USAGE } from "../usage.ts";
+import { type AgentAnswer, reportsFailure, withoutCodes } from "./answer.ts";
 import { problemOf } from "./command-line.ts";
 import { limitIn } from "./limit.ts";
 import { cutBefore, emptyOutbox } from "./outbox.ts";
@@ -84,12 +84,16 @@ async function complete(
   return answer;
 }
 
-/** The name of the outbox of a request: the id of its call, and its number if it is not the first. */
+/**
+ * The name of the outbox of a request: the id of its call, and its number if it is not the first.
+ */
 function nameOf({ key: [, own] }: Pick<AgentCall, "key">, number: number): string {
   return number === 0 ? own : `${own}.${number}`;
 }
 
-/** The run of a request. An agent that gave no fitting answer is asked anew, with a key of its own. */
+/**
+ * The run of a request. An agent that gave no fitting answer is asked anew, with a key of its own.
+ */
 function runOf({ key: [session, own], folder, ...call }: AgentCall, request: ModelRequest, number: number): AgentRun {
   const { messages, thinking = "off", timeoutMs } = request;
   const id = nameOf({ key: [session, own] }, number);
@@ -128,17 +132,35 @@ function timesOf({ tokens, cost_usd }: Reserved, starts: number): Reserved {
 /** The charge of so many starts by what an agent holds. */
 function chargeOf(reserved: Reserved, starts: number): Usage {
   const { tokens, cost_usd } = timesOf(reserved, starts);
-  return { ...NO_USAGE, output: tokens, cost_usd, ...(tokens > 0 ? { estimated: tokens } : {}) };
+  const estimated = tokens > 0 ? { estimated: tokens } : {};
+  return { ...NO_USAGE, output: tokens, cost_usd, ...estimated, ...untoldDollars(cost_usd) };
 }
 
-/** The charge of an agent: what it held stands in for what it does not say, and for each start that was cut. */
+/**
+ * The charge of an agent: what it held stands in for what it does not say, and for each start that
+ * was cut.
+ */
 function usageOf({ ended, answer, cut }: AgentOutcome, reserves: Reserved): Usage {
   const before = chargeOf(reserves, cut);
   if (ended === "not_started") return before;
-  const { tokens = null, cost_usd = null } = answer ?? {};
-  const own = tokens === null ? chargeOf(reserves, 1) : { ...NO_USAGE, ...tokens };
-  return addUsage(before, { ...own, cost_usd: cost_usd ?? reserves.cost_usd });
+  const { tokens, cost_usd } = toldBy(answer);
+  const { estimated_usd, ...own }: Usage = tokens === null ? chargeOf(reserves, 1) : { ...NO_USAGE, ...tokens };
+  if (cost_usd !== null) return addUsage(before, { ...own, cost_usd });
+  return addUsage(before, { ...own, cost_usd: reserves.cost_usd, ...untoldDollars(reserves.cost_usd) });
 }
+
+/**
+ * The tokens and dollars that an agent tells; null for each that it does not, or that none can
+ * have taken.
+ */
+function toldBy(answer: AgentAnswer | null) {
+  const { tokens = null, cost_usd = null } = answer ?? {};
+  const counted = tokens && believed({ ...NO_USAGE, ...tokens });
+  const priced = cost_usd === null ? null : believed({ ...NO_USAGE, cost_usd });
+  return { tokens: counted, cost_usd: priced && cost_usd };
+}
+
+const untoldDollars = (cost_usd: number) => (cost_usd > 0 ? { estimated_usd: cost_usd } : {});
 
 type FailedAnswer = Extract<ModelAnswer, { ok: false }>;
 
@@ -182,14 +204,16 @@ async function answerOf(
       return no("cancelled", "was ended");
     case "exited":
   }
-  if (code === 0 && answer !== null && !answer.failed && answer.text.trim() !== "") {
+  const limit = command.limit === undefined ? null : await limitIn(command.limit, said, new Date());
+  const report = code === 0 && answer && !answer.isValue ? reportsFailure(answer.text, shown) : null;
+  const isFailed = answer?.failed || report?.surely || (report !== null && limit !== null);
+  if (code === 0 && answer !== null && !isFailed && answer.text.trim() !== "") {
     const flaw = flawOf(answer);
     if (flaw) return no(...flaw);
-    const { turn, isThought } = turnOf(answer, outcome, { isRaw: command.output === undefined, shown });
+    const { turn, isThought } = turnOf(answer, outcome, { isRaw: command.output === undefined, shown, report });
     if (turn.text.trim() !== "") return { ok: true, usage, charged: true, turn };
     return no("empty_answer", isThought ? "only thought" : "gave no text");
   }
-  const limit = command.limit === undefined ? null : await limitIn(command.limit, said, new Date());
   if (limit) {
     return no("rate_limited", `has reached a limit${limit.when}: ${lastWords(said)}`, {
       suggestion: "Resume when its account allows it again: no answer that is recorded is asked for twice.",
@@ -197,8 +221,8 @@ async function answerOf(
       ...(limit.retry_at === null ? {} : { retry_at: limit.retry_at }),
     });
   }
-  if (code === 0 && !answer?.failed && (answer || outcome.said === "")) return no("empty_answer", "printed nothing");
-  const how = code === 0 && !answer?.failed ? "printed no answer as its output describes it" : "failed";
+  if (code === 0 && !isFailed && (answer || outcome.said === "")) return no("empty_answer", "printed nothing");
+  const how = code === 0 && !isFailed ? "printed no answer as its output describes it" : "failed";
   const words = lastWords(said);
   return no("sub_agent_error", `${how} (${signal ?? `code ${code}`})${words === "" ? "" : `: ${words}`}`);
 }
@@ -214,7 +238,10 @@ const LAST_WORDS = 400;
 
 const lastWords = (said: string) => said.slice(-LAST_WORDS).replaceAll(/\s+/g, " ").trim().toWellFormed();
 
-/** The failure of an answer whose program says that it is cut or withheld; null: it says nothing of the kind. */
+/**
+ * The failure of an answer whose program says that it is cut or withheld; null: it says nothing of
+ * the kind.
+ */
 function flawOf({ stopped, isBrokenOff }: AgentAnswer): [FailureCode, string] | null {
   if (isBrokenOff) return ["truncated_answer", "printed a last line that ends within a value"];
   if (stopped?.meaning === "cut") return ["truncated_answer", `says that its answer was cut (${stopped.reason})`];
@@ -226,6 +253,8 @@ interface ReadBy {
   /** The text is all that the program has printed, and no field of its output. */
   readonly isRaw: boolean;
   readonly shown: readonly string[];
+  /** Its text may report a failure. */
+  readonly report: object | null;
 }
 
 /**
@@ -235,7 +264,7 @@ interface ReadBy {
 function turnOf(
   { text: answer, isValue, isUnended }: AgentAnswer,
   { isGarbled }: AgentOutcome,
-  { isRaw, shown }: ReadBy,
+  { isRaw, shown, report }: ReadBy,
 ): { readonly turn: ModelTurn; readonly isThought: boolean } {
   const most = LIMITS.answerUnits - 200;
   const whole = answer.toWellFormed();
@@ -252,6 +281,7 @@ function turnOf(
     ...(whole === answer ? [] : ["half characters"]),
     ...(plain === whole ? [] : ["codes of a terminal"]),
     ...(isUnended ? ["no end of its lines"] : []),
+    ...(report === null ? [] : ["what may be a failure"]),
   ];
   const turn = { text, toolUses: [], stop: "end", raw: null, ...(mended.length > 0 ? { mended } : {}) } as const;
   return { turn, isThought: spoken.isThought };

@@ -14,7 +14,7 @@ import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
 import { isLocalServer, isPrivateAddress, withinWindow } from "../server-window.ts";
 import { type Limited, limited } from "../time-limit.ts";
-import { estimateRequest, NO_USAGE, tokensOf } from "../usage.ts";
+import { believed, estimateRequest, NO_USAGE, tokensOf } from "../usage.ts";
 import type { AskedModel } from "./answer-form.ts";
 import { type Asking, openAsking } from "./asking.ts";
 import { batchAccount, batchFactor, batchPriceOf, type Posting, posting, providerFor } from "./batches.ts";
@@ -229,13 +229,13 @@ async function receive(
 function toUsage(message: AssistantMessage | null): Usage {
   if (!message) return NO_USAGE;
   const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
-  const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
-  if (!Object.values(usage).every((figure) => Number.isFinite(figure) && figure >= 0)) return NO_USAGE;
+  const usage = believed({ input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total });
+  if (usage === null) return NO_USAGE;
   const thought = reasoning ?? 0;
   const saved_usd = savedBy(message.usage);
   return {
     ...usage,
-    ...(thought > 0 && Number.isFinite(thought) ? { reasoning: thought } : {}),
+    ...(thought > 0 && thought <= usage.output ? { reasoning: thought } : {}),
     ...(saved_usd === 0 ? {} : { saved_usd }),
   };
 }

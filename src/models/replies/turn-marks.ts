@@ -38,7 +38,10 @@ const NEXT_MESSAGE = /\s{0,9}<\|start\|>assistant/y;
 const GOES_ON = /[ \t]{0,9}[\p{Ll},.;:]/uy;
 const LAST = new RegExp(`(?<![ \\t])(?:${END}|<\\|(?:user|observation)\\|>)\\s{0,9}$`);
 
-/** The offset behind the beginning of the model's turn, which its server left in the text; `from`: there is none. */
+/**
+ * The offset behind the beginning of the model's turn, which its server left in the text; `from`:
+ * there is none.
+ */
 export function turnStart(text: string, from: number, isShown: (mark: string) => boolean): number {
   const begun = matchAt(ASSISTANT, text, from);
   return begun && !isShown(begun[0].trim()) ? from + begun[0].length : from;
@@ -70,7 +73,10 @@ export function ownTurn(text: string, from: number, isShown: (mark: string) => b
   return hasSpokenTurns(text.slice(from, whole.end), isShown) ? { ...whole, told: WITHIN } : whole;
 }
 
-/** The beginnings of lines in which models without a chat template invent what others say, and then answer again. */
+/**
+ * The beginnings of lines in which models without a chat template invent what others say, and then
+ * answer again.
+ */
 const SPOKEN: readonly (readonly [other: RegExp, own: RegExp])[] = [
   [/^(?:user|human) ?:/i, /^(?:assistant|ai|bot|model) ?:/i],
   [/^#{2,3} ?(?:instruction|human|user|input)\b ?:?/i, /^#{2,3} ?(?:response|assistant|output)\b ?:?/i],

@@ -79,7 +79,10 @@ function isDenied({ start, end }: Place, text: string): boolean {
 }
 
 const DENIED_BEFORE = /(?:\b(?:not|never)|n['’]t)(?: (?:be|say|call it|answer))?\s{0,9}["'`*]{0,3}$/i;
-/** The value is called wrong, or not right. That it is not something else denies nothing: "it is not a complaint". */
+/**
+ * The value is called wrong, or not right. That it is not something else denies nothing: "it is
+ * not a complaint".
+ */
 const DENIED_BEHIND =
   /^["'`*,;–—-]{0,3}\s{0,9}(?:(?:it|that|this) )?(?:is|was|would be)(?: (?:a |the )?(?:wrong|incorrect|false)|(?: not|n['’]t| never) (?:right|correct|true|it|the (?:right |correct )?(?:answer|one|value|label|result)))\b/i;
 

@@ -15,7 +15,10 @@ import { countsOf } from "./envelope.ts";
 import type { Ending } from "./next.ts";
 import { type AskInput, askIn } from "./records.ts";
 
-/** The end of an ask, as its last record keeps it: for an answer with how it was given, and its citations. */
+/**
+ * The end of an ask, as its last record keeps it: for an answer with how it was given, and its
+ * citations.
+ */
 type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by" | "limits_met"> & {
   readonly answer: Json;
 };
@@ -95,7 +98,10 @@ function roundedFigures(answer: Json, text: Context["text"], question: string): 
 const MOST_FIGURES = 20;
 const LONG_FIGURE = /(?<![\w.-])\d{16,21}(?!\w|\.\d)/g;
 
-/** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
+/**
+ * The end of an ask of this account. Its time is that of its turns and cells. @param at ms since
+ * the epoch
+ */
 export function askEnd(ask: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
   const { start, resumes } = ask;
   const { limits_met: last = [], ...how } = ending;
@@ -107,7 +113,10 @@ export function askEnd(ask: AskRecords, account: Account, ending: AskEnding, at:
 const MAX_CITATIONS = 50;
 const QUOTE_UNITS = 300;
 
-/** The citations of an answer. What is not a place of P is listed as not valid; it does not undo the answer. */
+/**
+ * The citations of an answer. What is not a place of P is listed as not valid; it does not undo
+ * the answer.
+ */
 function citationsOf(cite: Json | undefined, context: Pick<Context, "text" | "documents">): readonly Citation[] {
   if (cite === undefined || cite === null) return [];
   const { at } = openPlaces(context.text, context.documents);
@@ -122,7 +131,10 @@ function citationsOf(cite: Json | undefined, context: Pick<Context, "text" | "do
     });
 }
 
-/** False if a citation quotes words that its place does not have. Those of a very long place are not looked for. */
+/**
+ * False if a citation quotes words that its place does not have. Those of a very long place are
+ * not looked for.
+ */
 function isThere(cite: Json, [start, end]: readonly [number, number], text: Context["text"]): boolean {
   const quote: unknown = typeof cite === "object" && cite !== null ? Reflect.get(cite, "quote") : null;
   if (typeof quote !== "string" || end - start > MOST_COMPARED) return true;
@@ -148,7 +160,9 @@ function isAsNamed(cite: Json, [start, end]: readonly [number, number], at: Plac
   return isInside && named.every((name) => name === first.id);
 }
 
-/** Letters and digits: a quote may have other spaces, quotation marks and dashes than its source. */
+/**
+ * Letters and digits: a quote may have other spaces, quotation marks and dashes than its source.
+ */
 const wordsOf = (text: string) =>
   text
     .toLowerCase()

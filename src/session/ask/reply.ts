@@ -15,13 +15,21 @@ import type { Protocol } from "./api.ts";
 export const CELL_TOOL = "rlm_exec";
 const TOOLS = [{ name: CELL_TOOL }];
 
-/** A reply as it was read when it came. Its record keeps that, since a later build may read such a text otherwise. */
+/**
+ * A reply as it was read when it came. Its record keeps that, since a later build may read such a
+ * text otherwise.
+ */
 export interface Reply {
-  /** The answer, if the reply is one. Of a reply with calls in its text, what stands before them. */
+  /**
+   * The answer, if the reply is one. Of a reply with calls in its text, what stands before them.
+   */
   readonly text: string;
   /** In the order in which they are to run. */
   readonly cells: readonly AskedCell[];
-  /** Why the text may not be meant as the answer; null: nothing speaks against it, or the reply has a cell. */
+  /**
+   * Why the text may not be meant as the answer; null: nothing speaks against it, or the reply has
+   * a cell.
+   */
   readonly doubt: Doubt | null;
   /** Its cells were calls in the text, which the server had not read. */
   readonly isInText?: boolean | undefined;
@@ -53,7 +61,10 @@ export interface ReadBy {
   readonly shown: readonly string[];
 }
 
-/** Reads a reply when it comes: by its native calls, else by calls in its text, by its blocks, or by its words. */
+/**
+ * Reads a reply when it comes: by its native calls, else by calls in its text, by its blocks, or
+ * by its words.
+ */
 export function reading(
   { text, toolUses }: Pick<ModelTurn, "text" | "toolUses">,
   { protocol, hasCalled, shown }: ReadBy,
@@ -96,7 +107,10 @@ function byBlocks(text: string, areCells: boolean): Reply {
 
 const FINAL = /^[ \t]{0,9}FINAL(_VAR)?\(/m;
 
-/** The ending of other programs of this kind: `FINAL(x)` is x, and `FINAL_VAR(n)` the value of a variable. */
+/**
+ * The ending of other programs of this kind: `FINAL(x)` is x, and `FINAL_VAR(n)` the value of a
+ * variable.
+ */
 function byFinal(given: string): Reply | null {
   const text = given.trim().replace(/;$/, "");
   const begun = FINAL.exec(text);
@@ -113,7 +127,10 @@ const CALLS = new RegExp(`(?<![.\\w$"'\`])(?:${NAMES})\\s{0,9}\\(`);
 const BEGINS =
   /^(?:\/[/*]|(?:const|let|var|await|async|for|if|while|function|return|try)\b|[\w$.[\]]{1,99}\s{0,9}[(=])/;
 
-/** A text that is a cell in all but its fence: it begins and ends as code does, and calls a builtin. */
+/**
+ * A text that is a cell in all but its fence: it begins and ends as code does, and calls a
+ * builtin.
+ */
 function isCode(text: string): boolean {
   const bare = text
     .replace(/^<(?:code|script|js|execute|run|cell|repl)>/, "")
@@ -129,7 +146,10 @@ function isArguments(text: string): boolean {
   return CALLS.test(value.code);
 }
 
-/** The answer that a reply gives by a call whose code is only `answer(LITERAL)`: it is read and not run. null: it gives none. */
+/**
+ * The answer that a reply gives by a call whose code is only `answer(LITERAL)`: it is read and not
+ * run. null: it gives none.
+ */
 export function literalAnswer(reply: Reply): { readonly value: Json; readonly cite: Json } | null {
   const source = reply.cells.length === 1 ? sourceOf(reply)?.trim().replace(/;$/, "") : undefined;
   const begun = /^(?:await )?answer\s{0,9}\(/.exec(source ?? "");
@@ -190,7 +210,10 @@ function cellOfUse({ id, name, arguments: given, problem }: ToolUse): AskedCell 
 /** A longer text says something beside what comes next. UTF-16 units. */
 const MOST_UNITS = 300;
 
-/** Beginnings of sentences with which models say what they do next, in the languages that they say it in. */
+/**
+ * Beginnings of sentences with which models say what they do next, in the languages that they say
+ * it in.
+ */
 const STEPS = new RegExp(
   `^(?:${[
     "(?:(?:ok(?:ay)?|so|now|next|first|then|alright|great)[,.!]?\\s+)*(?:i(?:['’]ll| will| am going to|['’]m going to| need to| should)|let me (?!know\\b)|let['’]s)\\b",

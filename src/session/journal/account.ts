@@ -59,7 +59,8 @@ export interface Account {
 }
 
 /** Counted over the session's whole life. */
-export type Totals = Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd" | "reused">;
+export type Totals = Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd" | Untold | "reused">;
+type Untold = "estimated" | "estimated_usd";
 
 /** When the newest record was written, ms since the epoch, and what was there before the resumes that are the newest. */
 interface Newest {
@@ -153,7 +154,8 @@ export function follow(before: Account, record: JournalRecord): Account {
       const sub_calls = totals.sub_calls - madeBy(record) + subCallsOf(record);
       const tokens = totals.tokens + tokensOf(record.usage);
       const cost_usd = totals.cost_usd + record.usage.cost_usd;
-      return { ...now, totals: { ...totals, sub_calls, tokens, cost_usd, ...reusedAfter(totals, record) } };
+      const others = { ...untoldAfter(totals, record), ...reusedAfter(totals, record) };
+      return { ...now, totals: { ...totals, sub_calls, tokens, cost_usd, ...others } };
     }
     case "rlm_complete": {
       const isOfAsk = ask && last.start.ask === ask.start.exec_id;
@@ -168,6 +170,12 @@ function newestAfter({ at, before, resumed }: Newest, { record, at: now, exec_id
   // A process that takes an ask over resumes the cell in it too, in the same gap.
   const isSame = resumed.length > 0 && !resumed.includes(exec_id);
   return isSame ? { at: now, before, resumed: [...resumed, exec_id] } : { at: now, before: at, resumed: [exec_id] };
+}
+
+function untoldAfter({ estimated = 0, estimated_usd = 0 }: Totals, { usage }: ToolResult): Pick<Totals, Untold> {
+  const tokens = estimated + (usage.estimated ?? 0);
+  const usd = estimated_usd + (usage.estimated_usd ?? 0);
+  return { ...(tokens > 0 ? { estimated: tokens } : {}), ...(usd > 0 ? { estimated_usd: usd } : {}) };
 }
 
 function reusedAfter({ reused }: Account["totals"], record: ToolResult): Pick<SessionFacts, "reused"> {

@@ -312,6 +312,9 @@ export interface SessionFacts {
   readonly sub_calls: number;
   readonly tokens: number;
   readonly cost_usd: number;
+  /** Tokens and USD that nobody told, parts of these. Absent: all were told. */
+  readonly estimated?: number;
+  readonly estimated_usd?: number;
   /** Answers of earlier runs that its calls reused, and what these cost there. Absent: none. */
   readonly reused?: { readonly answers: number; readonly tokens: number; readonly cost_usd: number };
   readonly context: { readonly hash: string; readonly sources: readonly string[]; readonly chars: number } | null;

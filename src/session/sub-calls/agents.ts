@@ -170,7 +170,9 @@ function missing(name: string, known: readonly string[]): SubCallError {
 function charged(command: AgentCommand, model: string, begun: number): Answered {
   const { tokens, cost_usd } = reservesOf(command);
   const output = begun * tokens;
-  const usage = { ...FREE.usage, output, cost_usd: begun * cost_usd, ...(output > 0 ? { estimated: output } : {}) };
+  const usd = begun * cost_usd;
+  const estimated = { ...(output > 0 ? { estimated: output } : {}), ...(usd > 0 ? { estimated_usd: usd } : {}) };
+  const usage = { ...FREE.usage, output, cost_usd: usd, ...estimated };
   const error = guestError(failure("cancelled", "the call was given up"));
   return { settlement: { ok: false, error }, record: { ...FREE, usage, model }, cacheKey: null };
 }

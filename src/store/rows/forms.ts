@@ -60,6 +60,7 @@ const USAGE: Form = {
   cost_usd: "count",
   "saved_usd?": "number",
   "estimated?": "count",
+  "estimated_usd?": "count",
 };
 const SPENT: Form = { sub_calls: "count", tokens: "count", cost_usd: "count", time_ms: "count" };
 const EXEC_LIMITS: Form = {

@@ -88,6 +88,18 @@ test("tokens that the server did not tell are marked as an estimate", () => {
   expect(written.join("")).toMatch(/ 1 .* ~100 tokens/);
 });
 
+test("dollars that an agent did not tell are marked, and so is a price that it did not tell", () => {
+  const { output, written } = recorded();
+  const calls = [
+    { ...CALL, agent: "a", usage: { ...CALL.usage, estimated_usd: CALL.cost_usd } },
+    { ...CALL, agent: "a", number: 2, cost_usd: 0 },
+  ];
+  showSession({ ...SESSION, execs: SESSION.execs.map((exec) => ({ ...exec, calls })) }, PAGE, output);
+  expect(written.join("")).toMatch(/^took .* · \$[\d.]+ assumed, since none was told/m);
+  expect(written.join("")).toMatch(/ 1 .* ~\$[\d.]+/);
+  expect(written.join("")).toMatch(/ 2 .* price not told/);
+});
+
 test("a call whose reply was mended says so in the list", () => {
   const { output, written } = recorded();
   const execs = SESSION.execs.map((exec) => ({ ...exec, calls: [{ ...CALL, mended: ["punctuation"] }] }));

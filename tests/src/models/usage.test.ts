@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ModelMessage } from "../../../src/models/port.ts";
-import { costOf, estimateRequest, estimateTokens, ratesFor } from "../../../src/models/usage.ts";
+import { believed, costOf, estimateRequest, estimateTokens, NO_USAGE, ratesFor } from "../../../src/models/usage.ts";
 
 const EMPTY = { system: null, messages: [], tools: [], maxTokens: 1000 };
 
@@ -43,4 +43,12 @@ test("a request reserves the dearest rates that its prompt may reach, since text
   expect(ratesFor(price, 100_001)).toEqual({ input: 4, output: 18 });
   expect(ratesFor(price, 900_000)).toEqual({ input: 8, output: 18 });
   expect(costOf(price, 150_000, 1000)).toBeCloseTo((150_000 * 4 + 1000 * 18) / 1e6);
+});
+
+test("a usage that no request can have taken is not believed", () => {
+  for (const input of [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e18]) {
+    expect(believed({ ...NO_USAGE, input })).toBeNull();
+  }
+  expect(believed({ ...NO_USAGE, cost_usd: 1e300 })).toBeNull();
+  expect(believed({ ...NO_USAGE, input: 10.5, output: 3 })).toEqual({ ...NO_USAGE, input: 11, output: 3 });
 });

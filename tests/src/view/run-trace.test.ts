@@ -40,6 +40,13 @@ test("a run's jobs become rows: state, why, tries, cost, calls and times", () =>
   expect(model.sums).toMatchObject({ nanos: 1_234_567, failed: 1, most: 2, calls: 3 });
 });
 
+test("tokens of a job that nobody told are marked in its row", () => {
+  const spent = { nanodollars: 0, tokens: 40, sub_calls: 1 };
+  const job = jobOf(0, "done", { begun_at: BEGAN, ended_at: BEGAN, told: { estimated: 30 }, spent });
+  const model = modelled(traceOfRun(runOf([job]), TRACING));
+  expect(lineOf(model, 0)).toContain("input 40 estimated 30");
+});
+
 test("without texts neither ids nor names nor words of errors are in it, and states, codes and sums are", () => {
   const canary = { id: "canary", told: { error_code: "timeout", error: "canary" }, begun_at: BEGAN, ended_at: BEGAN };
   const run = { ...runOf([]).run, name: "canary", spec: { model: "a/b", script: "canary" } };

@@ -228,3 +228,36 @@ test("a program that is missing waits for the user, who corrects its entry", asy
   expect(told(await ask(place, { says: "corrected" }))).toBe("corrected");
   expect(startsOf(place)).toEqual({ "1.1": 1 });
 });
+
+test("dollars that an agent does not tell are marked as assumed", async () => {
+  const command = scriptedAgent("text", { max_usd: 2 });
+  const answer = await ask(openPlace(), { says: "done" }, { command });
+  expect(answer).toMatchObject({ ok: true, usage: { cost_usd: 2, estimated_usd: 2 } });
+});
+
+test.each([
+  'API Error: 401 {"type":"error","error":{"type":"authentication_error"}}',
+  "Error: 529 overloaded",
+  "429 Too Many Requests",
+  "Invalid API key · Please run /login",
+])("an error of the provider that a program prints as its answer is a failure: %s", async (raw) => {
+  const answer = await ask(openPlace(), unseen(raw), { command: scriptedAgent("text") });
+  expect(answer).toMatchObject({ ok: false, error: { code: "sub_agent_error" } });
+});
+
+test("an answer that looks like a failure is told, and one that speaks of a failure is an answer", async () => {
+  const text = scriptedAgent("text", { limit: "usage limit" });
+  const command = { command: text };
+  const told = await ask(openPlace(), unseen("Error: connect ECONNREFUSED 127.0.0.1:5432"), command);
+  expect(told).toMatchObject({ ok: true, turn: { mended: ["what may be a failure"] } });
+  const limit = await ask(openPlace(), unseen("Error: usage limit reached"), command);
+  expect(limit).toMatchObject({ ok: false, error: { code: "rate_limited" } });
+  for (const raw of ["The log has an Error: 401 three times.", "500 items, no error", "Errors: 2"]) {
+    const plain = await ask(openPlace(), unseen(raw), command);
+    expect(plain).toMatchObject({ ok: true });
+    expect(plain).not.toHaveProperty("turn.mended");
+  }
+});
+
+/** Prints a text that does not stand in the prompt. */
+const unseen = (text: string) => ({ hex: Buffer.from(text).toString("hex") });
