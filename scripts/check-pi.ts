@@ -2,17 +2,20 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { newUserOf } from "../tests/support/pi/installed.ts";
-import type { PiLine } from "../tests/support/pi/process.ts";
+import { PI_LINES, type PiLine } from "../tests/support/pi/process.ts";
 import { install, installPacked } from "./package.ts";
 import { checkFork } from "./pi-fork.ts";
 import { mustRun, ROOT } from "./process.ts";
 
-// The packed package in a Pi that cannot be a development dependency: npm does not install it, because it needs packages
-// that are not published. Its bundled command needs two packages beside it. The scenes of tests/e2e are then played in it.
+// The packed package in a Pi: in one that is a development dependency, or in one that cannot be. npm does not install the latter,
+// because it needs packages that are not published; its bundled command needs two packages beside it. The scenes of tests/e2e are
+// then played in it.
 // Usage: npm run verify -- pi 1.6.0
 // Or in a fork of Pi, such as Prime Agent, whose command is named: npm run verify -- pi --host node_modules/prime-agent/dist/bundle/cli.js
 
 const BESIDE = ["jiti", "typebox"];
+/** Scenes at once: each starts several Pis, of which one that says nothing for 45 s has failed. */
+const WORKERS = 2;
 
 const [, , version = "1.6.0", command] = process.argv;
 if (version === "--host" && command === undefined) throw new Error("--host takes the path of the host's command");
@@ -21,7 +24,7 @@ try {
   if (version === "--host" && command !== undefined) {
     await checkFork(resolve(command), await installPacked(folder));
   } else {
-    const line = await unpacked(version);
+    const line = PI_LINES.find((one) => one.version === version) ?? (await unpacked(version));
     await check(line, await installPacked(folder));
     await playScenes(line);
   }
@@ -41,7 +44,7 @@ async function unpacked(version: string): Promise<PiLine> {
 /** Plays the scenes of sessions that are killed, left, forked and compacted, in this Pi. */
 async function playScenes({ version, command }: PiLine): Promise<void> {
   const env = { ...process.env, BELAY_PI_LINE: `${version}=${command}` };
-  await mustRun("npx", ["vitest", "run", "tests/e2e/pi-"], { cwd: ROOT, env });
+  await mustRun("vitest", ["run", `--maxWorkers=${WORKERS}`, "tests/e2e/pi-"], { cwd: ROOT, env });
   console.log(`Pi ${version} plays the scenes of tests/e2e`);
 }
 

@@ -13,6 +13,8 @@ export interface Damaging {
   readonly tables?: readonly string[];
   /** Changes a value; default: one of its bits is flipped. */
   readonly change?: Change;
+  /** Asked before each damage, with how many were done of how many; false: no more are done. */
+  goesOn?(done: number, of: number): boolean;
 }
 
 /** A value of a row, as bytes. */
@@ -40,13 +42,27 @@ export interface Damage {
 }
 
 /** Damages of the store in this file, each of which is done to a copy of it. */
-export function* damagesOf(
-  original: string,
-  { flips, seed, cutEvery, tables, change = flip }: Damaging,
-): Iterable<Damage> {
-  const random = seededRandom(seed);
+export function* damagesOf(original: string, damaging: Damaging): Iterable<Damage> {
+  const { cutEvery, flips, tables, goesOn = () => true } = damaging;
   const values = valuesOf(original).filter(({ table }) => tables === undefined || tables.includes(table));
   const bytes = readFileSync(original);
+  const blobs = values.filter(({ isBlob }) => isBlob);
+  const cuts = blobs.reduce((sum, value) => sum + Math.ceil(value.bytes.byteLength / cutEvery), 0);
+  const all = flips + cuts + Math.ceil(bytes.byteLength / (FILE_CUT_BYTES * cutEvery));
+  let done = 0;
+  for (const damage of allDamages(values, bytes, damaging)) {
+    if (!goesOn(done, all)) return;
+    yield damage;
+    done += 1;
+  }
+}
+
+function* allDamages(
+  values: readonly Value[],
+  bytes: Buffer,
+  { flips, seed, cutEvery, change = flip }: Damaging,
+): Iterable<Damage> {
+  const random = seededRandom(seed);
   const flippable = values.filter((value) => value.bytes.byteLength > 0);
   for (let done = 0; done < flips; done += 1) {
     const value = done % 2 === 0 ? flippable[Math.floor(random() * flippable.length)] : undefined;
