@@ -38,6 +38,8 @@ export interface Wait {
 export interface CallProgress {
   readonly done: number;
   readonly running: number;
+  /** Calls that are made, and of which no request has left. */
+  readonly waiting: number;
   /** Sub-calls that the budget still allows. */
   readonly left: number;
   /** Spent since the last load; USD by price lists. */

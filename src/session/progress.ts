@@ -65,11 +65,13 @@ export function progressParts(
 }
 
 function callParts(calls: CallProgress): string[] {
-  const { phases, done, running, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls;
+  const { phases, done, running, waiting, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
   const most = held_cost_usd > 0 ? ` (up to ${dollars(cost_usd + held_cost_usd)})` : "";
   return [
-    ...(phases ? [] : [`${done} done`, `${running} running`, `${left} left`]),
+    ...(phases ? [] : [`${done} done`, `${running} running`]),
+    ...(phases || waiting === 0 ? [] : [`${waiting} waiting`]),
+    ...(phases ? [] : [`${left} left`]),
     `${compact(tokens)} tokens${held}`,
     ...(cost_usd > 0 || held_cost_usd > 0 ? [`${dollars(cost_usd)}${most}`] : []),
   ];

@@ -22,11 +22,12 @@ export interface CallTotals {
  * s`: of those that the cell has made so far.
  */
 export function callLine(progress: CallProgress, ms: number): string {
-  const { done, running, left, tokens, held_tokens, cost_usd } = progress;
+  const { done, running, waiting, left, tokens, held_tokens, cost_usd } = progress;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
-  const made = done + running;
-  const isForeseeable = done > 0 && running > 0 && ms >= LEAST_MS;
-  const rest = isForeseeable ? `, ~${roughly((ms * running) / done)} left` : "";
+  const open = running + waiting;
+  const isForeseeable = done > 0 && open > 0 && ms >= LEAST_MS;
+  const rest = isForeseeable ? `, ~${roughly((ms * open) / done)} left` : "";
+  const made = done + open;
   const counts = [`${bar(done, made)} calls ${done} of ${made}${rest}`, `${left} more allowed`];
   return [...counts, `${compact(tokens)} tokens${held}`, ...priced(cost_usd), elapsed(ms)].join(" · ");
 }

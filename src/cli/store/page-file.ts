@@ -41,7 +41,7 @@ export async function writePage(
   }
   const bytes = await writeResultFile(file, pieces, String(process.pid), MODE);
   const { calls, subject, texts, cut_texts, redacted } = trace.head;
-  const facts = [amount(calls, subject === "run" ? "job" : "sub-call"), size(bytes)];
+  const facts = [amount(calls, subject === "run" ? "job" : "call"), size(bytes)];
   if (texts === "none") facts.push("texts left out");
   else facts.push(texts === "all" ? "texts included" : `${amount(cut_texts, "text")} cut`);
   if (redacted > 0) facts.push(`${amount(redacted, "key")} redacted`);

@@ -152,7 +152,7 @@ export const page: Verb = {
     if (!looked) return "RLM was not used on this branch: there is nothing to show";
     const { trace, damaged } = looked;
     const bytes = await writeResultFile(path, fileOf(trace, await pageSource()), String(process.pid), MODE);
-    const facts = [amount(trace.head.calls, "sub-call"), size(bytes), ...(texts ? [] : ["texts left out"])];
+    const facts = [amount(trace.head.calls, "call"), size(bytes), ...(texts ? [] : ["texts left out"])];
     const parts = damaged.length === 0 ? "" : `\n${amount(damaged.length, "part")} of the session cannot be read`;
     return `${oneLine(path, 200)} is written: ${facts.join(", ")}. A browser opens it.${parts}`;
   },

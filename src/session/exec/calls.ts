@@ -2,7 +2,7 @@ import type { PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { duration } from "../../platform/figures.ts";
 import { withoutUndefined } from "../../platform/json.ts";
-import { callIn, resultIn } from "../journal/exec-records.ts";
+import { callIn, pendingCount, resultIn } from "../journal/exec-records.ts";
 import { functionOf } from "../journal/ledger.ts";
 import type { Suspend } from "../journal/records.ts";
 import { askedBy, openReuse } from "../journal/reused-answers.ts";
@@ -212,12 +212,14 @@ function openCallProgress({ setup, recorder, budget }: ProgressOptions): CallPro
   }
 
   function tell(): void {
-    const { tokens, cost_usd } = account().ledger;
+    const { ledger, last } = account();
+    const { tokens, cost_usd } = ledger;
+    const waiting = last ? Math.max(0, pendingCount(last) - running.size) : 0;
     const { tokens: held_tokens, cost_usd: held_cost_usd } = budget.held();
     const { remaining_sub_calls: left, remaining_functions: functions_left } = budget.left();
     const spent = { tokens, cost_usd, held_tokens, held_cost_usd };
     const lent = functions_left === undefined ? {} : { functions_left };
-    emit({ kind: "calls", done, running: running.size, left, ...spent, ...lent, ...byPhase() });
+    emit({ kind: "calls", done, running: running.size, waiting, left, ...spent, ...lent, ...byPhase() });
   }
 
   function tellAnswer(id: string): void {

@@ -113,6 +113,12 @@ export function callCount(records: ExecRecords): number {
   return listsOf(records).calls.length;
 }
 
+/** Counts the calls without a recorded result. Its time does not grow with the calls of the exec. */
+export function pendingCount(records: ExecRecords): number {
+  const { calls, results } = listsOf(records);
+  return calls.length - results.length;
+}
+
 /** The calls after the first `from`. Its time grows only with how many these are. */
 export function callsFrom(records: ExecRecords, from: number): readonly ToolCall[] {
   const { items, length } = listsOf(records).calls;

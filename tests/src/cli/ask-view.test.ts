@@ -33,7 +33,7 @@ test("--view writes the page of the answer beside it, which its owner alone can 
   // The place has the number that the answer gives it.
   expect(ran.stderr).toMatch(/^\[1\] lease\.txt:2 24 months$/m);
   expect(ran.stderr).toMatch(
-    /\nlease\.html: 2 sub-calls, .* It holds .*; `belay view s -o page\.html --no-texts` leaves them out\.\n$/,
+    /\nlease\.html: 2 calls, .* It holds .*; `belay view s -o page\.html --no-texts` leaves them out\.\n$/,
   );
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const { session, execs } = headIn(file);

@@ -68,7 +68,14 @@ test("on a terminal progress is one line, which goes before other output", () =>
 });
 
 const CALLS: CallProgress = {
-  ...{ done: 12, running: 5, left: 33, tokens: 48_123, cost_usd: 0.0211, held_tokens: 9000, held_cost_usd: 0.01 },
+  done: 12,
+  running: 4,
+  waiting: 1,
+  left: 33,
+  tokens: 48_123,
+  cost_usd: 0.0211,
+  held_tokens: 9000,
+  held_cost_usd: 0.01,
 };
 
 test("sub-calls are told in one line, without dollars where no price is known", () => {
@@ -78,7 +85,7 @@ test("sub-calls are told in one line, without dollars where no price is known", 
   // Nothing is foreseen before anything is known.
   expect(callLine({ ...CALLS, done: 0 }, 14_900)).toMatch(/^░{10} calls 0 of 5 .* · 14 s$/);
   expect(callLine(CALLS, 900)).toMatch(/ · 0 s$/);
-  expect(callLine({ ...CALLS, running: 0, held_tokens: 0, cost_usd: 0 }, 65_000)).toBe(
+  expect(callLine({ ...CALLS, running: 0, waiting: 0, held_tokens: 0, cost_usd: 0 }, 65_000)).toBe(
     "██████████ calls 12 of 12 · 33 more allowed · 48k tokens · 1 min 05 s",
   );
   const taken = { done: 1, unfinished: 0, tokens: 999, cost_usd: 0, elapsed: 0 };
@@ -116,7 +123,7 @@ test("the line goes on while all calls are waited for, and what they took is tol
     "calls 12 of 17 · 33 more allow",
     "calls 12 of 17, ~10 s left · 3",
   ]);
-  expect(progress.end()).toEqual({ done: 12, unfinished: 5, tokens: 48_123, cost_usd: 0.0211, elapsed: 2000 });
+  expect(progress.end()).toEqual({ done: 12, unfinished: 4, tokens: 48_123, cost_usd: 0.0211, elapsed: 2000 });
   expect([clock.isTicking, written.at(-1)]).toEqual([false, "\r\x1b[K"]);
   // The next cell is told its own share of what the session has spent, and a load begins anew.
   progress.begin();

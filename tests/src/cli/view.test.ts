@@ -30,7 +30,7 @@ test("a session is written as a file of its owner's alone, which is replaced lat
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const last = await run("view", "-o", "trace.html");
   expect(last.stderr).toMatch(
-    /^demo is the session changed last\ntrace\.html: 0 sub-calls, \d\d\.\d KB, texts included\. It holds/,
+    /^demo is the session changed last\ntrace\.html: 0 calls, \d\d\.\d KB, texts included\. It holds/,
   );
   expect(readdirSync(home).filter((name) => name.includes(".part"))).toEqual([]);
 });

@@ -211,11 +211,13 @@ test("no cure has a client's model type a command: those are for its user", () =
 const TYPED = /\bbelay [a-z]|\/login|\bnpx\b|(?<!vLLM |llama-server )--[a-z]/;
 
 test("progress says what was done, in at most 200 characters", () => {
-  const counts = { left: 41, held_tokens: 0, held_cost_usd: 0 };
+  const counts = { waiting: 0, left: 41, held_tokens: 0, held_cost_usd: 0 };
   const calls = { kind: "calls", done: 7, running: 2, tokens: 18_412, cost_usd: 0.03, ...counts } as const;
   const nothing = { turn: null, child: null, calls: null, load: null, notice: null };
   const tally = { name: "rlm_exec", elapsed_ms: 12_000, ...nothing };
   expect(progressMessage({ ...tally, calls })).toBe("7 done · 2 running · 41 left · 18k tokens · $0.030");
+  const more = { ...tally, calls: { ...calls, waiting: 3 } };
+  expect(progressMessage(more)).toBe("7 done · 2 running · 3 waiting · 41 left · 18k tokens · $0.030");
   const agents = { made: 12, running: 0, done: 12, failed: 0 };
   const phases = [
     { phase: "Find\u001b[2J", ...agents },

@@ -187,7 +187,7 @@ test("view writes the session of the branch as a page, for this user alone, afte
   const file = join(pi.folder, "rlm-trace.html");
   const { said, asked } = await ran("view", pi, life);
   expect(asked).toEqual([`Write ${file}?`]);
-  expect(said).toMatch(/^\/.*rlm-trace\.html is written: 1 sub-call, \d+\.\d KB\. A browser opens it\.$/);
+  expect(said).toMatch(/^\/.*rlm-trace\.html is written: 1 call, \d+\.\d KB\. A browser opens it\.$/);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const head = headIn(file);
   expect(head).toMatchObject({ trace: 2, texts: "all", calls: 1 });

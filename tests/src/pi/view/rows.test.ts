@@ -17,7 +17,16 @@ const highlight = (code: string) => code.split("\n").map((line) => `js ${line}`)
 const RUNNING: RunningState = {
   ...{ tool: "rlm_exec", tool_call_id: "call", exec_id: null, phase: "running", started_at: 0, turn: null },
   child: null,
-  calls: { done: 3, running: 5, left: 42, tokens: 48_123, cost_usd: 0.021, held_tokens: 9000, held_cost_usd: 0.013 },
+  calls: {
+    done: 3,
+    running: 5,
+    waiting: 0,
+    left: 42,
+    tokens: 48_123,
+    cost_usd: 0.021,
+    held_tokens: 9000,
+    held_cost_usd: 0.013,
+  },
   ...{ load: null, notice: null },
 };
 

@@ -9,7 +9,7 @@ const PAINT = { fg: (_colour: string, text: string) => text, bold: (text: string
 const RUNNING: RunningState = {
   ...{ tool: "rlm_exec", tool_call_id: "call", exec_id: null, phase: "running", started_at: 1000, turn: null },
   child: null,
-  calls: { done: 3, running: 5, left: 42, tokens: 512, cost_usd: 0, held_tokens: 0, held_cost_usd: 0 },
+  calls: { done: 3, running: 5, waiting: 0, left: 42, tokens: 512, cost_usd: 0, held_tokens: 0, held_cost_usd: 0 },
   ...{ load: null, notice: null },
 };
 const TURN = { turn: 3, of: 20, cells: 2, sub_calls: 1, tokens: 18_412, cost_usd: 0.03 };

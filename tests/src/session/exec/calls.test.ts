@@ -89,6 +89,14 @@ test("calls are running from their first place to their answer; one that needs n
     [1, 1],
     [0, 2],
   ]);
+  // What the records have is open, and what is not running waits.
+  const open = scene("send", ["x.1", "x.2", "x.3"], (context) => context.begun());
+  open.calls.made();
+  await open.calls.answer(withContext, signal, async () => signal);
+  expect(open.progress.map(({ running, waiting }) => [running, waiting])).toEqual([
+    [0, 3],
+    [1, 2],
+  ]);
   const cached = scene("send", []);
   await cached.calls.answer(plain, signal, async () => signal);
   cached.calls.answered(plain, true);
