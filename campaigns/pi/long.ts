@@ -21,6 +21,8 @@ export interface LongOptions {
   readonly seed: number;
   /** What the conversation goes through after the talk, in this order, if Belay keeps it. */
   readonly hardships: readonly Hardship[];
+  /** Parts of Pi's settings of compaction that differ. */
+  readonly compaction?: { readonly keepRecentTokens: number };
 }
 
 /** What a conversation came to. Requests are those of the conversation; summaries that Pi asks for are not among them. */
@@ -40,8 +42,9 @@ export interface LongReport {
 }
 
 /** Runs a real Pi through a long conversation with a scripted model that counts and refuses. */
-export async function longTalk({ line, strategy, turns, window, seed, hardships }: LongOptions): Promise<LongReport> {
-  await using scene = await longScene(turns, window, seed);
+export async function longTalk(options: LongOptions): Promise<LongReport> {
+  const { line, strategy, turns, window, seed, hardships, compaction } = options;
+  await using scene = await longScene(turns, window, seed, compaction);
   const start = (session?: string) =>
     startPi(line, { home: scene.home, extensions: EXTENSIONS[strategy], ...(session && { session }) });
   let pi = start();
