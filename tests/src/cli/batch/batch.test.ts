@@ -133,7 +133,7 @@ test("--dry-run sends and keeps nothing, shows what a script reads as job, and m
   expect(code).toBe(0);
   expect(stdout.match(/^job /gm)).toHaveLength(3);
   expect(stdout.match(/^`job` is .*/gm)).toEqual(['`job` is {"text":"t0"}']);
-  expect((await type(["help", "batch"])).stdout).toContain("`job` is the input:");
+  expect((await type(["help", "batch", "--all"])).stdout).toContain("`job` is the input:");
   expect(stdout).toMatch(/^40 jobs, by the first 3: ~40 sub-calls, ~\d/m);
   expect(server.requests).toHaveLength(0);
   const another = await type(["jobs", "--store", "a b"]);
