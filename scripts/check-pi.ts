@@ -14,7 +14,7 @@ import { mustRun, ROOT } from "./process.ts";
 // Or in a fork of Pi, such as Prime Agent, whose command is named: npm run verify -- pi --host node_modules/prime-agent/dist/bundle/cli.js
 
 const BESIDE = ["jiti", "typebox"];
-/** Scenes at once: each starts several Pis, of which one that says nothing for 45 s has failed. */
+/** Scenes at once: each starts several Pis, of which one that says nothing for two minutes has failed. */
 const WORKERS = 2;
 
 const [, , version = "1.6.0", command] = process.argv;
