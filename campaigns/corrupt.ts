@@ -8,7 +8,7 @@ import { corruptRuns } from "./corrupt/runs.ts";
 
 // Flips single bits in a store and cuts its blobs, opens it anew each time, and reads all that a resume reads: what
 // comes out is what went in, or it is refused by name. Then the same with a store of runs, whose commands are typed.
-// These are 45,000 damages of 8 ms and 328 of 180 ms of processor time, and --minutes ends them sooner.
+// These are 45,000 damages of 8 ms and 328 of 180 ms of processor time. --minutes ends them sooner.
 
 /** Time between two lines that say how far it is, ms. */
 const SAID_EVERY = 10_000;
@@ -54,7 +54,8 @@ function progress(part: string, minutes: number): (done: number, of: number) => 
     if (done > 0 && now - saidAt >= SAID_EVERY) {
       saidAt = now;
       const rest = Math.min(left, ((now - started) / done) * (of - done));
-      console.error(`${part.padEnd(9)} ${done} of ${of} damages · about ${Math.ceil(rest / 1000)} s left`);
+      const seconds = Math.ceil(rest / 1000);
+      console.error(`${part.padEnd(9)} ${done} of ${of} damages · about ${seconds} s left`);
     }
     return true;
   };

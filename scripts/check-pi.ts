@@ -7,14 +7,14 @@ import { install, installPacked } from "./package.ts";
 import { checkFork } from "./pi-fork.ts";
 import { mustRun, ROOT } from "./process.ts";
 
-// The packed package in a Pi: in one that is a development dependency, or in one that cannot be. npm does not install the latter,
-// because it needs packages that are not published; its bundled command needs two packages beside it. The scenes of tests/e2e are
-// then played in it.
+// The packed package in a Pi: in one that is a development dependency, or in one that cannot be. npm
+// does not install the latter, because it needs packages that are not published; its bundled command
+// needs two packages beside it. The scenes of tests/e2e are then played in it.
 // Usage: npm run verify -- pi 1.6.0
 // Or in a fork of Pi, such as Prime Agent, whose command is named: npm run verify -- pi --host node_modules/prime-agent/dist/bundle/cli.js
 
 const BESIDE = ["jiti", "typebox"];
-/** Scenes at once: each starts several Pis, of which one that says nothing for two minutes has failed. */
+/** Scenes at once. Each starts several Pis, and one that says nothing for two minutes fails. */
 const WORKERS = 2;
 
 const [, , version = "1.6.0", command] = process.argv;

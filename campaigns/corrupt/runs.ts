@@ -106,7 +106,10 @@ async function readAll(belay: Belay, home: string, damage: string): Promise<stri
   return readings;
 }
 
-/** A line that waits for what does not come is interrupted. One that cannot end in order ends the campaign with it, which says so before. */
+/**
+ * A line that waits for what does not come is interrupted, and named before: if it cannot end in
+ * order, it ends the campaign with it.
+ */
 async function inTime(running: Promise<Ran>, what: string): Promise<Ran> {
   const interrupt = setTimeout(() => {
     // The line has the process's streams.

@@ -65,7 +65,8 @@ export function progressParts(
 }
 
 function callParts(calls: CallProgress): string[] {
-  const { phases, done, running, waiting, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls;
+  const { phases, done, running, waiting, left } = calls;
+  const { tokens, held_tokens, cost_usd, held_cost_usd } = calls;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
   const most = held_cost_usd > 0 ? ` (up to ${dollars(cost_usd + held_cost_usd)})` : "";
   return [

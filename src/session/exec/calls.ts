@@ -219,7 +219,8 @@ function openCallProgress({ setup, recorder, budget }: ProgressOptions): CallPro
     const { remaining_sub_calls: left, remaining_functions: functions_left } = budget.left();
     const spent = { tokens, cost_usd, held_tokens, held_cost_usd };
     const lent = functions_left === undefined ? {} : { functions_left };
-    emit({ kind: "calls", done, running: running.size, waiting, left, ...spent, ...lent, ...byPhase() });
+    const counts = { done, running: running.size, waiting, left };
+    emit({ kind: "calls", ...counts, ...spent, ...lent, ...byPhase() });
   }
 
   function tellAnswer(id: string): void {

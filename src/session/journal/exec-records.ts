@@ -113,7 +113,7 @@ export function callCount(records: ExecRecords): number {
   return listsOf(records).calls.length;
 }
 
-/** Counts the calls without a recorded result. Its time does not grow with the calls of the exec. */
+/** Counts the calls without a recorded result. Its time does not grow with the exec's calls. */
 export function pendingCount(records: ExecRecords): number {
   const { calls, results } = listsOf(records);
   return calls.length - results.length;

@@ -84,7 +84,7 @@ export interface PiOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Longer than any step takes on a busy machine: beside forty processes, the first start of a Pi took more than 45 s. */
+/** Longer than any step takes on a busy machine: a first start took more than 45 s there. */
 const HANGS_MS = 120_000;
 
 /** Starts Pi in rpc mode. */
