@@ -24,14 +24,11 @@ export function roundedIn(value: Json, path = ""): Rounded | null {
 
 const PATH_UNITS = 100;
 
-/** The same of a JSON text, without the place, and not 2^53 itself; null if there is none. */
+/** The same of a JSON text, without the place; null if there is none. */
 export function roundedInJson(json: string): number | null {
   if (!LONG.test(json)) return null;
   for (const piece of outsideStrings(json)) {
-    const found = piece
-      .match(WHOLE)
-      ?.map(Number)
-      .find((value) => isRounded(value) && Math.abs(value) !== 2 ** 53);
+    const found = piece.match(WHOLE)?.map(Number).find(isRounded);
     if (found !== undefined) return found;
   }
   return null;
