@@ -2,6 +2,7 @@ import { statfsSync } from "node:fs";
 import { RlmError } from "../../runtime/errors.ts";
 import { firstly, remedy } from "../../runtime/remedies.ts";
 import { megabytes } from "../platform/figures.ts";
+import { cutText } from "../platform/visible.ts";
 import type { SpaceLeft } from "./port.ts";
 
 /** A statement of a plan that failed. Its cause is what the database threw. */
@@ -21,9 +22,14 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE.busy;
 }
 
+/** True if a row has an integer that no writer wrote: SQLite reads it, node:sqlite does not. */
+export const isOutOfRange = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE";
+
+/** @param what may have names of the row, which may be of any length */
 export function corrupt(what: string, cause?: unknown, cure?: string): RlmError {
   const suggestion = cure ?? `To see all that is damaged ${remedy("verify")}; ${remedy("removeSession")} that is.`;
-  return new RlmError("store_corrupt", what, { suggestion, cause });
+  return new RlmError("store_corrupt", cutText(what, 2000), { suggestion, cause });
 }
 
 export function checkpointLost(id: string, why: string, cause?: unknown): RlmError {
@@ -77,9 +83,7 @@ export function storeError(found: unknown, folder: string | null): unknown {
   const store = folder === null ? "the store in memory" : `the store in ${folder}`;
   const sqlite = primaryCode(error);
   const errno = errnoOf(error);
-  // An integer that no writer wrote: SQLite reads it, node:sqlite does not.
-  const impossible = "code" in error && error.code === "ERR_OUT_OF_RANGE";
-  if (impossible || sqlite === SQLITE.corrupt || sqlite === SQLITE.notadb) {
+  if (isOutOfRange(error) || sqlite === SQLITE.corrupt || sqlite === SQLITE.notadb) {
     return corrupt(`${store} is damaged: ${error.message}`, found, sqlite === SQLITE.notadb ? NO_DATABASE : undefined);
   }
   if (sqlite === undefined && errno === undefined) return found;

@@ -4,7 +4,17 @@ import { parseJson } from "../../platform/json.ts";
 import type { AnswerKey, NewAnswer } from "../job-store.ts";
 import { jsonIn } from "./forms.ts";
 import type { Bounds } from "./pack.ts";
-import { columnsOf, countColumn, isSealed, numberColumn, type Row, seal, textColumn, textColumnOrNull } from "./row.ts";
+import {
+  columnsOf,
+  countColumn,
+  instantColumn,
+  isSealed,
+  numberColumn,
+  type Row,
+  seal,
+  textColumn,
+  textColumnOrNull,
+} from "./row.ts";
 
 /** Only shorter answers are kept (`MOST_KEPT_UNITS` in `src/session/sub-calls/cache.ts`). */
 const ANSWER_BOUNDS: Bounds = { bytes: 4 * 2 ** 20, values: 2 ** 20, depth: 1000 };
@@ -40,7 +50,7 @@ const COLUMNS = {
   model: textColumn,
   usd: countColumn,
   tokens: countColumn,
-  at: numberColumn,
+  at: instantColumn,
   mended: textColumnOrNull,
 };
 

@@ -2,11 +2,14 @@ import type { ImageMeta } from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
 import type { CheckpointRow, NewCheckpoint } from "../port.ts";
 import { EXTRAS, IMAGE_META, jsonIn } from "./forms.ts";
+import { type Room, USUAL_BOUNDS } from "./pack.ts";
 import type { PackedPages } from "./pages.ts";
 import {
   anyColumn,
   bytesColumn,
   columnsOf,
+  countColumn,
+  instantColumn,
   isSealed,
   numberColumn,
   type Row,
@@ -43,10 +46,15 @@ export function shown(checkpoint: Checkpoint): CheckpointRow {
   return { ...rest, session, kind };
 }
 
-/** null if the row is damaged. @param row `seals_number` is 1 if the seal is over the number too */
-export function decodeCheckpoint(row: Row): Checkpoint | null {
-  const meta = jsonIn(row, "meta", IMAGE_META);
-  const extras = jsonIn(row, "beside", EXTRAS[String(row.kind)] ?? {});
+/**
+ * null if the row is damaged.
+ *
+ * @param row `seals_number` is 1 if the seal is over the number too
+ * @param room for all that are read with it
+ */
+export function decodeCheckpoint(row: Row, room?: Room): Checkpoint | null {
+  const meta = jsonIn(row, "meta", IMAGE_META, USUAL_BOUNDS, room);
+  const extras = jsonIn(row, "beside", EXTRAS[String(row.kind)] ?? {}, USUAL_BOUNDS, room);
   if (!meta || !extras || !isImageMeta(meta.value)) return null;
   const columns = (names: readonly string[]) => names.map((name) => anyColumn(row, name));
   const before = columns(row.seals_number === 1 ? ["n", ...BEFORE] : BEFORE);
@@ -57,7 +65,7 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
     meta: meta.value,
     extras: extras.value,
     parts: bytesColumn(row, "parts"),
-    chain: { length: numberColumn(row, "chain_length"), bytes: numberColumn(row, "chain_bytes") },
+    chain: { length: countColumn(row, "chain_length"), bytes: countColumn(row, "chain_bytes") },
   };
 }
 
@@ -67,11 +75,11 @@ const CHECKPOINT = {
   session: textColumnOrNull,
   parent: textColumnOrNull,
   base: textColumnOrNull,
-  seq: numberColumn,
-  at: numberColumn,
+  seq: countColumn,
+  at: instantColumn,
   kind: wordColumn("a checkpoint", ["step", "end", "baseline"]),
-  pages: numberColumn,
-  stored_bytes: numberColumn,
+  pages: countColumn,
+  stored_bytes: countColumn,
 };
 
 /** True for what has the form of an image, if its memory is one of 32 bits. */

@@ -1,14 +1,14 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
-import { USUAL_BOUNDS, unpackText } from "./pack.ts";
-import type { Row } from "./row.ts";
+import { type Room, USUAL_BOUNDS, unpackText } from "./pack.ts";
+import { isInstant, type Row } from "./row.ts";
 
 /**
  * The form of a JSON value. `json` is a text that is JSON itself. A list has the form of its items,
  * and an object those of the fields that are read; a field whose name ends with a question mark may
  * be null or absent.
  */
-type Form = "any" | "text" | "json" | "flag" | "number" | "count" | RegExp | readonly [Form] | Fields;
+type Form = "any" | "text" | "json" | "flag" | "number" | "count" | "instant" | RegExp | readonly [Form] | Fields;
 interface Fields {
   readonly [field: string]: Form;
 }
@@ -22,6 +22,7 @@ function fits(value: unknown, form: Form): boolean {
   if (form === "flag") return typeof value === "boolean";
   if (form === "number") return Number.isFinite(value);
   if (form === "count") return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+  if (form === "instant") return isInstant(value);
   if (form === "json") return typeof value === "string" && parseJson(value) !== undefined;
   if (form === "text" || form instanceof RegExp)
     return typeof value === "string" && (form === "text" || form.test(value));
@@ -45,8 +46,14 @@ interface JsonColumn {
 /**
  * The column of a row; null if it is damaged, not within the bounds, not JSON, or not of this form.
  */
-export function jsonIn(row: Row, column: string, form: Form = "any", bounds = USUAL_BOUNDS): JsonColumn | null {
-  const text = unpackText(row, column, bounds);
+export function jsonIn(
+  row: Row,
+  column: string,
+  form: Form = "any",
+  bounds = USUAL_BOUNDS,
+  room?: Room,
+): JsonColumn | null {
+  const text = unpackText(row, column, bounds, room);
   const value = text === null ? undefined : parseJson(text);
   return text !== null && value !== undefined && fits(value, form) ? { text, value } : null;
 }
@@ -103,7 +110,7 @@ const CHILD: Form = {
   "limits_met?": ["text"],
 };
 const TURN: Form = {
-  at: "number",
+  at: "instant",
   ms: "number",
   input: "count",
   output: "count",
@@ -116,7 +123,7 @@ const COVERAGE: Form = {
 };
 
 /** Fields of all records of the journal. */
-const OF_RECORDS: Fields = { exec_id: "text", at: "number" };
+const OF_RECORDS: Fields = { exec_id: "text", at: "instant" };
 
 /** The others, by the kinds of records. */
 const FORMS: Readonly<Record<string, Fields>> = {
@@ -144,7 +151,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
   rlm_suspend: {
     still_running: ["text"],
     waited_ms: "number",
-    "waits_for?": { code: "text", message: "text", suggestion: "text", "retry_at?": "number" },
+    "waits_for?": { code: "text", message: "text", suggestion: "text", "retry_at?": "instant" },
   },
   rlm_tool_call: {
     call_id: "text",
@@ -176,7 +183,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
     "limit_met?": "text",
     "tool_override_event?": EVENT,
     "as_text?": ["text"],
-    "sent_at?": "number",
+    "sent_at?": "instant",
     "turns?": [TURN],
     "delivery?": { batch: "text", waited_ms: "number" },
     "misfit?": "text",

@@ -9,6 +9,9 @@ import {
   anyColumn,
   columnsOf,
   type Field,
+  instantColumn,
+  instantColumnOrNull,
+  nameColumn,
   numberColumn,
   numberColumnOrNull,
   type Row,
@@ -39,7 +42,7 @@ const JOB = {
   state: jobState,
   why: textColumnOrNull,
   rank: numberColumn,
-  run_at: numberColumnOrNull,
+  run_at: instantColumnOrNull,
   ticket: textColumnOrNull,
   fence: numberColumn,
   session: textColumn,
@@ -49,8 +52,8 @@ const JOB = {
   model: textColumnOrNull,
   answers: numberColumn,
   context: textColumnOrNull,
-  begun_at: numberColumnOrNull,
-  ended_at: numberColumnOrNull,
+  begun_at: instantColumnOrNull,
+  ended_at: instantColumnOrNull,
 };
 
 /** Bytes of the reason why a job waits, or of the image format of a build. */
@@ -85,13 +88,13 @@ export const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 
 const RUN = {
   id: textColumn,
-  name: textColumn,
+  name: nameColumn,
   queue: textColumn,
   share: numberColumn,
   hash: textColumn,
   state: wordColumn("a run", ["open", "paused"]),
   why: textColumnOrNull,
-  created_at: numberColumn,
+  created_at: instantColumn,
 };
 
 const FILES = { script_file: textColumnOrNull, table_file: textColumnOrNull, fresh: numberColumn };

@@ -32,13 +32,23 @@ export function packedBytes(content: string | Uint8Array): Uint8Array {
   return typeof content === "string" ? Buffer.from(content) : content;
 }
 
-/** The column's JSON text; null if it is damaged, or not within the bounds. */
-export function unpackText(row: Row, column: string, bounds = USUAL_BOUNDS): string | null {
+/**
+ * The column's JSON text; null if it is damaged, or not within the bounds.
+ *
+ * @param room that is left for it and the rows that are read with it
+ */
+export function unpackText(row: Row, column: string, bounds = USUAL_BOUNDS, room?: Room): string | null {
   const found = row[column];
+  const most = Math.min(bounds.bytes, room?.bytes ?? bounds.bytes);
   // A server keeps short texts as their bytes.
-  const content = found instanceof Uint8Array ? unpack(found, bounds.bytes)?.toString() : found;
-  if (typeof content !== "string" || content.length > bounds.bytes) return null;
-  return isWithin(content, bounds) ? content : null;
+  const content = found instanceof Uint8Array ? unpack(found, most)?.toString() : found;
+  if (typeof content !== "string" || content.length > most) return null;
+  if (!room) return isWithin(content, bounds) ? content : null;
+  const values = valuesIn(content, { ...bounds, values: Math.min(bounds.values, room.values) });
+  if (values === null) return null;
+  room.bytes -= content.length;
+  room.values -= values;
+  return content;
 }
 
 /**
@@ -62,6 +72,15 @@ const MB = 2 ** 20;
 /** More than any record or state holds. What is nested deeper could not be handed on. */
 export const USUAL_BOUNDS: Bounds = { bytes: 256 * MB, values: 4 * MB, depth: 1500 };
 
+/** Bounds of what rows that are read at once, such as the records of a session, may still unpack to. */
+export interface Room {
+  bytes: number;
+  values: number;
+}
+
+/** More than a heap can take. */
+export const openRoom = (): Room => ({ bytes: 1024 * MB, values: 32 * MB });
+
 /** Facts and settings of a session, of which lists read hundreds at once. */
 export const SESSION_BOUNDS: Bounds = { bytes: MB, values: 20_000, depth: 64 };
 
@@ -73,6 +92,9 @@ export const INPUT_BOUNDS: Bounds = { bytes: 16 * MB, values: MB, depth: 300 };
 
 /** Fields of their own, of which the output is the longest: 1 MB before it is JSON. */
 export const TOLD_BOUNDS: Bounds = { bytes: 8 * MB, values: 1000, depth: 10 };
+
+/** The list of a context's parts, each of 64 characters: a part for each time that it was appended to. */
+export const PARTS_BYTES = 16 * MB;
 
 /** It is handed on as it is: what reads it says how. */
 export const RESULT_BOUNDS: Bounds = {
@@ -93,8 +115,12 @@ export function capped(column: string, bytes: number): string {
 }
 
 /** True if a JSON text has no more values and levels than these bounds. */
-export function isWithin(json: string, { values, depth }: Bounds): boolean {
-  if (json.length <= Math.min(values, depth)) return true;
+export function isWithin(json: string, bounds: Bounds): boolean {
+  return json.length <= Math.min(bounds.values, bounds.depth) || valuesIn(json, bounds) !== null;
+}
+
+/** The number of values of a JSON text; null if it has more values or levels than these bounds. */
+function valuesIn(json: string, { values, depth }: Bounds): number | null {
   let found = 0;
   let level = 0;
   for (let at = 0; at < json.length; at++) {
@@ -105,9 +131,9 @@ export function isWithin(json: string, { values, depth }: Bounds): boolean {
       found++;
       level++;
     } else if (unit === CLOSE[0] || unit === CLOSE[1]) level--;
-    if (found > values || level > depth) return false;
+    if (found > values || level > depth) return null;
   }
-  return true;
+  return found;
 }
 
 /** The end of the string that begins here. */

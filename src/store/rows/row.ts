@@ -1,5 +1,6 @@
 import { createHash, type Hash, hash } from "node:crypto";
 import { messageOf } from "../../platform/errors.ts";
+import { cutText } from "../../platform/visible.ts";
 import { corrupt } from "../failure.ts";
 import type { DamagedRow } from "../job-store.ts";
 
@@ -47,6 +48,18 @@ export function textColumn(row: Row, column: string): string {
   return found;
 }
 
+/** The name of a session or a run. */
+export function nameColumn(row: Row, column: string): string {
+  const found = textColumn(row, column);
+  if (found.length > MOST_NAME_UNITS) throw corrupt(`a row's column ${column} has ${found.length} characters`);
+  return found;
+}
+
+export const nameColumnOrNull = (row: Row, column: string) => (row[column] === null ? null : nameColumn(row, column));
+
+/** More than names of children have, which begin with the id of their parent. */
+const MOST_NAME_UNITS = 1000;
+
 export function textColumnOrNull(row: Row, column: string): string | null {
   return row[column] === null ? null : textColumn(row, column);
 }
@@ -63,6 +76,21 @@ export function countColumn(row: Row, column: string): number {
   if (found < 0 || found > Number.MAX_SAFE_INTEGER) throw corrupt(`a row's column ${column} is ${found}`);
   return found;
 }
+
+/** An instant that a date can be, ms since the epoch. */
+export function instantColumn(row: Row, column: string): number {
+  const found = numberColumn(row, column);
+  if (!isInstant(found)) throw corrupt(`a row's column ${column} is ${found}, which is no instant`);
+  return found;
+}
+
+export const instantColumnOrNull = (row: Row, column: string) =>
+  row[column] === null ? null : instantColumn(row, column);
+
+export const isInstant = (ms: unknown) => typeof ms === "number" && Math.abs(ms) <= MOST_MS;
+
+/** Dates of JavaScript end here. */
+const MOST_MS = 8.64e15;
 
 export function numberColumnOrNull(row: Row, column: string): number | null {
   return row[column] === null ? null : numberColumn(row, column);
@@ -85,18 +113,29 @@ export function wordColumn<const Word extends string>(of: string, words: readonl
 
 type Reader = (row: Row, column: string) => Field;
 
-/** Columns of a row, each as its reader gives it. @throws RlmError `store_corrupt` */
+/**
+ * Columns of a row, each as its reader gives it.
+ *
+ * @param label what messages call the row
+ * @throws RlmError `store_corrupt`
+ */
 export function columnsOf<Readers extends Readonly<Record<string, Reader>>>(
   row: Row,
   readers: Readers,
+  label?: string,
 ): { [Name in keyof Readers]: ReturnType<Readers[Name]> };
-export function columnsOf(row: Row, readers: Readonly<Record<string, Reader>>): object {
+export function columnsOf(row: Row, readers: Readonly<Record<string, Reader>>, label?: string): object {
   const columns: Record<string, Field> = {};
-  for (const [column, read] of Object.entries(readers)) columns[column] = read(row, column);
+  try {
+    for (const [column, read] of Object.entries(readers)) columns[column] = read(row, column);
+  } catch (error) {
+    throw label === undefined ? error : corrupt(`${cutText(label, 300)}: ${messageOf(error)}`);
+  }
   return columns;
 }
 
 function misfit(column: string, found: unknown): Error {
+  if (typeof found === "bigint") return corrupt(`a row's column ${column} is ${found}`);
   return corrupt(`a row's column ${column} is of type ${found === null ? "null" : typeof found}`);
 }
 
@@ -115,7 +154,8 @@ export function damagedAmong<Key>(
     try {
       read(key);
     } catch (error) {
-      const { id, label } = named(key);
+      const { id, label: whole } = named(key);
+      const label = cutText(whole, 300);
       const problem = messageOf(error);
       damaged.push({ id, problem: problem.includes(label) ? problem : `${label}: ${problem}` });
     }

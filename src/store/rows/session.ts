@@ -7,8 +7,10 @@ import { capped, SESSION_BOUNDS } from "./pack.ts";
 import {
   anyColumn,
   columnsOf,
+  countColumn,
+  instantColumn,
   isSealed,
-  numberColumn,
+  nameColumnOrNull,
   type Row,
   textColumn,
   textColumnOrNull,
@@ -70,8 +72,9 @@ export function decodeSession(row: Row): Session {
   );
   const facts = jsonIn(row, "facts", "any", SESSION_BOUNDS);
   const settings = jsonIn(row, "settings", "any", SESSION_BOUNDS);
-  if (!sealed || !facts || !settings) throw corrupt(`the row of session ${String(row.id)} is damaged`);
-  return { ...columnsOf(row, SESSION), facts: facts.text, settings: settings.text };
+  if (!sealed || !facts || !settings || !SESSION_ID.test(String(row.id)))
+    throw corrupt(`the row of session ${String(row.id)} is damaged`);
+  return { ...columnsOf(row, SESSION, `session ${String(row.id)}`), facts: facts.text, settings: settings.text };
 }
 
 const ORIGINS = [
@@ -80,14 +83,14 @@ const ORIGINS = [
 
 const SESSION = {
   id: textColumn,
-  name: textColumnOrNull,
+  name: nameColumnOrNull,
   origin: wordColumn("a session", ORIGINS),
-  created_at: numberColumn,
-  changed_at: numberColumn,
+  created_at: instantColumn,
+  changed_at: instantColumn,
   head: textColumnOrNull,
-  last_seq: numberColumn,
-  checkpoints: numberColumn,
-  journal_bytes: numberColumn,
+  last_seq: countColumn,
+  checkpoints: countColumn,
+  journal_bytes: countColumn,
   forked_from: textColumnOrNull,
 };
 
@@ -119,9 +122,11 @@ export function isRunning(facts: Json): boolean {
   return typeof facts === "object" && facts !== null && Reflect.get(facts, "status") === "running";
 }
 
+const SESSION_ID = /^[0-9A-Za-z-]{1,64}$/;
+
 /** Ids become names of files, so they are looked at first. @throws RlmError `invalid_argument` */
 export function checkSessionId(id: string): void {
-  if (/^[0-9A-Za-z-]{1,64}$/.test(id)) return;
+  if (SESSION_ID.test(id)) return;
   const suggestion = "Session ids are ULIDs: 1 to 64 letters, digits and hyphens.";
   throw new RlmError("invalid_argument", `${JSON.stringify(id)} is not a valid session id`, { suggestion });
 }

@@ -12,7 +12,7 @@ import {
   takenRow,
 } from "../rows/answers.ts";
 import { numberColumn, textColumn, textColumnOrNull } from "../rows/row.ts";
-import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, sql } from "./sql.ts";
+import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, sql, summed } from "./sql.ts";
 
 /** Runs whose answers are looked at, and answers to one question that are shown. */
 const MOST = 100;
@@ -104,7 +104,7 @@ const notTaken = (of: string) => sql`NOT EXISTS (SELECT 1 FROM answers t WHERE t
 
 export function* reusedAnswers(of: string): Plan<ReusedAnswers> {
   const rows = yield* all(sql`SELECT a.origin_run, max(r.name) AS name, count(*) AS answers,
-      CAST(sum(a.tokens) AS bigint) AS tokens, CAST(sum(a.usd) AS bigint) AS usd
+      ${summed("a.tokens")} AS tokens, ${summed("a.usd")} AS usd
     FROM answers a LEFT JOIN runs r ON r.id = a.origin_run
     WHERE a.run = ${of} AND a.origin_run <> a.run GROUP BY a.origin_run ORDER BY a.origin_run DESC`);
   const sum = (column: string) => rows.reduce((total, row) => total + numberColumn(row, column), 0);

@@ -21,7 +21,7 @@ import {
 import { numberColumn, type Row, textColumn } from "../rows/row.ts";
 import { hasOpenRequests, lockJobs, wake } from "./batch-requests.ts";
 import type { Dialect } from "./dialect.ts";
-import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
+import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql, summed } from "./sql.ts";
 
 type Handling = Pick<Dialect, "now" | "holding">;
 
@@ -36,7 +36,7 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
   const at = yield* clock(now);
   const growing = sql`SELECT r.id FROM runs r WHERE r.state = 'open' AND EXISTS (SELECT 1 FROM jobs j
     WHERE j.run = r.id AND j.state IN ('waiting', 'running') AND NOT ${hasOpenRequests(sql`j.session`)})`;
-  const rows = yield* all(sql`SELECT account, model, count(*) AS requests, CAST(sum(bytes) AS bigint) AS bytes,
+  const rows = yield* all(sql`SELECT account, model, count(*) AS requests, ${summed("bytes")} AS bytes,
       min(at) AS oldest, max(at) AS newest, min(CASE WHEN run IS NULL THEN 0 ELSE 1 END) AS of_runs,
       max(CASE WHEN run IN (${growing}) THEN 1 ELSE 0 END) AS grows FROM batch_requests
     WHERE state = 'waiting' AND ready_at <= ${at} GROUP BY account, model ORDER BY account, model`);
@@ -72,7 +72,7 @@ export function* closeBatch(
   const requests = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM batch_requests
       WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at} AND ${IS_WAITED_FOR}
       ORDER BY at, session, call, k LIMIT ${Math.max(1, most.requests)}),
-    placed AS (SELECT session, call, k, row_number() OVER oldest AS place, sum(bytes) OVER oldest AS total,
+    placed AS (SELECT session, call, k, row_number() OVER oldest AS place, sum(CAST(bytes AS double precision)) OVER oldest AS total,
       min(most) OVER oldest AS least FROM ready WINDOW oldest AS (ORDER BY at, session, call, k))
     UPDATE batch_requests SET state = 'out', provider_batch = ${id}, n = placed.place - 1, tries = tries + 1 FROM placed
     WHERE batch_requests.session = placed.session AND batch_requests.call = placed.call AND batch_requests.k = placed.k

@@ -3,7 +3,7 @@ import { freeBytes, type Json, LIMITS, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { PartInRows, ReadingContext, StoredContext } from "../port.ts";
 import { CONTEXT_INDEX, jsonIn, LARGE_INDEX } from "../rows/forms.ts";
-import { unpack } from "../rows/pack.ts";
+import { capped, PARTS_BYTES, USUAL_BOUNDS, unpack } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { anyColumn, isSealed, numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
 import type { Dialect } from "./dialect.ts";
@@ -67,7 +67,7 @@ export function* readIndex(key: string): Plan<Json> {
 }
 
 function* headOf(key: string): Plan<ContextHead> {
-  const row = yield* get(sql`SELECT * FROM contexts WHERE hash = ${key}`);
+  const row = yield* get(sql`SELECT ${SHOWN_CONTEXT} FROM contexts WHERE hash = ${key}`);
   if (!row) throw contextLost(key, "the store does not have it");
   const head = readHead(row);
   if (!head) throw contextLost(key, "its index is damaged");
@@ -122,9 +122,15 @@ export function* dropContexts(): Plan<number> {
   return dropped;
 }
 
+/** The list of a context's parts, unless it is longer than it can be. */
+export const PARTS = raw(`CASE WHEN octet_length(contexts.parts) <= ${PARTS_BYTES} THEN contexts.parts ELSE '[]' END`);
+
+/** For a file: each part of a context. The list of a damaged one may be no JSON. */
+export const EACH_PART = sql`json_each(CASE WHEN json_valid(${PARTS}) THEN ${PARTS} ELSE '[]' END)`;
+
 const PARTS_OF_CONTEXTS = spelled(
-  sql`SELECT value FROM contexts, json_each(contexts.parts)`,
-  sql`SELECT json_array_elements_text(parts::json) FROM contexts`,
+  sql`SELECT value FROM contexts, ${EACH_PART}`,
+  sql`SELECT found[1] FROM contexts, regexp_matches(${PARTS}, '[0-9a-f]{64}', 'g') AS found`,
 );
 
 /** More than a context may hold. */
@@ -180,6 +186,11 @@ const insertedChunk = (hash: string, chunk: number, bytes: Uint8Array) =>
     sql`(place, bytes) SELECT n * ${places} + ${chunk}, ${bytes} FROM parts WHERE hash = ${hash}`,
     sql`(part, chunk, bytes) VALUES (${hash}, ${chunk}, ${bytes})`,
   )}`;
+
+/** All of a context but what is larger than it can be, which is not fetched. */
+export const SHOWN_CONTEXT = raw(
+  `hash, sha256, ${capped("parts", PARTS_BYTES)}, ${capped("facts", USUAL_BOUNDS.bytes)}`,
+);
 
 const isListOfNames = (parts: unknown): parts is readonly string[] => Array.isArray(parts);
 

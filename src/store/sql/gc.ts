@@ -1,9 +1,10 @@
 import { parseJson } from "../../platform/json.ts";
 import type { Discarding } from "../job-store.ts";
 import type { Collected, GcRule } from "../port.ts";
+import { capped, SPEC_BOUNDS } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { numberColumn, type Row, seal, textColumn } from "../rows/row.ts";
-import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
+import { decodeSession, fieldsOf, isRunning, type Session, SHOWN_SESSION } from "../rows/session.ts";
 import { dropAnswersOf } from "./answers.ts";
 import { dropOver, giveUp, refuseSession } from "./batch-requests.ts";
 import { dropOldAnswers } from "./cache.ts";
@@ -20,6 +21,9 @@ export interface Past extends Pick<Session, "id" | "name"> {
 
 const PAGE = 500;
 
+/** Facts and settings that are larger than they can be are not fetched. */
+const SESSIONS = sql`(SELECT ${raw(SHOWN_SESSION)}${spelled(sql``, sql`, fence`)} FROM sessions)`;
+
 /**
  * Sessions but children that the rule lets go, the one changed last first. One that has requests
  * out stays. A damaged session stays: only `remove` drops it.
@@ -28,7 +32,7 @@ export function* pastSessions(rule: GcRule): Plan<Past[]> {
   const past: Past[] = [];
   const kept = new Map<string, number>();
   for (let behind = sql``; ; ) {
-    const rows = yield* all(sql`SELECT s.*, j.run, j.state, j.ended_at FROM sessions s
+    const rows = yield* all(sql`SELECT s.*, j.run, j.state, j.ended_at FROM ${SESSIONS} s
       LEFT JOIN jobs j ON s.origin = 'batch' AND j.session = s.id
       WHERE s.origin <> 'child' AND NOT EXISTS (SELECT 1 FROM batch_requests p WHERE p.root = s.id AND p.state = 'out') ${behind} ORDER BY s.changed_at DESC, s.id DESC LIMIT ${PAGE}`);
     for (const row of rows) {
@@ -65,8 +69,8 @@ function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<strin
   if (state !== "done" || typeof ended_at !== "number" || typeof run !== "string") return false;
   const known = kept.get(run);
   if (known !== undefined) return rule.now - ended_at > known;
-  const row = yield* get(sql`SELECT spec FROM runs WHERE id = ${run}`);
-  const ms = row ? keepMs(textColumn(row, "spec")) : Number.POSITIVE_INFINITY;
+  const row = yield* get(sql`SELECT ${raw(capped("spec", SPEC_BOUNDS.bytes))} FROM runs WHERE id = ${run}`);
+  const ms = typeof row?.spec === "string" ? keepMs(row.spec) : Number.POSITIVE_INFINITY;
   kept.set(run, ms);
   return rule.now - ended_at > ms;
 }
@@ -117,7 +121,7 @@ export function* removeSession(id: string, { discard = false }: Discarding, own:
  */
 export function* dropImages(id: string, own: Pick<Dialect, "dropUnneeded">): Plan<void> {
   for (const one of yield* familyOf(id)) {
-    const row = yield* get(sql`SELECT * FROM sessions WHERE id = ${one}`);
+    const row = yield* get(sql`SELECT ${raw(SHOWN_SESSION)} FROM sessions WHERE id = ${one}`);
     const session = row ? wholeSession(row) : null;
     if (!session || (session.head === null && session.checkpoints === 0)) continue;
     // The newest first: one is the base of those behind it.

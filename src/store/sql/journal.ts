@@ -1,11 +1,13 @@
+import { megabytes } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { JournalRow, StoredRecord } from "../port.ts";
 import { jsonIn, RECORDS } from "../rows/forms.ts";
+import { openRoom, type Room, USUAL_BOUNDS } from "../rows/pack.ts";
 import { anyColumn, isSealed, type Row, seal } from "../rows/row.ts";
 import type { Session } from "../rows/session.ts";
 import { readSession } from "./sessions.ts";
-import { all, type Packed, type Plan, packed, pause, run, sql } from "./sql.ts";
+import { all, get, type Packed, type Plan, packed, pause, run, type Statement, sql, summed } from "./sql.ts";
 
 /**
  * The records of a session.
@@ -26,19 +28,24 @@ export function* readRecords(session: Session, from: number): Plan<JournalRow[]>
 
 /** The records that are whole, and a line for each stretch that is missing or damaged. */
 export function* readableRecords({ id, last_seq }: Session, from: number) {
-  const stored = yield* all(sql`SELECT * FROM journal WHERE session = ${id} AND seq >= ${from} ORDER BY seq`);
-  const bySeq = new Map(stored.map((row) => [row.seq, row]));
+  const which = sql`journal WHERE session = ${id} AND seq >= ${from}`;
+  yield* checkRoom(sql`SELECT ${summed("octet_length(content)")} AS bytes FROM ${which}`, id);
+  const stored = yield* all(sql`SELECT * FROM ${which} ORDER BY seq`);
+  const room = openRoom();
   const rows: JournalRow[] = [];
   const lost: { first: number; last: number }[] = [];
-  for (let seq = Math.max(from, 1); seq <= last_seq; seq++) {
-    if (seq % RECORDS_OF_A_TURN === 0) yield* pause();
-    const row = bySeq.get(seq);
-    const record = row && wholeRecord(row, id, seq);
-    const stretch = lost.at(-1);
-    if (record) rows.push({ seq, record });
-    else if (stretch?.last === seq - 1) stretch.last = seq;
-    else lost.push({ first: seq, last: seq });
+  let next = Math.max(from, 1);
+  for (const [index, row] of stored.entries()) {
+    if (index % RECORDS_OF_A_TURN === 0) yield* pause();
+    const { seq } = row;
+    if (typeof seq !== "number" || seq < next || seq > last_seq) continue;
+    const record = wholeRecord(row, id, seq, room);
+    if (!record) continue;
+    if (seq > next) lost.push({ first: next, last: seq - 1 });
+    rows.push({ seq, record });
+    next = seq + 1;
   }
+  if (next <= last_seq) lost.push({ first: next, last: last_seq });
   const damaged = lost.map(({ first, last }) =>
     first === last
       ? `record ${first} of session ${id} is missing or damaged`
@@ -87,11 +94,22 @@ export function* insertRecords(written: readonly WrittenRecord[]): Plan<void> {
   }
 }
 
-/** null if the row is damaged, or not a record of its kind. */
-export function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
+/** @throws RlmError `store_corrupt` if rows of a session take more than is read at once */
+export function* checkRoom(sum: Statement, session: string): Plan<void> {
+  const bytes = Number((yield* get(sum))?.bytes);
+  if (bytes > openRoom().bytes)
+    throw corrupt(`session ${session} has rows of ${megabytes(bytes)}, more than can be read`);
+}
+
+/**
+ * null if the row is damaged, or not a record of its kind.
+ *
+ * @param room for all that are read with it
+ */
+export function wholeRecord(row: Row, session: string, seq: number, room?: Room): StoredRecord | null {
   const kind = anyColumn(row, "kind");
   const form = RECORDS.get(String(kind));
-  const content = form && jsonIn(row, "content", form);
+  const content = form && jsonIn(row, "content", form, USUAL_BOUNDS, room);
   if (!content || row.session !== session || row.seq !== seq) return null;
   const record = content.value;
   return isStored(record) && record.record === kind && isSealed(row, [session, seq, kind, content.text])

@@ -1,12 +1,13 @@
 import { checkpointLost, checkpointNotFound, corrupt } from "../failure.ts";
 import type { CheckpointRow, NewSession, Readable } from "../port.ts";
 import { type Checkpoint, decodeCheckpoint, shown } from "../rows/checkpoint.ts";
+import { openRoom } from "../rows/pack.ts";
 import { blank, checkSessionId, type Session } from "../rows/session.ts";
 import { CHECKPOINT } from "./checkpoints.ts";
 import { copyUses, hashesIn } from "./contexts.ts";
-import { insertRecords, packedRecords, readableRecords, readRecords, wholeRecord } from "./journal.ts";
+import { checkRoom, insertRecords, packedRecords, readableRecords, readRecords, wholeRecord } from "./journal.ts";
 import { insertSession, readSession } from "./sessions.ts";
-import { all, get, oneOf, type Plan, run, spelled, sql } from "./sql.ts";
+import { all, get, oneOf, type Plan, run, spelled, sql, summed } from "./sql.ts";
 
 /**
  * Those that the session reaches and that are whole, the ids of the others, and a line for each
@@ -14,9 +15,11 @@ import { all, get, oneOf, type Plan, run, spelled, sql } from "./sql.ts";
  */
 function* readableCheckpoints(session: Session) {
   const { id, checkpoints: count } = session;
-  const rows = yield* all(sql`SELECT ${CHECKPOINT} FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
-    WHERE r.session = ${id} ORDER BY c.n`);
-  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row) }));
+  const reached = sql`reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ${id}`;
+  yield* checkRoom(sql`SELECT ${summed("octet_length(c.meta) + octet_length(c.beside)")} AS bytes FROM ${reached}`, id);
+  const rows = yield* all(sql`SELECT ${CHECKPOINT} FROM ${reached} ORDER BY c.n`);
+  const room = openRoom();
+  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row, room) }));
   const whole = read.flatMap(({ checkpoint }) => checkpoint ?? []);
   const strangers = yield* strangersAmong(whole, session);
   return {

@@ -12,9 +12,22 @@ import {
   type Session,
   SHOWN_SESSION,
 } from "../rows/session.ts";
-import { addUses, hashesIn } from "./contexts.ts";
+import { addUses, EACH_PART, hashesIn, PARTS } from "./contexts.ts";
 import type { Dialect } from "./dialect.ts";
-import { all, get, list, oneOf, type Plan, raw, run, type Spelled, type Statement, spelled, sql } from "./sql.ts";
+import {
+  all,
+  get,
+  list,
+  oneOf,
+  type Plan,
+  raw,
+  run,
+  type Spelled,
+  type Statement,
+  spelled,
+  sql,
+  summed,
+} from "./sql.ts";
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function* readSession(id: string): Plan<Session> {
@@ -99,37 +112,33 @@ const familyFrom = (id: Statement) => sql`WITH RECURSIVE family (id) AS (SELECT 
   JOIN sessions c ON c.name > f.id || '.' AND c.name < f.id || '/' AND +c.origin = 'child')`;
 
 /** Bytes of a checkpoint `c`. */
-export const CHECKPOINT_BYTES = "(c.stored_bytes + octet_length(c.meta) + octet_length(c.beside))";
+export const CHECKPOINT_BYTES =
+  "(CAST(c.stored_bytes AS double precision) + octet_length(c.meta) + octet_length(c.beside))";
 
 /** Bytes of what these sessions reach. A part of a context counts once, by its text. */
 const bytesOf = (these: Statement, partsOfContexts: Statement) => sql`
-  coalesce((SELECT sum(journal_bytes) FROM sessions WHERE id ${these}), 0)
-  + coalesce((SELECT sum(${raw(CHECKPOINT_BYTES)}) FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
-    WHERE r.session ${these}), 0)
-  + coalesce((SELECT sum(octet_length(facts)) FROM contexts
-    WHERE hash IN (SELECT hash FROM uses WHERE session ${these})), 0)
-  + coalesce((SELECT sum(bytes) FROM parts WHERE hash IN (${partsOfContexts}
-    WHERE contexts.hash IN (SELECT hash FROM uses WHERE session ${these}))), 0)`;
+  (SELECT ${summed("journal_bytes")} FROM sessions WHERE id ${these})
+  + (SELECT ${summed(CHECKPOINT_BYTES)} FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session ${these})
+  + (SELECT ${summed("octet_length(facts)")} FROM contexts WHERE hash IN (SELECT hash FROM uses WHERE session ${these}))
+  + (SELECT ${summed("bytes")} FROM parts WHERE hash IN (${partsOfContexts}
+    WHERE contexts.hash IN (SELECT hash FROM uses WHERE session ${these})))`;
 
-/**
- * Bytes of a session and its children. An array lets a server find their rows by index. The list of
- * a damaged context may be no JSON.
- */
+/** Bytes of a session and its children. An array lets a server find their rows by index. */
 const BYTES = spelled(
   sql`(${familyFrom(sql`s.id`)} SELECT ${bytesOf(
     sql`IN (SELECT id FROM family)`,
-    sql`SELECT value FROM contexts, json_each(CASE WHEN json_valid(contexts.parts) THEN contexts.parts ELSE '[]' END)`,
+    sql`SELECT value FROM contexts, ${EACH_PART}`,
   )})`,
-  sql`(SELECT (${bytesOf(
+  sql`(SELECT ${bytesOf(
     sql`= ANY(f.ids)`,
-    sql`SELECT found[1] FROM contexts, regexp_matches(contexts.parts, '[0-9a-f]{64}', 'g') AS found`,
-  )})::bigint FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`,
+    sql`SELECT found[1] FROM contexts, regexp_matches(${PARTS}, '[0-9a-f]{64}', 'g') AS found`,
+  )} FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`,
 );
 
 /** Bytes of files of large contexts of a session and its children. */
 const TEXT_BYTES = spelled(
-  sql`(${familyFrom(sql`s.id`)} SELECT coalesce(sum(bytes), 0) FROM texts WHERE name IN (
-    SELECT value FROM contexts, json_each(CASE WHEN json_valid(contexts.parts) THEN contexts.parts ELSE '[]' END)
+  sql`(${familyFrom(sql`s.id`)} SELECT ${summed("bytes")} FROM texts WHERE name IN (
+    SELECT value FROM contexts, ${EACH_PART}
     WHERE contexts.hash IN (SELECT hash FROM uses WHERE session IN (SELECT id FROM family))))`,
   sql`0`,
 );

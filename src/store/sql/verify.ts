@@ -10,12 +10,12 @@ import { decodeSession, isRunning, SHOWN_SESSION } from "../rows/session.ts";
 import { hasOpenRequests } from "./batch-requests.ts";
 import { answerOf } from "./cache.ts";
 import { CHECKPOINT, pagesAreWhole } from "./checkpoints.ts";
-import { areTooLarge, missedUses, readHead, readPart, unnotedUses } from "./contexts.ts";
+import { areTooLarge, missedUses, readHead, readPart, SHOWN_CONTEXT, unnotedUses } from "./contexts.ts";
 import type { Dialect } from "./dialect.ts";
 import { readableRecords } from "./journal.ts";
 import { reachedBy } from "./reach.ts";
 import { BUSY, holderIn } from "./sessions.ts";
-import { all, get, oneOf, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
+import { all, get, list, oneOf, type Plan, raw, type Statement, spelled, sql, summed } from "./sql.ts";
 import { areTexts, damageOf, strayFiles, wrongTexts } from "./texts.ts";
 
 type Verifying = Pick<Dialect, "busy" | "file" | "messageOf" | "texts">;
@@ -159,7 +159,7 @@ function* checkpoint(n: string): Findings {
 }
 
 function* context(hash: string): Findings {
-  const row = yield* get(sql`SELECT * FROM contexts WHERE hash = ${hash}`);
+  const row = yield* get(sql`SELECT ${SHOWN_CONTEXT} FROM contexts WHERE hash = ${hash}`);
   if (!row) return [];
   const head = readHead(row);
   if (head && areTexts(head.parts)) {
@@ -259,17 +259,18 @@ function* checkBatch(id: string, own: Verifying): Findings {
 
 /** A line for each sum of a run that is not that of its jobs and holds. */
 function* wrongSums(): Plan<readonly string[]> {
-  return (yield* all(raw(SUMS))).flatMap(wrongSumsIn);
+  return (yield* all(SUMS)).flatMap(wrongSumsIn);
 }
 
 const COLUMNS = ["usd", "tokens", "calls"] as const;
 
 /** The money of each run by its own row, and the sums over its jobs and holds. */
-const SUMS = `SELECT r.name, ${COLUMNS.map(
-  (column) => `r.spent_${column}, r.held_${column},
-  (SELECT CAST(coalesce(sum(spent_${column}), 0) AS bigint) FROM jobs WHERE run = r.id) AS sum_spent_${column},
-  (SELECT CAST(coalesce(sum(${column}), 0) AS bigint) FROM holds WHERE run = r.id) AS sum_held_${column}`,
-).join(", ")} FROM runs r ORDER BY r.id`;
+const SUMS = sql`SELECT r.name, ${raw(COLUMNS.map((column) => `r.spent_${column}, r.held_${column}`).join(", "))}, ${list(
+  COLUMNS.flatMap((column) => [
+    sql`(SELECT ${summed(`spent_${column}`)} FROM jobs WHERE run = r.id) AS ${raw(`sum_spent_${column}`)}`,
+    sql`(SELECT ${summed(column)} FROM holds WHERE run = r.id) AS ${raw(`sum_held_${column}`)}`,
+  ]),
+)} FROM runs r ORDER BY r.id`;
 
 /** @param row one of {@link SUMS} */
 function wrongSumsIn(row: Row): string[] {

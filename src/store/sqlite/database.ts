@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { monotonicMs } from "../../../runtime/index.ts";
-import { isBusy } from "../failure.ts";
+import { isBusy, isOutOfRange } from "../failure.ts";
+import type { Field, Row } from "../rows/row.ts";
 import { type Answer, type Asked, NO_ROWS, type Plan, rendered, SQLITE, type Value } from "../sql/sql.ts";
 import type { Log } from "./log.ts";
 
@@ -224,11 +225,10 @@ function openStatements(connection: DatabaseSync): Statements {
           written += bytesOf(values);
           return { rows: [], changes };
         }
-        if (asked.wants === "all") return { rows: statement(text).all(...values), changes: 0 };
-        const row = statement(text).get(...values);
-        return { rows: row ? [row] : [], changes: 0 };
+        return { rows: read(statement(text), asked.wants, values), changes: 0 };
       } catch (cause) {
-        return { text, cause };
+        const mayRepeat = isOutOfRange(cause) && asked.wants !== "changes" && READS.test(text);
+        return mayRepeat ? { rows: readAnyNumber(statement(text), asked.wants, values), changes: 0 } : { text, cause };
       }
     },
     takeWritten() {
@@ -238,6 +238,32 @@ function openStatements(connection: DatabaseSync): Statements {
     },
     forget: () => prepared.clear(),
   };
+}
+
+function read(statement: StatementSync, wants: "one" | "all", values: readonly Value[]): readonly Row[] {
+  if (wants === "all") return statement.all(...values);
+  const row = statement.get(...values);
+  return row ? [row] : [];
+}
+
+/** Statements that may be carried out twice. */
+const READS = /^\s*SELECT\b/;
+
+/** Rows of which one has such a number, which stays a bigint. Whoever reads that column names the row. */
+function readAnyNumber(statement: StatementSync, wants: "one" | "all", values: readonly Value[]): readonly Row[] {
+  statement.setReadBigInts(true);
+  try {
+    return read(statement, wants, values).map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, field]) => [name, numberIfExact(field)])),
+    );
+  } finally {
+    statement.setReadBigInts(false);
+  }
+}
+
+function numberIfExact(field: Field): Field {
+  const isExact = typeof field === "bigint" && Number.isSafeInteger(Number(field));
+  return isExact ? Number(field) : field;
 }
 
 /** Bytes that a statement with these values adds to the log: a page of 4 KiB or more. */

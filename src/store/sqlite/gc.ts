@@ -5,7 +5,7 @@ import { displayName } from "../../platform/ids.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { numberColumn, type Row, textColumn } from "../rows/row.ts";
-import { readHead, UNUSED } from "../sql/contexts.ts";
+import { EACH_PART, readHead, SHOWN_CONTEXT, UNUSED } from "../sql/contexts.ts";
 import { deleteFamily, pastSessions, sweep } from "../sql/gc.ts";
 import { all, get, oneOf, type Plan, raw, run, sql } from "../sql/sql.ts";
 import { IS_LARGE, keptTexts, namesIn, strayTexts } from "../sql/texts.ts";
@@ -213,11 +213,11 @@ function* hasTexts(): Plan<boolean> {
  * server keeps no large contexts.
  */
 function* dropLargeContexts(): Plan<DroppedTexts> {
-  const unused = yield* all(sql`SELECT * FROM contexts WHERE ${IS_LARGE} AND ${UNUSED}`);
+  const unused = yield* all(sql`SELECT ${SHOWN_CONTEXT} FROM contexts WHERE ${IS_LARGE} AND ${UNUSED}`);
   const keys = unused.map((row) => textColumn(row, "hash"));
   yield* run(sql`DELETE FROM contexts WHERE hash ${oneOf(keys)}`);
   yield* run(sql`DELETE FROM texts WHERE name NOT IN (${NAMED})`);
-  const left = new Set((yield* all(sql`SELECT * FROM contexts WHERE ${IS_LARGE}`)).flatMap(hashOfText));
+  const left = new Set((yield* all(sql`SELECT ${SHOWN_CONTEXT} FROM contexts WHERE ${IS_LARGE}`)).flatMap(hashOfText));
   return {
     contexts: keys.length,
     hashes: unused.flatMap(hashOfText).filter((hash) => !left.has(hash)),
@@ -225,9 +225,7 @@ function* dropLargeContexts(): Plan<DroppedTexts> {
   };
 }
 
-/** The list of a damaged context may be no JSON. */
-const NAMED = raw(`SELECT value FROM contexts,
-  json_each(CASE WHEN json_valid(contexts.parts) THEN contexts.parts ELSE '[]' END)`);
+const NAMED = sql`SELECT value FROM contexts, ${EACH_PART}`;
 
 function hashOfText(row: Row): readonly string[] {
   const index = readHead(row)?.index;
