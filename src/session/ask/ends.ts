@@ -132,15 +132,17 @@ function citationsOf(cite: Json | undefined, context: Pick<Context, "text" | "do
 }
 
 /**
- * False if a citation quotes words that its place does not have. Those of a very long place are
- * not looked for.
+ * False if a citation quotes words that its place does not have. Those of a very long place are not
+ * looked for, and of a long quote its beginning is: each part of it is looked for in all of the place.
  */
 function isThere(cite: Json, [start, end]: readonly [number, number], text: Context["text"]): boolean {
   const quote: unknown = typeof cite === "object" && cite !== null ? Reflect.get(cite, "quote") : null;
   if (typeof quote !== "string" || end - start > MOST_COMPARED) return true;
   const found = wordsOf(text.slice(start, end));
+  const compared = end - start > MOST_QUOTED ? quote.slice(0, MOST_QUOTED) : quote;
   // A quote may leave something out, and go beyond its place.
-  return quote.split(/…|\.\.\./).every((part) => found.includes(wordsOf(part)) || wordsOf(part).includes(found));
+  const parts = compared.split(/…|\.\.\./, MOST_PARTS);
+  return parts.every((part) => found.includes(wordsOf(part)) || wordsOf(part).includes(found));
 }
 
 /**
@@ -170,6 +172,8 @@ const wordsOf = (text: string) =>
     .trim();
 
 const MOST_COMPARED = 100_000;
+const MOST_QUOTED = 1000;
+const MOST_PARTS = 20;
 
 /**
  * A warning if a text names citations by numbers that its list does not have. A text may have a

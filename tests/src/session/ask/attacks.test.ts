@@ -124,6 +124,14 @@ describe("citations", () => {
     expect(warnings).toEqual(["citation_invalid: 2"]);
   });
 
+  test("quotes with tens of thousands of gaps do not hold the process up", async () => {
+    const text = `${"a".repeat(99_990)}z`;
+    const cites = `Array(2).fill({ start: 0, end: ${text.length}, quote: "aaz...".repeat(75000) })`;
+    const scene = await askScene([LOOK, cell(`answer(1, { cite: ${cites} })`)], text);
+    const envelope = await scene.session.ask("What?");
+    expect(envelope.success && envelope.citations.map(({ valid }) => valid)).toEqual([true, true]);
+  });
+
   test("of 51 the first 50 are listed, and a warning says so", async () => {
     const many = "answer(1, { cite: Array.from({ length: 51 }, () => [0, 1]) })";
     const { envelope } = await asked([LOOK, cell(many)]);
