@@ -17,7 +17,7 @@ let received = Buffer.alloc(0);
 for (;;) {
   const end = received.indexOf(LINE_FEED);
   if (end >= 0) {
-    const { folder, env } = JSON.parse(received.toString("utf8", 0, end));
+    const work = JSON.parse(received.toString("utf8", 0, end));
     received = received.subarray(end + 1);
     let isBegun = false;
     const steps = {
@@ -26,7 +26,7 @@ for (;;) {
       },
       kept: () => report(null, isBegun),
     };
-    await keep(folder, env, steps).catch((error: unknown) => report(messageOf(error), isBegun));
+    await keep(work, steps).catch((error: unknown) => report(messageOf(error), isBegun));
     continue;
   }
   const { bytesRead } = await promisify(read)(0, chunk, 0, chunk.length, null).catch(() => ({ bytesRead: 0 }));

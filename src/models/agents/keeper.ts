@@ -13,6 +13,7 @@ import {
   type AgentStart,
   claimOutbox,
   fileIn,
+  isOfTree,
   openIn,
   readFrom,
   readOutbox,
@@ -23,6 +24,18 @@ import { makeWorktree, settleWorktree } from "./worktree.ts";
 
 /** Names and values of the variables that an agent gets. */
 export type Environment = Readonly<Record<string, string>>;
+
+/** Work that a keeper is handed. What lies in an outbox another user may have written. */
+export interface KeeperWork {
+  /** The outbox. */
+  readonly folder: string;
+  /** The job that is started; null: an agent that has lost its keeper is watched. */
+  readonly job: AgentJob | null;
+  /** The folder of the call. */
+  readonly cwd: string;
+  /** Variables of the agent, which are never on disk. */
+  readonly env: Environment;
+}
 
 /** Time for which another Belay may look at the outbox, ms. */
 const CLAIM_MS = 2000;
@@ -48,21 +61,22 @@ interface KeeperSteps {
  *
  * @throws Error if the outbox cannot be written
  */
-export async function keep(folder: string, env: Environment, { begun, kept }: KeeperSteps): Promise<void> {
-  const key = await keepLocked(folder, env, begun);
+export async function keep(work: KeeperWork, { begun, kept }: KeeperSteps): Promise<void> {
+  const key = await keepLocked(work, begun);
   kept();
   // The look at all processes takes longer than the rest: nothing waits for it.
   if (key !== null) endMarked(key, "SIGKILL");
 }
 
 /** Returns the mark of an agent that may have left processes behind; null: nothing was started. */
-async function keepLocked(folder: string, env: Environment, begun: () => void): Promise<string | null> {
+async function keepLocked(work: KeeperWork, begun: () => void): Promise<string | null> {
+  const { folder, job: given } = work;
   using claim = claimOutbox(folder, CLAIM_MS);
   const { job, start, result } = readOutbox(folder);
   if (!claim || !job || (result && result.tries >= job.tries)) return null;
-  if (start && start.tries >= job.tries) await watchLost(folder, job, start, env);
-  else if (isAsked(folder)) return null;
-  else await keepEnd(folder, { ...(await runAgent(folder, job, env, begun)), tries: job.tries });
+  if (start && start.tries >= job.tries) await watchLost(work, job, start);
+  else if (isAsked(folder) || given?.key !== job.key) return null;
+  else await keepEnd(folder, { ...(await runAgent(work, given, begun)), tries: given.tries });
   return job.key;
 }
 
@@ -81,7 +95,7 @@ async function keepStart(folder: string, start: AgentStart): Promise<void> {
 
 type End = Omit<AgentResult, "tries">;
 
-async function runAgent(folder: string, job: AgentJob, env: Environment, begun: () => void): Promise<End> {
+async function runAgent({ folder, env }: KeeperWork, job: AgentJob, begun: () => void): Promise<End> {
   const tree = job.tree === null ? null : fileIn(folder, job.tree);
   let cwd = job.cwd;
   try {
@@ -97,7 +111,7 @@ async function runAgent(folder: string, job: AgentJob, env: Environment, begun: 
     await keepStart(folder, { tries: job.tries, cut: job.cut, at: Date.now() });
     begun();
     const ended = await untilEnd(folder, job, { cwd, env, prompt, printed: [out, err] });
-    if (tree !== null) await settleWorktree(tree, env);
+    if (tree !== null) await settleWorktree(tree, job.cwd, env);
     return ended;
   } finally {
     for (const descriptor of [prompt, out, err]) closeSync(descriptor);
@@ -148,7 +162,7 @@ async function untilEnd(folder: string, job: AgentJob, { cwd, env, prompt, print
 }
 
 /** An agent whose keeper was killed: it is ended when its time is over, and its exit code is unknown. */
-async function watchLost(folder: string, job: AgentJob, start: AgentStart, env: Environment): Promise<void> {
+async function watchLost({ folder, cwd, env }: KeeperWork, job: AgentJob, start: AgentStart): Promise<void> {
   const main = readFrom<KnownProcess>(folder, "process");
   const isAlive = () => (main ? isRunning(main) : markedBy(job.key).length > 0);
   const ended = (async () => {
@@ -162,8 +176,7 @@ async function watchLost(folder: string, job: AgentJob, start: AgentStart, env: 
   const why = await watch(folder, job, printed, start.at, ended, end);
   for (const descriptor of printed) closeSync(descriptor);
   endMarked(job.key, "SIGKILL");
-  const tree = job.tree === null ? null : fileIn(folder, job.tree);
-  if (tree !== null) await settleWorktree(tree, env);
+  if (job.tree !== null && isOfTree(job.tree)) await settleWorktree(fileIn(folder, job.tree), cwd, env);
   await keepEnd(folder, { tries: job.tries, ended: why ?? "unknown", code: null, signal: null });
 }
 

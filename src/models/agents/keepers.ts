@@ -4,7 +4,7 @@ import { entryUrl } from "../../entries.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { holdProcess } from "../../platform/processes.ts";
-import type { Environment } from "./keeper.ts";
+import type { Environment, KeeperWork } from "./keeper.ts";
 
 /** The work that a keeper was given. */
 interface Kept {
@@ -42,10 +42,9 @@ const idle = new Set<Keeper>();
 /**
  * Hands an outbox to a keeper: one that has no agent, or a new one.
  *
- * @param env variables of the agent, which are never on disk
- * @param usual those of the keeper
+ * @param usual variables of the keeper
  */
-export function handToKeeper(folder: string, env: Environment, usual: Environment): Kept {
+export function handToKeeper(work: KeeperWork, usual: Environment): Kept {
   const { promise, resolve } = Promise.withResolvers<KeeperEnd>();
   let keeper: Keeper;
   try {
@@ -57,7 +56,7 @@ export function handToKeeper(folder: string, env: Environment, usual: Environmen
   clearTimeout(keeper.rest);
   holdProcess(keeper.process, true);
   keeper.over = resolve;
-  keeper.process.stdin?.write(`${JSON.stringify({ folder, env })}\n`);
+  keeper.process.stdin?.write(`${JSON.stringify(work)}\n`);
   return { over: promise, leave: () => holdProcess(keeper.process, false) };
 }
 

@@ -93,9 +93,11 @@ export async function runAgent(run: AgentRun, signal: AbortSignal): Promise<Agen
       await stopping(folder, later(POLL_MS), signal);
       continue;
     }
-    if (typeof next !== "string") return next;
-    if (next === "start") starts += 1;
-    const kept = handToKeeper(folder, environmentOf(run.command), environmentOf({}));
+    if (next !== "watch" && "ended" in next) return next;
+    const job = next === "watch" ? null : next;
+    if (job) starts += 1;
+    const work = { folder, job, cwd: run.cwd, env: environmentOf(run.command) };
+    const kept = handToKeeper(work, environmentOf({}));
     const end = await stopping(folder, kept.over, signal);
     if (signal.aborted || end === null) {
       kept.leave();
@@ -140,8 +142,8 @@ async function notKept(folder: string, { job, start }: OutboxState, why: string)
   return { ...SILENT, ended: "in_doubt", why, cut: begun.cut };
 }
 
-/** `start`: a keeper starts the agent. `watch`: one watches an agent that has lost its keeper. */
-type Step = AgentOutcome | "wait" | "start" | "watch";
+/** A job: a keeper starts the agent. `watch`: one watches an agent that has lost its keeper. */
+type Step = AgentOutcome | "wait" | AgentJob | "watch";
 
 /** Decides under the lock of the outbox. */
 function nextStep(run: AgentRun, starts: number): Step {
@@ -163,8 +165,7 @@ function nextStep(run: AgentRun, starts: number): Step {
   // It was asked to end as it ended.
   if (result?.ended === "stopped" && result.code === 0 && isWhole(run))
     return outcomeOf(run, state, { ...result, ended: "exited" });
-  prepare(run, state);
-  return "start";
+  return prepare(run, state);
 }
 
 const isUnbegun = ({ job, start }: OutboxState) => !start || (job !== null && start.tries < job.tries);
@@ -231,8 +232,8 @@ function outcomeOf(run: AgentRun, { start, job }: OutboxState, { ended, code, si
   };
 }
 
-/** Writes the work of the keeper, for the next start. */
-function prepare(run: AgentRun, { job: last, start, result }: OutboxState): void {
+/** Writes the job of the next start, and returns it. */
+function prepare(run: AgentRun, { job: last, start, result }: OutboxState): AgentJob {
   const { folder, command, key, cwd, worktree, timeoutMs, schema, prompt } = run;
   for (const name of ["stop", "result.json", "process"]) rmSync(fileIn(folder, name), { force: true });
   if (schema !== null) writeWhole(folder, "schema.json", schema);
@@ -252,6 +253,7 @@ function prepare(run: AgentRun, { job: last, start, result }: OutboxState): void
     cut: start ? start.cut + (result?.ended === "not_started" ? 0 : 1) : 0,
   };
   writeWhole(folder, "job.json", JSON.stringify(job));
+  return job;
 }
 
 /** A worktree in which an agent has changed something is not used again. @param unused by an agent */

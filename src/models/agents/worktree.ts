@@ -83,10 +83,15 @@ function wordsOf(error: unknown): string {
   return (said || messageOf(error)).slice(-300);
 }
 
-/** Removes a worktree in which nothing was changed. It stays if that cannot be found out. */
-export async function settleWorktree(tree: string, env: Variables): Promise<void> {
+/**
+ * Removes a worktree in which nothing was changed. It stays if that cannot be found out, or if its
+ * origin is not a worktree of the repository of `cwd`: git runs programs that a repository names.
+ */
+export async function settleWorktree(tree: string, cwd: string, env: Variables): Promise<void> {
   const origin = readFrom<Origin>(dirname(tree), originFile(tree));
-  if (origin && (await isUnchanged(tree, origin, env))) await dropWorktree(tree, env);
+  const [, repository = ""] = await repositoryOf(cwd, env).catch(() => []);
+  const isOwn = origin?.repository === repository && dirname(origin.own) === join(repository, "worktrees");
+  if (origin && isOwn && (await isUnchanged(tree, origin, env))) await dropWorktree(tree, env);
 }
 
 async function isUnchanged(tree: string, { own, commit }: Origin, env: Variables): Promise<boolean> {

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
+import { keep } from "../../../../src/models/agents/keeper.ts";
+import { type AgentJob, readOutbox } from "../../../../src/models/agents/outbox.ts";
 import { loggedIn, scriptedAgent } from "../../../support/agents/agents.ts";
 import { ask, isGone, openPlace, startsOf, told, until } from "./support.ts";
 
@@ -143,6 +145,31 @@ test("what an agent does not say is charged as it was held", async () => {
   expect(await ask(place, { says: "a" }, { id: "1.2", command: unpriced })).toMatchObject({
     usage: { input: 10, output: 5, cost_usd: 0.25 },
   });
+});
+
+test("a job that another user has put into the outbox is not run", async () => {
+  const place = openPlace();
+  const folder = place.outbox();
+  mkdirSync(folder, { recursive: true });
+  const planted = join(place.path, "planted");
+  const job: AgentJob = {
+    argv: [process.execPath, "-e", `require("fs").writeFileSync(${JSON.stringify(planted)}, "")`],
+    ...{ cwd: place.path, timeout_ms: 1000, max_bytes: 1000, tree: null, tries: 1, cut: 0 },
+    key: "planted",
+  };
+  const lay = (own: AgentJob) => writeFileSync(join(folder, "job.json"), JSON.stringify(own));
+  const steps = { begun: vi.fn(), kept: vi.fn() };
+  lay(job);
+  writeFileSync(join(folder, "prompt"), "");
+  const work = { folder, cwd: place.path, env: {} };
+  for (const given of [null, { ...job, key: "handed over" }]) await keep({ ...work, job: given }, steps);
+  expect(steps.begun).not.toHaveBeenCalled();
+  expect(readOutbox(folder)).toMatchObject({ start: null, result: null });
+  // What counts is the job that was handed over, whatever lies there under its key.
+  lay({ ...job, argv: [process.execPath, "-e", "process.exit(7)"] });
+  await keep({ ...work, job }, steps);
+  expect(readOutbox(folder).result).toMatchObject({ ended: "exited", code: 0 });
+  expect(existsSync(planted)).toBe(true);
 });
 
 test("a prompt is never an option, and braces in it stay", async () => {
