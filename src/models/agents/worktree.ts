@@ -90,8 +90,8 @@ function wordsOf(error: unknown): string {
 export async function settleWorktree(tree: string, cwd: string, env: Variables): Promise<void> {
   const origin = readFrom<Origin>(dirname(tree), originFile(tree));
   const [, repository = ""] = await repositoryOf(cwd, env).catch(() => []);
-  const isOwn = origin?.repository === repository && dirname(origin.own) === join(repository, "worktrees");
-  if (origin && isOwn && (await isUnchanged(tree, origin, env))) await dropWorktree(tree, env);
+  if (origin?.repository !== repository || dirname(origin.own) !== join(repository, "worktrees")) return;
+  if (await isUnchanged(tree, origin, env)) await dropWorktree(tree, env);
 }
 
 async function isUnchanged(tree: string, { own, commit }: Origin, env: Variables): Promise<boolean> {

@@ -72,7 +72,7 @@ const MB = 2 ** 20;
 /** More than any record or state holds. What is nested deeper could not be handed on. */
 export const USUAL_BOUNDS: Bounds = { bytes: 256 * MB, values: 4 * MB, depth: 1500 };
 
-/** Bounds of what rows that are read at once, such as the records of a session, may still unpack to. */
+/** Bounds of what rows that are read at once, such as records of a session, may still unpack to. */
 export interface Room {
   bytes: number;
   values: number;
@@ -93,7 +93,7 @@ export const INPUT_BOUNDS: Bounds = { bytes: 16 * MB, values: MB, depth: 300 };
 /** Fields of their own, of which the output is the longest: 1 MB before it is JSON. */
 export const TOLD_BOUNDS: Bounds = { bytes: 8 * MB, values: 1000, depth: 10 };
 
-/** The list of a context's parts, each of 64 characters: a part for each time that it was appended to. */
+/** The list of a context's parts, of 64 characters each: one for each time that it was appended to. */
 export const PARTS_BYTES = 16 * MB;
 
 /** It is handed on as it is: what reads it says how. */

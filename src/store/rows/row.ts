@@ -51,8 +51,8 @@ export function textColumn(row: Row, column: string): string {
 /** The name of a session or a run. */
 export function nameColumn(row: Row, column: string): string {
   const found = textColumn(row, column);
-  if (found.length > MOST_NAME_UNITS) throw corrupt(`a row's column ${column} has ${found.length} characters`);
-  return found;
+  if (found.length <= MOST_NAME_UNITS) return found;
+  throw corrupt(`a row's column ${column} has ${found.length} characters`);
 }
 
 export const nameColumnOrNull = (row: Row, column: string) => (row[column] === null ? null : nameColumn(row, column));

@@ -72,7 +72,8 @@ export function* closeBatch(
   const requests = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM batch_requests
       WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at} AND ${IS_WAITED_FOR}
       ORDER BY at, session, call, k LIMIT ${Math.max(1, most.requests)}),
-    placed AS (SELECT session, call, k, row_number() OVER oldest AS place, sum(CAST(bytes AS double precision)) OVER oldest AS total,
+    placed AS (SELECT session, call, k, row_number() OVER oldest AS place,
+      sum(CAST(bytes AS double precision)) OVER oldest AS total,
       min(most) OVER oldest AS least FROM ready WINDOW oldest AS (ORDER BY at, session, call, k))
     UPDATE batch_requests SET state = 'out', provider_batch = ${id}, n = placed.place - 1, tries = tries + 1 FROM placed
     WHERE batch_requests.session = placed.session AND batch_requests.call = placed.call AND batch_requests.k = placed.k

@@ -142,7 +142,7 @@ export function* all(statement: Statement): Plan<readonly Row[]> {
 }
 
 /** The sum of a column. Rows of another user may make one that no integer of a database is. */
-export const summed = (column: string): Statement => raw(`coalesce(sum(CAST(${column} AS double precision)), 0)`);
+export const summed = (column: string) => raw(`coalesce(sum(CAST(${column} AS double precision)), 0)`);
 
 /** Returns the number of rows that changed. */
 export function* run(statement: Statement): Plan<number> {

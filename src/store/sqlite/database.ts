@@ -240,7 +240,9 @@ function openStatements(connection: DatabaseSync): Statements {
   };
 }
 
-function read(statement: StatementSync, wants: "one" | "all", values: readonly Value[]): readonly Row[] {
+type Wants = "one" | "all";
+
+function read(statement: StatementSync, wants: Wants, values: readonly Value[]): readonly Row[] {
   if (wants === "all") return statement.all(...values);
   const row = statement.get(...values);
   return row ? [row] : [];
@@ -249,15 +251,15 @@ function read(statement: StatementSync, wants: "one" | "all", values: readonly V
 /** Statements that may be carried out twice. */
 const READS = /^\s*SELECT\b/;
 
-/** Rows of which one has such a number, which stays a bigint. Whoever reads that column names the row. */
-function readAnyNumber(statement: StatementSync, wants: "one" | "all", values: readonly Value[]): readonly Row[] {
-  statement.setReadBigInts(true);
+/** Rows of which one has such a number. It stays a bigint: whoever reads that column names the row. */
+function readAnyNumber(of: StatementSync, wants: Wants, values: readonly Value[]): readonly Row[] {
+  of.setReadBigInts(true);
   try {
-    return read(statement, wants, values).map((row) =>
+    return read(of, wants, values).map((row) =>
       Object.fromEntries(Object.entries(row).map(([name, field]) => [name, numberIfExact(field)])),
     );
   } finally {
-    statement.setReadBigInts(false);
+    of.setReadBigInts(false);
   }
 }
 
