@@ -8,7 +8,7 @@ import { parseRoutes } from "../../src/context/routes/entries.ts";
 import { CHUNK_UNITS } from "../../src/context/search/chunks.ts";
 import { queryWords } from "../../src/context/search/query-words.ts";
 import { tokensOf } from "../../src/context/search/tokens.ts";
-import { SCORE_NAMES, scoreOf } from "../../src/eval/rows.ts";
+import { SCORE_NAMES, scoreOf } from "../../src/eval/scores.ts";
 import { explain } from "../../src/models/pi-ai/refusal.ts";
 import { withoutThinking } from "../../src/models/replies/thinking.ts";
 import { readValue } from "../../src/models/replies/value-in-text.ts";

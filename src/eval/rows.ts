@@ -2,7 +2,7 @@ import { type CallDescription, describeWhole, type SessionDescription } from "..
 import { type AgentCommand, isAgentModel, type Untold, untoldBy } from "../platform/agent-commands.ts";
 import { isRecord } from "../platform/json.ts";
 import type { Store } from "../store/index.ts";
-import { type Expected, oolongRealScore, oolongScore } from "./known-scores.ts";
+import { scoreOf } from "./scores.ts";
 import type { Item } from "./suites.ts";
 
 /**
@@ -151,85 +151,3 @@ const requestsOf = ({ execs }: SessionDescription): CallDescription[] =>
 
 const NONE = { cost_usd: 0, tokens_in: 0, tokens_cached: 0, tokens_out: 0, calls: 0, refused: 0, depth: 0, ms: 0 };
 const NO_FIGURES: Figures = { ...NONE, resumes: 0, coverage: null, cites: null, cited: null, unread: 0 };
-
-export const SCORE_NAMES = ["contains", "exact", "count", "recall", "f1", "oolong", "oolong-real", "choice"] as const;
-export type ScoreName = (typeof SCORE_NAMES)[number];
-
-/**
- * The score of an answer, 0 to 1. null: it is not of the form that was asked for, which counts as
- * 0.
- */
-export function scoreOf(name: ScoreName, answer: string, expected: Expected): number | null {
-  switch (name) {
-    case "contains":
-      return hasWords(answer, String(expected)) ? 1 : 0;
-    case "exact":
-      return plain(answer) === plain(String(expected)) ? 1 : 0;
-    case "count":
-      return countScore(answer, Number(expected));
-    case "recall":
-      return shareOf(listOf(expected), (one) => hasWords(answer, one));
-    case "f1":
-      return f1(answer, listOf(expected).map(unordered));
-    case "oolong":
-      return oolongScore(answer, expected);
-    case "oolong-real":
-      return oolongRealScore(answer, expected);
-    case "choice":
-      return choiceScore(answer, expected);
-  }
-}
-
-/** The score of one of four choices, by its letter. */
-function choiceScore(answer: string, expected: Expected): number | null {
-  const plain = answer.replaceAll("*", "").trim();
-  const [, letter] = /answer is:?\s*\(?([A-D])\b/i.exec(plain) ?? /^\(?([A-D])(?:\)|[.:]|$)/.exec(plain) ?? [];
-  return letter === undefined ? null : letter.toUpperCase() === expected ? 1 : 0;
-}
-
-const listOf = (expected: Expected): readonly string[] =>
-  typeof expected === "object" ? expected : [String(expected)];
-
-/** Lower case, without quotes, emphasis, and points or blanks at the ends. */
-const plain = (text: string) => trimmed(text.toLowerCase().replaceAll(/["'`*_]/g, ""));
-
-/** The text without points and blanks at its ends. */
-function trimmed(text: string): string {
-  let end = text.length;
-  while (end > 0 && /[\s.]/.test(text.charAt(end - 1))) end -= 1;
-  return text.slice(0, end).replace(/^[\s.]+/, "");
-}
-
-/** Letters and digits of scripts that put blanks between words. */
-const SPACED = "\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}";
-
-/** True if a text has these words, and not as a part of longer ones. */
-function hasWords(text: string, words: string): boolean {
-  const escaped = words.toLowerCase().replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-  return new RegExp(`(?<![${SPACED}])${escaped}(?![${SPACED}])`, "u").test(text.toLowerCase());
-}
-
-/** OOLONG's 0.75^|y − ŷ| of the only number in the answer. */
-function countScore(answer: string, expected: number): number | null {
-  const [number, other] = answer.match(/-?\d[\d,]*(?:\.\d+)?/g) ?? [];
-  if (number === undefined || other !== undefined) return null;
-  return 0.75 ** Math.abs(expected - Number(number.replaceAll(",", "")));
-}
-
-const shareOf = (all: readonly string[], isThere: (one: string) => boolean) =>
-  all.length === 0 ? 1 : all.filter(isThere).length / all.length;
-
-/** F1 of the lists; the answer is a list if no part of it has blanks within. */
-function f1(answer: string, expected: readonly string[]): number | null {
-  const parts = answer
-    .replaceAll(/[[\]"'`*]/g, "")
-    .split(/[,;\n]/)
-    .map((part) => trimmed(part.replace(/^\s*-\s/, "")));
-  const items = new Set(parts.filter((part) => part !== "").map(unordered));
-  if ([...items].some((part) => /\s/.test(part))) return null;
-  const right = expected.filter((one) => items.has(one)).length;
-  return items.size + expected.length === 0 ? 1 : (2 * right) / (items.size + expected.length);
-}
-
-/** `a-b` of `B-a`: a pair has no order. */
-const unordered = (text: string) => text.toLowerCase().split("-").sort().join("-");

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { seededRandom } from "../platform/seeded-random.ts";
-import type { Expected } from "./known-scores.ts";
-import type { ScoreName } from "./rows.ts";
+import type { Expected, ScoreName } from "./scores.ts";
 
 /**
  * A question about a context of its own, whose answer is known. Its suite and its size are its row

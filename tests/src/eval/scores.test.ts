@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Expected } from "../../../src/eval/known-scores.ts";
-import { type ScoreName, scoreOf } from "../../../src/eval/rows.ts";
+import { type Expected, type ScoreName, scoreOf } from "../../../src/eval/scores.ts";
 
 const KNOWN: readonly [ScoreName, answer: string, Expected, score: number | null][] = [
   ["contains", "The number is 1234567.", "1234567", 1],
