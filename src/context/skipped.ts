@@ -76,6 +76,7 @@ const KINDS: readonly SkipKind[] = [
   { pattern: /^not UTF-8 in /, word: "not UTF-8" },
   { pattern: /^not \S+ in /, word: "not of the encoding" },
   { pattern: /^compressed by /, word: "compressed by bzip2 or xz" },
+  { pattern: /^packed by a method /, word: "packed by a method that is not read" },
   { pattern: /^[\d.,]+ (?:MB|bytes) > /, word: "over 10 MB" },
   { pattern: /^has [\d.,]+ MB: the context would have more /, word: "without room in the context" },
   { pattern: /^has (?:no text|text on none)/, word: "without text" },

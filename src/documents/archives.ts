@@ -3,7 +3,8 @@ import { constants, crc32, gunzipSync, inflateRawSync, zstdDecompressSync } from
 import { type Entry, fromBufferPromise, getFileNameLowLevel } from "yauzl";
 import { frameCutter } from "../platform/zstd-frames.ts";
 import { decodedXml } from "./decoded.ts";
-import { damaged, encrypted, type Growing, megabytes, Unreadable } from "./growing.ts";
+import { ARCHIVE_CUT, damaged, encrypted, type Growing, megabytes, Unreadable } from "./growing.ts";
+import { tarSumOf } from "./kinds.ts";
 
 /** A file in an archive. Its bytes are unpacked, bounded and checked when they are asked for. */
 export interface Member {
@@ -214,7 +215,10 @@ function unpacked(bytes: Buffer, entry: Entry, left: { bytes: number }): Buffer 
   const start = header + 30 + bytes.readUInt16LE(header + 26) + bytes.readUInt16LE(header + 28);
   const data = bytes.subarray(start, start + entry.compressedSize);
   const method = entry.compressionMethod;
-  if (method !== 0 && method !== 8) throw damaged(`it is packed by method ${method}, which is not known`);
+  if (method !== 0 && method !== 8) {
+    const by = METHODS.get(method) ?? method;
+    throw new Unreadable("left_out", `packed by a method that is not read (${by}): \`7z x\` unpacks it`);
+  }
   const [most, limit] = left.bytes < MEMBER_BYTES ? [left.bytes, UNPACKED_BYTES] : [MEMBER_BYTES, MEMBER_BYTES];
   if (method === 0 && data.length > most) throw tooMuch(megabytes(limit));
   const content = method === 0 ? data : unpack(inflateRawSync, data, most, limit);
@@ -222,6 +226,15 @@ function unpacked(bytes: Buffer, entry: Entry, left: { bytes: number }): Buffer 
   if (crc32(content) !== entry.crc32) throw damaged("its checksum is wrong");
   return content;
 }
+
+/** Methods by which other programs pack members of a zip. */
+const METHODS: ReadonlyMap<number, string> = new Map([
+  [9, "deflate64"],
+  [12, "bzip2"],
+  [14, "lzma"],
+  [93, "zstd"],
+  [95, "xz"],
+]);
 
 const BLOCK = 512;
 
@@ -243,7 +256,7 @@ export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
     if (at + BLOCK > bytes.length) return [...members, cutMember("(the rest)")];
     const header = bytes.subarray(at, at + BLOCK);
     if (header.every((byte) => byte === 0)) return isRestEmpty(bytes, at) ? members : [...members, BEHIND_END];
-    if (sumOf(header) !== octal(header, 148, 156)) throw damaged(`the header at byte ${at} is wrong`);
+    if (tarSumOf(header) !== octal(header, 148, 156)) throw damaged(`the header at byte ${at} is wrong`);
     const size = octal(header, 124, 136);
     if (at + BLOCK + size > bytes.length) return [...members, cutMember(longName ?? nameIn(header))];
     const data = bytes.subarray(at + BLOCK, at + BLOCK + size);
@@ -259,7 +272,9 @@ export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
       const name = (longName ?? nameIn(header)).replace(/^\.\//, "");
       const isFile = type === "0" || type === "7";
       const refusal = isSparse || type === "S" ? SPARSE : isFile ? refusalOf(name) : NO_FILE;
-      if (!FOLDERS.has(type)) members.push({ name, refusal, read: () => data });
+      // Old programs say by its name alone that it is a folder.
+      const isFolder = FOLDERS.has(type) || (isFile && name.endsWith("/"));
+      if (!isFolder) members.push({ name, refusal, read: () => data });
       longName = null;
       isSparse = false;
     }
@@ -290,7 +305,7 @@ const MOST_DIGITS = 20;
 const isRestEmpty = (bytes: Buffer, from: number) => bytes.subarray(from).every((byte) => byte === 0);
 
 /** The first member of which not all is there. */
-const cutMember = (name: string, refusal = "the archive ends too early"): Member => ({
+const cutMember = (name: string, refusal = ARCHIVE_CUT): Member => ({
   name,
   refusal,
   read: () => Buffer.alloc(0),
@@ -298,9 +313,6 @@ const cutMember = (name: string, refusal = "the archive ends too early"): Member
 
 /** Stands for members of an archive that was put behind another one. */
 const BEHIND_END = cutMember("(the rest)", "it stands behind the end of the archive");
-
-/** The checksum, in which its own field counts as spaces. */
-const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
 
 /** The number in a field; one that is not octal makes the archive end too early. */
 function octal(header: Buffer, start: number, end: number): number {

@@ -21,6 +21,7 @@ export function documentError(given: string, problem: string, reason: Reason, ki
 export function textCure(given: string, problem: string): string | null {
   const [, program] = /^compressed by (\w+)/.exec(problem) ?? [];
   if (program !== undefined) return unpackedBy(program, given);
+  if (problem.startsWith("packed by ")) return "Unpack the archive with `7z x`, and load that folder.";
   const [, wider] = /^(UTF-32..)/.exec(problem) ?? [];
   if (wider !== undefined) return madeText(`iconv -f ${shellWord(wider)} -t UTF-8`, given);
   const [, wide] = /^(UTF-16..) without a byte order mark$/.exec(problem) ?? [];

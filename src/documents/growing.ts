@@ -65,6 +65,8 @@ export const textTooLarge = (room: number) =>
   new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
 export const encrypted = () => new Unreadable("encrypted", "is encrypted: it needs a password");
 export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
+/** The refusal of the first member that is not whole. */
+export const ARCHIVE_CUT = "the archive ends too early";
 /** The problem of HTML that shows nothing by itself. */
 export const SCRIPTED = "has no text: scripts make it";
 /** The loss of what stands behind the end of a packed file that was cut off. */

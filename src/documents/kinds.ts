@@ -37,7 +37,7 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   if (begins("\x28\xb5\x2f\xfd") || (begins("*M\x18", 1) && /^[P-_]/.test(start))) return "zst";
   if (begins("SQLite format 3\0")) return "sqlite";
   if (begins("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")) return "ole";
-  if (begins("ustar", 257)) return "tar";
+  if (begins("ustar", 257) || hasTarSum(head)) return "tar";
   if (begins("PAR1") && start.includes("\0")) return "parquet";
   if (begins("{\\rtf")) return "rtf";
   if (extension === "htm" || extension === "xhtml") return "html";
@@ -46,6 +46,20 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   if (extension === "mbox") return /^(\xef\xbb\xbf)?From /.test(start) ? "mbox" : null;
   return extension === "html" || extension === "ipynb" || extension === "eml" ? extension : null;
 }
+
+/** Bytes of a header of a tar. */
+const TAR_HEADER = 512;
+
+/** True for a tar by the checksum of its first header: a label of a volume has no other sign, nor have tars of before 1988. */
+function hasTarSum(head: Uint8Array): boolean {
+  if (head.length < TAR_HEADER || head[0] === 0) return false;
+  const said = Buffer.from(head.subarray(148, 156)).toString("latin1");
+  return Number.parseInt(said, 8) === tarSumOf(head.subarray(0, TAR_HEADER));
+}
+
+/** The checksum of a header of a tar, in which its own field counts as spaces. */
+export const tarSumOf = (header: Uint8Array) =>
+  header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
 
 /** Lower case, without the dot. */
 export function extensionOf(name: string): string {

@@ -78,7 +78,7 @@ const READERS: Readonly<Record<string, readonly [version: number, kinds: string,
   notebook: [5, "ipynb", "htmlparser2"],
   tables: [2, "sqlite"],
   parquet: [1, "parquet", "hyparquet"],
-  archives: [1, "zip tar gz zst"],
+  archives: [2, "zip tar gz zst"],
   text: [TEXT_VERSION, "text"],
 };
 

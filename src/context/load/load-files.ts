@@ -6,7 +6,7 @@ import { type Gathering, gather } from "../large.ts";
 import type { Pause } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import type { IsThere } from "../unchanged.ts";
-import { deletedFiles } from "./deleted.ts";
+import { deletedFiles, noteArchive, type ReadArchives } from "./deleted.ts";
 import {
   ahead,
   documentsToLoad,
@@ -129,6 +129,7 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
   const { given, size, most, pause, options, isThere } = reading;
   using gathering = gatheringOf(reading, found.files.length > 1);
   const skipped = [...found.skipped];
+  const archives: ReadArchives = new Map();
   for (const { relative, bytes } of leftOut.values()) skipped.push({ path: relative, reason: hasNoRoom(bytes, most) });
   const rules = rulesOf(options);
   const wholeText = (path: string, file: ListedFile) =>
@@ -155,6 +156,7 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
       size.bytes += Buffer.byteLength(separatorOf(relative)) + content.size;
     } else {
       skipped.push(...content.skipped);
+      noteArchive(archives, file, content);
       if (content.isFleeting) reading.seen.isWhole = false;
       await addDocuments(reading, gathering, content, sizes);
     }
@@ -165,7 +167,7 @@ async function tryToLoad(reading: Reading, roots: Roots, { found, leftOut, sizes
   if (isOver(size, most)) return null;
   skipped.sort((a, b) => compareUnits(a.path, b.path));
   if (gathering.isEmpty() && sizes.unchanged === 0) throw nothingToLoad(given, skipped, found.ignored);
-  skipped.push(...(await deletedFiles(reading)));
+  skipped.push(...(await deletedFiles({ ...reading, archives })));
   return ended(reading, gathering, skipped);
 }
 

@@ -9,6 +9,7 @@ import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import { roomBehind } from "../large.ts";
 import type { Pause } from "../pauses.ts";
 import { unchangedIn } from "../unchanged.ts";
+import { deletedFiles, noteArchive, type ReadArchives } from "./deleted.ts";
 import {
   appendedLine,
   type LoadContent,
@@ -108,7 +109,7 @@ export async function knownLoad(
 }
 
 /** Raise it if the same files give another context than before. */
-const RULES = 6;
+const RULES = 7;
 
 /** The coarsest clock of a file system in use (FAT), ms. */
 const TICK_MS = 2000;
@@ -244,7 +245,11 @@ async function loadContent(reading: Reading, content: LoadContent, file: NamedFi
     throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size }, most);
   }
   if (found.files.length === 0) throw nothingToLoad(given, found.skipped, 0);
-  return loadDocuments(reading, found);
+  const archives: ReadArchives = new Map();
+  noteArchive(archives, file, found);
+  const append = { ...reading, base: dirname(file.path), top: file.path, archives };
+  const deleted = found.isFolder ? await deletedFiles(append) : [];
+  return loadDocuments(reading, { ...found, skipped: [...found.skipped, ...deleted] });
 }
 
 /** The context with the documents that are new or have changed. */

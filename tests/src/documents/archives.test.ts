@@ -35,6 +35,23 @@ test("a symlink in a zip is skipped, as one in a tar is", async () => {
   expect(stats.skipped.files).toEqual([{ path: "a.zip/link", reason: "a link or a special file" }]);
 });
 
+test("a member of a zip that is packed by a method that is not read says which, and how it is unpacked", async () => {
+  const methods = { deflate64: 9, bzip2: 12, lzma: 14, zstd: 93, xz: 95, "98": 98 };
+  const members = Object.entries(methods).map(([name, method]) => ({ name, data: name, method }));
+  const { stats } = await loaded({ "a.zip": zip([...members, { name: "a.txt", data: "a" }]) });
+  const reasonOf = (name: string) => `packed by a method that is not read (${name}): \`7z x\` unpacks it`;
+  const told = stats.skipped.files.map(({ path, reason }) => [path.replace("a.zip/", ""), reason]);
+  expect(told.sort()).toEqual(
+    Object.keys(methods)
+      .map((name) => [name, reasonOf(name)])
+      .sort(),
+  );
+  expect(stats.skipped).toMatchObject({ unread: 6, reasons: { "packed by a method that is not read": 6 } });
+  await expect(loaded({ "b.zip": zip(members) }, "b.zip")).rejects.toMatchObject({
+    suggestion: "Unpack the archive with `7z x`, and load that folder.",
+  });
+});
+
 /** A fact about the next member of a tar, behind the number of its bytes: a space and a line break are two of them. */
 function record(fact: string): string {
   const length = Buffer.byteLength(fact) + 2;
@@ -69,6 +86,24 @@ test("a sparse file of a tar is told by its own name, and a folder of an increme
     { path: "a.tar/old.txt", reason },
   ]);
   expect(stats.skipped.unread).toBe(2);
+});
+
+test("a tar of before 1988 and one that begins with the label of a volume are read", async () => {
+  const old = [
+    { name: "dir/", magic: "", type: "\0" },
+    { name: "dir/a.txt", data: "a", magic: "", type: "\0" },
+  ];
+  const labelled = [
+    { name: "backup of May", magic: "", type: "V" },
+    { name: "b.txt", data: "b", magic: "ustar  \0" },
+  ];
+  const files = { "old.tar": tar(old), "label.tgz": gzipSync(tar(labelled)) };
+  const { documents, stats } = await loaded(files);
+  expect(documents.map(({ id }) => id)).toEqual(["label.tgz/b.txt", "old.tar/dir/a.txt"]);
+  expect(stats.skipped.files).toEqual([]);
+  const wrong = tar(old);
+  wrong[0] = 0x65;
+  await expect(loaded({ "wrong.tar": wrong })).rejects.toMatchObject({ message: expect.stringContaining("binary") });
 });
 
 test("an archive behind the end of another one is told", async () => {

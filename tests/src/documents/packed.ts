@@ -8,6 +8,8 @@ export interface ZipMember {
   readonly size?: number;
   readonly crc?: number;
   readonly flag?: number;
+  /** The number of the method by which it is packed, if it is not deflate. */
+  readonly method?: number;
   /** The type and permissions that a program of Unix gives it. */
   readonly mode?: number;
   /** The offset of another member's header, which this one shares. */
@@ -35,7 +37,7 @@ export function zip(members: readonly ZipMember[]): Buffer {
     ] as const) {
       block.writeUInt16LE(20, shift);
       block.writeUInt16LE(member.flag ?? 0, shift + 2);
-      block.writeUInt16LE(8, shift + 4);
+      block.writeUInt16LE(member.method ?? 8, shift + 4);
       for (const [n, field] of fields.entries()) block.writeUInt32LE(field, shift + 10 + 4 * n);
       block.writeUInt16LE(name.length, shift + 22);
     }

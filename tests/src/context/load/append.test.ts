@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { SmallContext } from "../../../../src/context/context.ts";
 import { load } from "../../../../src/context/load/load.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
-import { zip } from "../../documents/packed.ts";
+import { tar, zip } from "../../documents/packed.ts";
 
 const source = (path: string) => ({ kind: "path", path }) as const;
 const told = ({ documents, text }: SmallContext) =>
@@ -77,6 +77,44 @@ test("a file that is deleted is told when its folder is appended again, until it
   expect(third.stats.skipped.files).toEqual([{ path: "p.zip/x.txt", reason }]);
   const all = await load({ kind: "paths", paths: ["docs/*.txt"], folder }, options, third);
   expect(all.stats.skipped.files.map(({ path }) => path)).toContain("c.txt");
+});
+
+test("a member that vanished from its archive is told when that is appended again", async () => {
+  const both = zip([
+    { name: "a.txt", data: "a" },
+    { name: "b.txt", data: "b" },
+  ]);
+  const folder = folderWith({ "docs/p.zip": both, "docs/q.zip": both, "docs/c.txt": "c", ".gitignore": "" });
+  const options = { roots: [folder], cwd: folder };
+  const reason = "deleted since it was loaded: its text stays in P";
+  const one = zip([{ name: "a.txt", data: "a" }]);
+  const first = await load(source("docs/p.zip"), options, await load(source("docs/c.txt"), options));
+  rmSync(join(folder, "docs/c.txt"));
+  expect(await load(source("docs/p.zip"), options, first)).toBe(first);
+  writeFileSync(join(folder, "docs/p.zip"), one);
+  const second = await load(source("docs/p.zip"), options, first);
+  expect(told(second)).toEqual(told(first));
+  expect(second.stats.skipped.files).toEqual([{ path: "p.zip/b.txt", reason }]);
+
+  const all = await load(source("docs"), options);
+  writeFileSync(join(folder, "docs/q.zip"), one);
+  const next = await load(source("docs"), options, second);
+  expect(next.stats.skipped.files).toContainEqual({ path: "p.zip/b.txt", reason });
+  expect(next.stats.skipped.files).toContainEqual({ path: "c.txt", reason });
+  const third = await load(source("docs"), options, all);
+  expect(third.stats.skipped.files).toEqual([{ path: "q.zip/b.txt", reason }]);
+  expect(await load(source("docs"), options, third)).toBe(third);
+});
+
+test("a member that is ignored or may be behind a cut is not told as deleted", async () => {
+  const names = ["a.txt", "b.txt"].map((name) => ({ name, data: name }));
+  const folder = folderWith({ "docs/p.zip": zip(names), "docs/q.tar": tar(names), "docs/.git/HEAD": "" });
+  const options = { roots: [folder], cwd: folder };
+  const first = await load(source("docs"), options);
+  writeFileSync(join(folder, "docs/.gitignore"), "p.zip/b.txt\n");
+  writeFileSync(join(folder, "docs/q.tar"), tar(names).subarray(0, 1024 + 512));
+  const second = await load(source("docs"), options, first);
+  expect(second.stats.skipped.files).toEqual([{ path: "q.tar/b.txt", reason: "the archive ends too early" }]);
 });
 
 test("files that are in the context need no room in it, and a limit that is met counts them once", async () => {
