@@ -1,5 +1,5 @@
-import { isAscii, isUtf8 } from "node:buffer";
-import { decodeText, markOf, mendUtf8 } from "../context/text/decode.ts";
+import { isUtf8 } from "node:buffer";
+import { decodeText, isJapanese, JAPANESE, markOf, mendUtf8 } from "../context/text/decode.ts";
 import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
 import { parse } from "./markup.ts";
 
@@ -36,14 +36,6 @@ export function decodedHtml(bytes: Buffer, text: Growing, encoding?: string): st
   if (encoding !== undefined || isNearlyUtf8(bytes)) return decodedAs(UTF_8, bytes, text);
   text.lose(GUESSED_ENCODING, GUESSED);
   return decodedAs(GUESSED, bytes, text);
-}
-
-const JAPANESE = "iso-2022-jp";
-
-/** True for ASCII that goes to Japanese characters and back by escapes. */
-export function isJapanese(bytes: Buffer): boolean {
-  const has = (sign: string) => bytes.includes(`\u001b${sign}`);
-  return (has("$B") || has("$@")) && (has("(B") || has("(J")) && isAscii(bytes);
 }
 
 /** Signs of ISO-2022, HZ and UTF-16. Few pages in UTF-8 have one. */

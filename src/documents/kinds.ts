@@ -44,6 +44,7 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   // A download that broke off before its first byte.
   if (start === "" && BY_CONTENT.has(extension)) return extension === "pdf" ? "pdf" : "zip";
   if (extension === "mbox") return /^(\xef\xbb\xbf)?From /.test(start) ? "mbox" : null;
+  if (extension === "mht" || extension === "mhtml") return "eml";
   return extension === "html" || extension === "ipynb" || extension === "eml" ? extension : null;
 }
 

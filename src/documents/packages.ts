@@ -71,7 +71,7 @@ function linksTo(place: string): string[] {
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
   pdf: [4, "pdf", "unpdf"],
   markup: [3, "html epub", "htmlparser2"],
-  office: [6, "docx pptx odt odp odg", "htmlparser2"],
+  office: [7, "docx pptx odt odp odg", "htmlparser2"],
   sheets: [6, "xlsx ods", "htmlparser2"],
   mail: [7, "eml mbox", "postal-mime", "htmlparser2"],
   message: [1, "msg ole", "@kenjiuno/msgreader", "htmlparser2"],

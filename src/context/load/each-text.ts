@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { lossText } from "../../documents/conversions.ts";
-import type { Converted } from "../../documents/growing.ts";
+import { type Converted, GUESSED_ENCODING } from "../../documents/growing.ts";
 import { MOST_ORIGINAL_BYTES } from "../../documents/kinds.ts";
 import type { FileDocuments } from "../../documents/read.ts";
 import { boundedBytes } from "../../platform/bounded-reads.ts";
@@ -157,12 +157,14 @@ interface Beginning {
 /** A text that is read in chunks, or why its beginning is not one. */
 async function* textIn(bytes: AsyncIterable<Uint8Array>, beginning: Beginning, options: SearchReading) {
   const { name, head } = beginning;
-  const { decoding } = rulesOf(options);
-  const text = decodeText(head, decoding);
+  const { decoding: asked } = rulesOf(options);
+  const text = decodeText(head, asked);
   if ("reason" in text) {
     yield { path: name, reason: text.reason };
     return;
   }
+  const isGuessed = text.lost?.some(({ kind }) => kind === GUESSED_ENCODING);
+  const decoding = isGuessed ? { ...asked, encoding: text.original?.encoding } : asked;
   const mender = openMender(decoding);
   const file = inPlace(beginning, decoding, mender);
   yield { name, chunks: mendedChunks(bytes, decoding, mender), ...(file ? { file } : {}) };

@@ -1,6 +1,6 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { Converted } from "../../documents/growing.ts";
+import { type Converted, GUESSED_ENCODING } from "../../documents/growing.ts";
 import { countOf, type Invalid, openReplaced, REPLACEMENT } from "./replaced.ts";
 
 // The process of a reader runs this file, and can read nothing outside of `src/context`. All bytes
@@ -38,7 +38,7 @@ interface TextOriginal {
 }
 
 /** Version of the rules in this file. Raise it if the same bytes give another text. */
-export const TEXT_VERSION = 1;
+export const TEXT_VERSION = 2;
 /** Bytes of a file that decide its kind. */
 export const HEAD_BYTES = 8 * 1024;
 
@@ -93,7 +93,11 @@ export function* surveyText(
   const problem = isWide ? utf32In(head) : binaryBy(body);
   if (problem !== null) return { reason: problem };
   const length = bytes.length - mark;
-  if (label === "utf-8" && (yield* isValidUtf8(withoutStart(bytes, mark)))) {
+  const seen = { isJapanese: false, isAscii: true };
+  if (label === "utf-8" && (yield* isValidUtf8(watched(withoutStart(bytes, mark), seen)))) {
+    const isGuessed = encoding === undefined && mark === 0 && seen.isJapanese && seen.isAscii;
+    const japanese = isGuessed ? yield* surveyText(bytes, { encoding: JAPANESE, bad: "few" }) : null;
+    if (japanese && !("reason" in japanese)) return { ...japanese, lost: [...(japanese.lost ?? []), GUESS] };
     return { length, pieces: () => withoutStart(bytes, mark) };
   }
   if (!isWide && hasControls(body)) return { reason: "binary (control characters in the first 8 KB)" };
@@ -105,6 +109,25 @@ export function* surveyText(
   const lost = invalid.count === 0 ? [] : [{ kind: invalidBytes(label), ...invalid }];
   const original = { kind: "text", sha256, bytes: bytes.length, encoding: label } as const;
   return { length: size, pieces: decoded, original, places: [], lost };
+}
+
+export const JAPANESE = "iso-2022-jp";
+const GUESS = { kind: GUESSED_ENCODING, count: 1, where: [JAPANESE] };
+
+/** True for ASCII that goes to Japanese characters and back by escapes. */
+export function isJapanese(bytes: Uint8Array): boolean {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const has = (sign: string) => all.includes(`\u001b${sign}`);
+  return (has("$B") || has("$@")) && (has("(B") || has("(J")) && isAscii(bytes);
+}
+
+/** The slices, of which it is noted what they are. */
+function* watched(slices: Iterable<Uint8Array>, seen: { isJapanese: boolean; isAscii: boolean }) {
+  for (const slice of slices) {
+    seen.isAscii &&= isAscii(slice);
+    seen.isJapanese ||= seen.isAscii && isJapanese(slice);
+    yield slice;
+  }
 }
 
 /** The bytes that tell the kind of a text, and a mark before them. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import PostalMime, { type Address, addressParser, decodeWords, type Email } from "postal-mime";
-import { withoutMark } from "../../context/text/decode.ts";
-import { decodedHtml, isJapanese, labelOf } from "../decoded.ts";
+import { isJapanese, withoutMark } from "../../context/text/decode.ts";
+import { decodedHtml, labelOf } from "../decoded.ts";
 import { CUT_OFF, type Growing, GUESSED_ENCODING, growing, Unreadable } from "../growing.ts";
 import { readHtml, textOfHtml } from "../html/html.ts";
 import { isCut, keepFooters } from "./base64.ts";

@@ -5,14 +5,14 @@ import { type Handlers, openXml, type Xml } from "../markup.ts";
 import { type Equations, equations } from "../math.ts";
 import { block, type Lines, type Table, tableOf } from "../office.ts";
 import { symbols } from "../symbols.ts";
-import type { Lists, NextLabel } from "./styles.ts";
+import type { Lists, NextLabel, Styles } from "./styles.ts";
 import { FORMER, isOn, type Look, lookHandlers } from "./styles.ts";
 
 /** The styles, lists and marks of notes that the texts of a document have in common. */
 export interface WordDocument {
   /** Told of losses. */
   readonly text: Growing;
-  readonly styles: (id: string) => Look;
+  readonly styles: Styles;
   readonly lists: Lists;
   /**
    * The mark of a note, where a text refers to it.
@@ -209,11 +209,19 @@ function paragraphHandlers(story: Story): Handlers {
         story.fields.length = 0;
         story.codes = 0;
       }
-      open.push({ said: story.carried, last: "", shift: shifting(), style: {}, own: {}, end: "seen" });
+      open.push({
+        said: story.carried,
+        last: "",
+        shift: shifting(),
+        style: document.styles.plain,
+        own: {},
+        end: "seen",
+      });
       story.carried = "";
     },
     "/w:p": () => finish(story),
-    "w:pStyle": ({ "w:val": id = "" }) => change((paragraph) => (paragraph.style = document.styles(id))),
+    "w:pStyle": ({ "w:val": id = "" }) =>
+      change((paragraph) => (paragraph.style = { ...document.styles.all, ...document.styles.of(id) })),
     // A large letter begins the next paragraph.
     "w:framePr": ({ "w:dropCap": cap = "none" }) => cap !== "none" && change(join),
     "w:numPr": () => {
@@ -270,7 +278,7 @@ function wordHandlers(story: Story): Handlers {
     "w:r": begin,
     "m:r": begin,
     "w:rStyle": ({ "w:val": id = "" }) => {
-      if (!xml.within(...FORMER)) story.run = { ...document.styles(id) };
+      if (!xml.within(...FORMER)) story.run = { ...document.styles.of(id) };
     },
     "w:tab": () => put(story, xml.within("w:tabs") ? "" : "\t"),
     "w:ptab": () => put(story, "\t"),

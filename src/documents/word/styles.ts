@@ -53,14 +53,23 @@ interface Style {
   isTitle: boolean;
 }
 
-/**
- * The looks of styles by their ids, each with what it takes from the styles above it.
- *
- * @param levels the levels of lists that belong to styles
- */
-export function stylesIn(source: string, levels: ReadonlyMap<string, number>): (id: string) => Look {
+/** The looks of a document's words by its styles. */
+export interface Styles {
+  /** The look by the style of this id, with what it takes from the styles above it. */
+  of(id: string): Look;
+  /** The look of all paragraphs, unless their styles say otherwise. */
+  readonly all: Look;
+  /** Paragraphs without a style. */
+  readonly plain: Look;
+}
+
+/** @param levels the levels of lists that belong to styles */
+export function stylesIn(source: string, levels: ReadonlyMap<string, number>): Styles {
   const styles = new Map<string, Style>();
-  let style: Style = { look: {}, above: "", isTitle: false };
+  // The defaults of the document stand before its styles.
+  const defaults: Style = { look: {}, above: "", isTitle: false };
+  let style = defaults;
+  let normal = "";
   const xml = openXml(source);
   const say = (more: Look) => {
     if (!xml.within(...FORMER)) Object.assign(style.look, more);
@@ -68,7 +77,8 @@ export function stylesIn(source: string, levels: ReadonlyMap<string, number>): (
   xml.walk({
     on: {
       ...lookHandlers(say),
-      "w:style": ({ "w:styleId": id = "" }) => {
+      "w:style": ({ "w:styleId": id = "", "w:type": type, "w:default": isDefault = "0" }) => {
+        if (type === "paragraph" && isOn({ "w:val": isDefault })) normal = id;
         style = { look: {}, above: "", isTitle: false };
         styles.set(id, style);
       },
@@ -90,8 +100,13 @@ export function stylesIn(source: string, levels: ReadonlyMap<string, number>): (
     whole.set(id, look);
     return look;
   };
-  return (id) => (styles.get(id)?.isTitle ? { ...lookOf(id, 0), heading: 1 } : lookOf(id, 0));
+  const of = (id: string) => (styles.get(id)?.isTitle ? { ...lookOf(id, 0), heading: 1 } : lookOf(id, 0));
+  const all = hiddenAs(defaults.look);
+  return { of, all, plain: { ...all, ...hiddenAs(of(normal)) } };
 }
+
+/** The part of a look that says whether words are hidden. */
+const hiddenAs = ({ isHidden }: Look): Look => (isHidden === undefined ? {} : { isHidden });
 
 interface WordLevel extends Level {
   /** Its numbers are printed in a form that is not known here, and become decimal. */

@@ -6,7 +6,7 @@ import { amount, thousands } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/paths.ts";
 import { shellWord } from "../../platform/shell-word.ts";
 import type { WrittenJson } from "../../platform/written-json.ts";
-import { BadInput, type Input, LINE_BYTES, type LineDecoding, linesOf, placeOf, readValue } from "./lines.ts";
+import { BadInput, type Input, LINE_BYTES, linesOf, placeOf, readValue, type TableDecoding } from "./lines.ts";
 
 /** A row of a table, and its place: `line 3 of jobs.csv`. */
 interface TableRow {
@@ -97,7 +97,7 @@ const MOST_SHOWN = 20;
 export function csvRows(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
-  decoding?: LineDecoding,
+  decoding?: TableDecoding,
   shape: TableShape = {},
 ): AsyncIterable<Input> {
   return rowInputs(parsedRows(chunks, name, decoding, shape), shape);
@@ -108,7 +108,7 @@ const TAB = "\t";
 async function* parsedRows(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
-  decoding: LineDecoding | undefined,
+  decoding: TableDecoding | undefined,
   { delimiter, columns }: TableShape,
 ): AsyncIterable<TableRow> {
   const usual = /\.(?:tsv|tab)(?:\.\w+)?$/i.test(name) ? TAB : ",";
@@ -126,14 +126,22 @@ async function* parsedRows(
   });
   // A failure of either side destroys the parser, which then rejects below.
   pipeline(Readable.from(withEnds(begun, lines)), parser, () => {});
+  let emptyBefore: number | undefined;
+  let empty = 0;
   try {
     for await (const { record, info } of parser) {
       const cells: readonly string[] = record;
+      const before = emptyBefore ?? info.empty_lines;
+      emptyBefore = before;
+      empty = cells.length === 1 ? info.empty_lines - before : 0;
       const at = placeOf(info.lines, name);
       // All rows have as many fields as the first one.
       if (columns !== undefined && cells.length !== columns.length) throw otherWidth(at, cells, columns);
       yield { at, cells };
     }
+    // In one column an empty line may be meant as a value.
+    const lines = amount(empty, "empty line is", "empty lines are");
+    if (empty > 0) decoding?.note(`${name}: ${lines} passed over; an empty value is ""`);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = Number("lines" in error ? error.lines : 1);

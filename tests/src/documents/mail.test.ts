@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { load } from "../../../src/context/load/load.ts";
 import { convert } from "../../../src/documents/convert.ts";
+import { folderWith } from "../../support/tree.ts";
 
 async function dateOf(written: string): Promise<string | undefined> {
   const bytes = Buffer.from(`From: a@example.org\r\nDate: ${written}\r\n\r\nwords\r\n`);
@@ -16,3 +19,37 @@ test.each([
 ])("a mail of %s has the day and time of its sender", async (written, shown) => {
   expect(await dateOf(written)).toBe(shown);
 });
+
+test.each(["mht", "mhtml"])(
+  "a page that a browser saved as .%s is read as a mail, and its pictures are told",
+  async (extension) => {
+    const page = [
+      "From: <Saved by Blink>",
+      "Subject: Price list",
+      "MIME-Version: 1.0",
+      'Content-Type: multipart/related; type="text/html"; boundary="b"',
+      "",
+      "--b",
+      "Content-Type: text/html; charset=utf-8",
+      "Content-Transfer-Encoding: quoted-printable",
+      "Content-Location: https://example.org/",
+      "",
+      "<h1>Prices</h1><p>Tea =E2=82=AC 3</p>",
+      "--b",
+      "Content-Type: image/png",
+      "Content-Transfer-Encoding: base64",
+      "Content-Location: https://example.org/tea.png",
+      "",
+      "iVBORw0=",
+      "--b--",
+      "",
+    ].join("\r\n");
+    const cwd = folderWith({ [`page.${extension}`]: page });
+    const { text, stats } = await load({ kind: "path", path: `page.${extension}` }, { cwd, roots: [join(cwd)] });
+    const said = text.slice(0, text.length);
+    expect(said).toContain("Subject: Price list\n");
+    expect(said).toContain("# Prices\n\nTea \u20ac 3");
+    expect(said).not.toContain("=E2");
+    expect(stats.converted?.files[0]?.lost).toEqual([{ kind: "attachment", count: 1, where: ["image/png"] }]);
+  },
+);

@@ -1,7 +1,7 @@
 import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { textsAt } from "../../../../src/context/load/each-text.ts";
+import { textsAt, textsOfStream } from "../../../../src/context/load/each-text.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 const MB = 2 ** 20;
@@ -21,4 +21,19 @@ test.each<[string, (path: string) => void, boolean]>([
     for await (const chunk of text.chunks) if (chunk.length > 0 && chunks++ === 0) change(join(cwd, "a.log"));
   }
   expect(told).toEqual(isTold ? [["a.log was changed while it was searched: search it again", true]] : []);
+});
+
+test("the words of a stream in ISO-2022-JP are searched, and its encoding is told", async () => {
+  const told: string[] = [];
+  async function* stream(): AsyncIterable<Uint8Array> {
+    yield Buffer.from("Re: \u001b$BF|K\\8l\u001b(B ok\n".repeat(1000), "latin1");
+  }
+  const options = { cwd: ".", roots: ["."], tell: (sentence: string) => void told.push(sentence) };
+  let said = "";
+  for await (const text of textsOfStream(stream(), "stdin", options)) {
+    if ("reason" in text) throw new Error(text.reason);
+    for await (const chunk of text.chunks) said += Buffer.from(chunk);
+  }
+  expect(said).toBe("Re: \u65e5\u672c\u8a9e ok\n".repeat(1000));
+  expect(told).toEqual(["stdin: read as iso-2022-jp"]);
 });

@@ -121,7 +121,7 @@ test("a file with a few bad bytes is read and told, in a folder, by its name and
   const log = Buffer.from(`${"2024 all is well\n".repeat(20)}GET /caf\xe9\n`, "latin1");
   const folder = folderWith({ "in/a.log": log, "in/b.txt": "b", "bad.log": Buffer.from("caf\xe9 \xe9\n", "latin1") });
   const lost = [{ kind: "byte that is not UTF-8", count: 1, where: ["line 21"] }];
-  const file = { id: "a.log", kind: "text", bytes: log.length, encoding: "utf-8", reader: "text/1", lost };
+  const file = { id: "a.log", kind: "text", bytes: log.length, encoding: "utf-8", reader: "text/2", lost };
   const converted = { count: 1, lossy: 1, lost: { "byte that is not UTF-8": 1 }, files: [file] };
   const bytes = load({ kind: "text", text: log, name: "a.log" }, optionsFor(folder));
   for (const context of [await loadIn(folder, "in"), await loadIn(folder, "in/a.log"), await bytes]) {

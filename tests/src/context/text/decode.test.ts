@@ -47,6 +47,23 @@ test("an encoding that is named reads texts without a mark, and is told", () => 
   expect(read(Buffer.from("\ufffd", "utf16le"), { encoding: "utf-16le" })).toEqual(["\ufffd", "utf-16le", []]);
 });
 
+test("ISO-2022-JP, which is ASCII with escapes, is read and told as a guess", () => {
+  const lost = [{ kind: "guessed encoding", count: 1, where: ["iso-2022-jp"] }];
+  const words = "Re: \u001b$BF|K\\8l\u001b(B ok\n";
+  expect(read(latin1(words))).toEqual(["Re: \u65e5\u672c\u8a9e ok\n", "iso-2022-jp", lost]);
+  const far = `${"x".repeat(2 ** 20)}\n${words}`;
+  expect(read(latin1(far))).toMatchObject([expect.stringMatching(/\u65e5\u672c\u8a9e ok\n$/), "iso-2022-jp", lost]);
+  expect(read(latin1(words), { encoding: "utf-8" })).toEqual([words, null, []]);
+  // What a terminal has, a text in UTF-8 and one that is mostly something else stay.
+  for (const other of [
+    "\u001b[31mred\u001b(B\u001b[m\n",
+    `${words}gr\u00fcn`,
+    `\u001b$B\u001b(B${"\u001b[31mred\n".repeat(9)}`,
+  ]) {
+    expect(read(Buffer.from(other))).toEqual([other, null, []]);
+  }
+});
+
 test("bad bytes are counted, each with its line, and a line once", () => {
   const text = latin1(`ok\n${"x".repeat(500)}\xe9 \xe9\nok\n\xe2\x82`);
   expect(read(text)).toBe("not UTF-8 in 4 of 512 bytes, first on line 2");

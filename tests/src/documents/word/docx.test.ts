@@ -34,6 +34,10 @@ const item = (content: string, list: number, level = 0, more = "") => {
   return paragraph(content, number + more);
 };
 const styled = (content: string, style: string, more = "") => paragraph(content, `<w:pStyle w:val="${style}"/>${more}`);
+const HIDES = "<w:rPr><w:vanish/></w:rPr>";
+const SHOWS = '<w:rPr><w:vanish w:val="0"/></w:rPr>';
+const styleOf = (id: string, look = "", more = "") =>
+  `<w:style w:type="paragraph" w:styleId="${id}" ${more}>${look}</w:style>`;
 const deleted = "<w:del><w:r><w:delText>gone</w:delText></w:r></w:del>";
 const endDeleted = "<w:rPr><w:del/></w:rPr>";
 
@@ -241,6 +245,20 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
     ),
     {},
     "a\tb\nc-de東\n-- 1 hidden text\n-- 1 reading of characters",
+  ],
+  "words that the defaults of the document hide": [
+    paragraph("gone") + paragraph(run("seen", '<w:vanish w:val="0"/>')) + styled("shown", "S") + styled("gone", "T"),
+    {
+      "styles.xml": `<w:styles><w:docDefaults>${HIDES}</w:docDefaults>${styleOf("S", SHOWS)}${styleOf("T")}</w:styles>`,
+    },
+    "seen\n\nshown\n-- 2 hidden text",
+  ],
+  "words that the style of plain paragraphs hides": [
+    paragraph("gone") + styled("based", "B") + styled("seen", "S") + paragraph(run("back", '<w:vanish w:val="0"/>')),
+    {
+      "styles.xml": `<w:styles>${styleOf("N", HIDES, 'w:default="1"')}${styleOf("S")}${styleOf("B", '<w:basedOn w:val="N"/>')}</w:styles>`,
+    },
+    "seen\n\nback\n-- 2 hidden text",
   ],
   "fields show their results, boxes their sign and lists their choice": [
     paragraph(

@@ -233,6 +233,25 @@ test("a packed table that is not whole is refused, and none is unpacked without 
   await expect(inputsOf("t.csv.bz2", NEVER)).rejects.toMatchObject({ tryThis: "bzip2 -dc t.csv.bz2 > t.csv" });
 });
 
+test("empty lines between the values of one column are passed over and told", async () => {
+  const read = async (text: string) => {
+    const decoding = tableDecoding("t.csv", { lossy: false });
+    return [await valuesOf(csvRows(pieces(text), "t.csv", decoding)), decoding.notes()];
+  };
+  const rows = [{ a: "1" }, { a: "2" }, { a: "3" }];
+  const note = (lines: string) => `t.csv: ${lines} passed over; an empty value is ""`;
+  expect(await read("a\r\n1\r\n\r\n2\r\n3\r\n")).toEqual([rows, [note("1 empty line is")]]);
+  expect(await read("\n\na\n\n1\n\n2\n3\n\n\n")).toEqual([rows, [note("2 empty lines are")]]);
+  expect(await read('a\n1\n""\n2\n\n')).toEqual([[{ a: "1" }, { a: "" }, { a: "2" }], []]);
+  expect(await read("a,b\n1,2\n\n3,4\n")).toEqual([
+    [
+      { a: "1", b: "2" },
+      { a: "3", b: "4" },
+    ],
+    [],
+  ]);
+});
+
 test("a table is decoded by its mark, else by the encoding that is named, and bad bytes are refused or told", async () => {
   const read = async (bytes: Uint8Array, how: { encoding?: string; lossy?: boolean }, rows = csvRows) => {
     const decoding = tableDecoding("t", { lossy: false, ...how });
