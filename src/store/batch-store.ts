@@ -19,7 +19,8 @@ export interface BatchStore {
   /**
    * Gives up the requests of these root sessions. Those that are out stay until their batch is
    * over, and the others go. `unsent`: only those that have not left go, and jobs that wait for
-   * nothing any more wait for a try. What requests hold that have not left is free; what the others
+   * nothing any more wait for a try. A batch that was not yet asked for has not left: it is over,
+   * and its other requests wait for another one. What requests hold that have not left is free; what the others
    * hold becomes doubtful.
    */
   giveUp(of: Waiters, which: "all" | "unsent"): Promise<void>;

@@ -54,21 +54,6 @@ export function* dropDelivered(session: string, calls: readonly string[]): Plan<
   yield* drop(sql`session = ${session} AND call ${oneOf(calls)}`);
 }
 
-/**
- * Nobody needs requests any more: all of them, or those that have not left.
- *
- * @param now the clock of the store
- */
-export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): Plan<void> {
-  const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM batch_requests WHERE run = ${of.run}`);
-  const roots = "root" in of ? [of.root] : rows.map((row) => textColumn(row, "root"));
-  if (which === "all") return yield* giveUp(roots);
-  yield* lockJobs(roots);
-  yield* releaseHolds(roots, ["waiting"]);
-  yield* run(sql`DELETE FROM batch_requests WHERE root ${oneOf(roots)} AND state = 'waiting'`);
-  yield* wake(roots, now);
-}
-
 /** Nobody needs the requests of these root sessions any more. */
 export function* giveUp(roots: readonly string[]): Plan<void> {
   const some = yield* get(sql`SELECT k FROM batch_requests WHERE root ${oneOf(roots)} AND state <> 'unwanted' LIMIT 1`);
@@ -88,7 +73,7 @@ function* drop(which: Statement): Plan<void> {
  * Releases what requests hold. If they have left, it becomes doubtful: it counts in full,
  * permanently.
  */
-function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["state"][]): Plan<void> {
+export function* releaseHolds(roots: readonly string[], states: readonly BatchRequest["state"][]): Plan<void> {
   const runs = yield* all(sql`SELECT DISTINCT run FROM batch_requests
     WHERE root ${oneOf(roots)} AND state ${oneOf(states)} AND run IS NOT NULL`);
   if (runs.length === 0) return;

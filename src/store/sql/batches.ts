@@ -8,6 +8,7 @@ import {
   REQUEST_TRIES,
   type RequestToSend,
   type Rest,
+  type Waiters,
 } from "../batch-store.ts";
 import {
   BATCH_COLUMNS,
@@ -19,7 +20,7 @@ import {
   sealOfBatch,
 } from "../rows/batch.ts";
 import { numberColumn, type Row, textColumn } from "../rows/row.ts";
-import { hasOpenRequests, lockJobs, wake } from "./batch-requests.ts";
+import { giveUp, hasOpenRequests, lockJobs, releaseHolds, wake } from "./batch-requests.ts";
 import type { Dialect } from "./dialect.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql, summed } from "./sql.ts";
 
@@ -264,10 +265,51 @@ function* answerAll(id: string, { status, body }: BatchAnswer): Plan<void> {
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
+/**
+ * Nobody needs requests any more: all of them, or those that have not left.
+ *
+ * @param now the clock of the store
+ */
+export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): Plan<void> {
+  const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM batch_requests WHERE run = ${of.run}`);
+  const roots = "root" in of ? [of.root] : rows.map((row) => textColumn(row, "root"));
+  if (which === "all") return yield* giveUp(roots);
+  yield* endUnasked(roots, now);
+  yield* lockJobs(roots);
+  yield* releaseHolds(roots, ["waiting"]);
+  yield* run(sql`DELETE FROM batch_requests WHERE root ${oneOf(roots)} AND state = 'waiting'`);
+  yield* wake(roots, now);
+}
+
+/**
+ * Ends the batches of these root sessions that their provider was never asked for: their requests
+ * have not left, and wait again. A process that is about to ask keeps that first, finds the batch
+ * over, and does not ask.
+ */
+function* endUnasked(roots: readonly string[], now: Part): Plan<void> {
+  const found = yield* all(
+    sql`SELECT DISTINCT provider_batch FROM batch_requests WHERE root ${oneOf(roots)} AND state = 'out'`,
+  );
+  if (found.length === 0) return;
+  const ids = found.map((row) => textColumn(row, "provider_batch"));
+  const unasked = yield* all(sql`SELECT * FROM provider_batches WHERE id ${oneOf(ids)}
+    AND state = 'closed' AND asked_at IS NULL ORDER BY id ${LOCKED}`);
+  for (const batch of unasked.map(decodeBatch)) {
+    const ofBatch = sql`provider_batch = ${batch.id}`;
+    yield* lockJobs(rootsOf(yield* all(sql`SELECT DISTINCT root FROM batch_requests WHERE ${ofBatch}`)));
+    yield* run(sql`DELETE FROM batch_requests WHERE ${ofBatch} AND state = 'unwanted'`);
+    yield* run(sql`UPDATE batch_requests SET ${WAITING}, tries = tries - 1 WHERE ${ofBatch} AND state = 'out'`);
+    yield* putBatch({ ...batch, state: "over", over_at: yield* clock(now) });
+  }
+}
+
 export function* pauseRuns(account: string, queues: readonly string[], why: string): Plan<number> {
   return yield* run(sql`UPDATE runs SET state = 'paused', why = ${why} WHERE state = 'open' AND queue ${oneOf(queues)}
     AND EXISTS (SELECT 1 FROM batch_requests WHERE run = runs.id AND account = ${account} AND state IN ('waiting', 'out'))`);
 }
+
+/** A batch is ended by whoever has the lease of its account, and by whoever gives up its requests. */
+const LOCKED = spelled(sql``, sql`FOR UPDATE`);
 
 const WAITING = sql`state = 'waiting', provider_batch = NULL, n = NULL`;
 
@@ -279,7 +321,7 @@ const rootsOf = (rows: readonly Row[]) => [...new Set(rows.map((row) => textColu
 
 /** A batch that is not over and whose account this store has. @throws RlmError `store_corrupt` */
 function* heldBatch(id: string, fence: number, { holding }: Handling): Plan<BatchRow | null> {
-  const row = yield* get(sql`SELECT * FROM provider_batches WHERE id = ${id} AND state <> 'over'`);
+  const row = yield* get(sql`SELECT * FROM provider_batches WHERE id = ${id} AND state <> 'over' ${LOCKED}`);
   return row && (yield* get(holding(textColumn(row, "account"), fence))) ? decodeBatch(row) : null;
 }
 

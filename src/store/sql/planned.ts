@@ -1,7 +1,7 @@
 import type { Methods } from "../methods.ts";
 import { shown } from "../rows/checkpoint.ts";
 import { answersTo, reuseAnswer, reusedAnswers, runsOfFiles } from "./answers.ts";
-import { deliveredJobs, giveUpWhich, keepRequest, requestsOfCall, waitsOf } from "./batch-requests.ts";
+import { deliveredJobs, keepRequest, requestsOfCall, waitsOf } from "./batch-requests.ts";
 import * as batches from "./batches.ts";
 import { keepText, readAnswer } from "./cache.ts";
 import { hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
@@ -117,7 +117,7 @@ export function planned({ looks, reads, changes }: Performing): Omit<Methods, Of
 
     "batches.keep": (request) => changes(({ now }) => keepRequest(request, now)),
     "batches.ofCall": (session, call) => reads(() => requestsOfCall(session, call)),
-    "batches.giveUp": (of, which) => changes(({ now }) => giveUpWhich(of, which, now)),
+    "batches.giveUp": (of, which) => changes(({ now }) => batches.giveUpWhich(of, which, now)),
     "batches.waits": (of) => reads(() => waitsOf(of)),
     "batches.delivered": (queue) =>
       changes(function* ({ now }) {

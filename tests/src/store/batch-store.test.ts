@@ -4,11 +4,12 @@ import type { BatchResult, NewBatchRequest, ProviderBatch } from "../../../src/s
 import type { Amount } from "../../../src/store/job-store.ts";
 import { openStore } from "../../../src/store/open.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
-import { giveUpWhich, keepRequest, waitsOf } from "../../../src/store/sql/batch-requests.ts";
+import { keepRequest, waitsOf } from "../../../src/store/sql/batch-requests.ts";
 import {
   answerRequests,
   closeBatch,
   endBatch,
+  giveUpWhich,
   groupsOf,
   openBatches,
   requestsOf,
@@ -375,7 +376,8 @@ describe.each(STORES)("requests by batch of a store $kind", (kind) => {
       await park(store, n);
     }
     const fence = await leased(store);
-    await closed(store, fence, { ...ALL, requests: 1 });
+    const { id } = await closed(store, fence, { ...ALL, requests: 1 });
+    expect(await batches.step(id, fence, { asked: true })).toBe(true);
     await batches.giveUp({ run: "R" }, "unsent");
     expect(await batches.delivered("q")).toMatchObject([{ run: "R", n: 1 }]);
     expect([await stateOf(store, 0), await stateOf(store, 1)]).toEqual(["parked", "waiting"]);
@@ -383,6 +385,34 @@ describe.each(STORES)("requests by batch of a store $kind", (kind) => {
     await batches.giveUp({ root: "R-0" }, "all");
     expect(await jobs.run("R")).toMatchObject({ held: NONE, doubtful: tokens(10) });
   });
+
+  stored(
+    "a batch that was not asked for yet has not left: nobody can ask for it once it is given up",
+    async (store) => {
+      const { jobs, batches } = store;
+      await runOf(store, 2);
+      for (const n of [0, 1]) {
+        await begin(store, n);
+        await jobs.reserve({ ...holdOf(n, `call of R-${n}`, -1), amount: tokens(10) });
+        await batches.keep(requestFor(`R-${n}`, { run: "R" }));
+        await park(store, n);
+      }
+      await batches.keep(requestFor("S"));
+      const fence = await leased(store);
+      const { id, requests } = await closed(store, fence);
+      expect(requests).toBe(3);
+      await batches.step(id, fence, { file: "file-1" });
+      await batches.giveUp({ run: "R" }, "unsent");
+      expect(await batches.step(id, fence, { asked: true })).toBe(false);
+      expect(await batches.open()).toEqual([]);
+      expect((await batches.delivered("q")).map(({ n }) => n)).toEqual([0, 1]);
+      expect(await jobs.run("R")).toMatchObject({ held: NONE, doubtful: NONE });
+      // What another session asked for in it waits for another batch.
+      expect(await batches.waits({ run: "R" })).toEqual([]);
+      expect(await closed(store, fence)).toMatchObject({ requests: 1 });
+      expect(await batches.waits({ root: "S" })).toMatchObject([{ calls: 1 }]);
+    },
+  );
 
   stored("a session or run with requests out is not removed or collected, unless they are discarded", async (store) => {
     const { jobs, batches } = store;
