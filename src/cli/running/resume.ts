@@ -78,9 +78,12 @@ function nameOf(args: Arguments): string | undefined {
   throw new UsageError("resume takes one session", commandLine(["resume", name]));
 }
 
+/** Kinds of execs with an outcome that can be printed again. */
+const WITH_OUTCOME: ReadonlySet<string> = new Set(["cell", "query", "ask", "turn"]);
+
 /**
  * The session named. Without a name it is the latest unfinished one; if all are finished, the
- * latest one.
+ * latest one whose newest exec has an outcome.
  */
 async function choose(
   store: Store,
@@ -92,11 +95,15 @@ async function choose(
   if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name, flags), warn);
   const { found, damaged } = await readableRows(store);
   damaged.forEach(warn);
-  const own = found.filter(canBeChosen);
-  const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
-  const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
-  if (latest) return latest;
-  throw new RlmError("session_not_found", "no session found to resume", {
+  const own = found.filter(canBeChosen).map((row) => ({ row, ...summaryOf(row) }));
+  const ended = own.filter(({ last }) => last && WITH_OUTCOME.has(last.kind));
+  const latest =
+    own.find(({ status, last }) => status === "unfinished" && last) ??
+    ended.find(({ status }) => status === "idle") ??
+    ended.find(({ status }) => status === "running");
+  if (latest) return latest.row;
+  const newest = own[0] ? `: the newest, ${displayName(own[0])}, has run nothing since it was begun or loaded` : "";
+  throw new RlmError("session_not_found", `no session found to resume${newest}`, {
     suggestion: "`belay exec` makes one whenever it runs cells; `belay sessions` lists them.",
   });
 }

@@ -135,6 +135,20 @@ test("cells that were to follow are run where a run ended between two of them", 
   expect(await belayHere(["resume", "work"], { home })).toEqual({ code: 0, stdout: "20\n21\n", stderr });
 });
 
+test("without a name, a session that only loaded something, or ran nothing, is passed over", async () => {
+  const home = join(folderWith(), "home");
+  const cwd = folderWith({ "a.txt": "alpha" });
+  const repl = (name: string, input: string) => belayHere(["repl", "-s", name], { home, cwd, input });
+  expect(await repl("loaded", ".load a.txt\n")).toMatchObject({ code: 0 });
+  const none = "error: no session found to resume: the newest, loaded, has run nothing since it was begun or loaded (";
+  expect(await belayHere(["resume"], { home })).toMatchObject({ code: 1, stderr: expect.stringContaining(none) });
+  expect(await belayHere(["exec", "-e", "20 + 1", "-s", "work"], { home })).toMatchObject({ code: 0 });
+  expect(await repl("loaded", ".load a.txt\n")).toMatchObject({ code: 0 });
+  expect(await repl("empty", "")).toMatchObject({ code: 0 });
+  const stderr = expect.stringMatching(/^nothing is unfinished in work; this is the record of what ran last\n/);
+  expect(await belayHere(["resume"], { home })).toEqual({ code: 0, stdout: "21\n", stderr });
+});
+
 test("there is nothing to resume, and a session that does not exist has near ones", async () => {
   const home = join(folderWith(), "home");
   const none = await belayHere(["resume"], { home });
