@@ -226,8 +226,8 @@ export interface SessionRow {
   /** True if some process has the lease now. */
   readonly busy: boolean;
   /**
-   * Bytes of its checkpoints, journal and contexts and of its children's, in the database. What it
-   * shares with others counts in full.
+   * Bytes of its checkpoints, journal and contexts and of its children's, in the database. Contexts
+   * count uncompressed, and what it shares with others in full.
    */
   readonly bytes: number;
   /** Bytes of files of large contexts, its own and its children's, without their search indexes. */

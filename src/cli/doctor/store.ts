@@ -115,7 +115,7 @@ export async function checkSessions(place: string, host: Host, { stderr }: Termi
     const notes = found.map((line) => line.slice(INFO.length));
     const biggest = biggestOf(sessions);
     const names = biggest.map(({ session, mb }) => `${inLine(session)} ${mb} MB`).join(", ");
-    const lines = [`${countOf(sessions)}${whole.facts()}`, ...(names === "" ? [] : [`biggest: ${names}`]), ...notes];
+    const lines = [`${countOf(sessions)}${whole.facts()}`, ...(names === "" ? [] : [`${BIGGEST}: ${names}`]), ...notes];
     return { state: "ok", detail: lines.join("\n"), biggest };
   } finally {
     status.clear();
@@ -156,7 +156,7 @@ async function wholeStore(place: string) {
   const path = join(place, DATABASE);
   if (!existsSync(path)) return null;
   const bytes = size(statSync(path).size);
-  return { shown: `${path} (${bytes})`, facts: () => ` in ${bytes}, schema ${schemaVersion(path)}` };
+  return { shown: `${path} (${bytes})`, facts: () => ` in a database of ${bytes}, schema ${schemaVersion(path)}` };
 }
 
 function schemaVersion(path: string): string {
@@ -164,6 +164,8 @@ function schemaVersion(path: string): string {
   return String(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
+/** The database keeps contexts compressed, so a session may take more than all of it. */
+const BIGGEST = "biggest, with contexts uncompressed and files of large ones";
 const MOST_TOLD = 5;
 const LEAST_BYTES = 2 ** 20;
 

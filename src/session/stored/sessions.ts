@@ -30,7 +30,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly status: "idle" | "open" | "running" | "unfinished";
   readonly created_at: number;
   readonly changed_at: number;
-  /** In the store, with its contexts and children; shared contexts count in full. */
+  /** In the store, with its contexts and children; contexts count uncompressed, shared ones in full. */
   readonly bytes: number;
   /** Bytes of files of large contexts, and of the search index of the newest. Absent: none. */
   readonly text_bytes?: number;
