@@ -55,7 +55,8 @@ async function answers(api: string, script: ScriptedAnswer): Promise<{ readonly 
   const read = Object.entries(COPIES).map(async ([name, { streamSimple }]) => {
     const load = () => ({ streamSimple: (...request: unknown[]) => Reflect.apply(streamSimple, undefined, request) });
     const model = piAiModel({ ...parts, load, model: { ...parts.model, api, baseUrl: server.url } });
-    return [name, await ask(model)] as const;
+    // The first request to a protocol loads the SDK of its provider, within the time of the request.
+    return [name, await ask(model, { timeoutMs: 50_000 })] as const;
   });
   return Object.fromEntries(await Promise.all(read));
 }
