@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../runtime/index.ts";
-import { hasWaited, waitsFor } from "../provider-batches/index.ts";
+import { hasWaited, type ProviderWait, waitsFor } from "../provider-batches/index.ts";
 import { everyRun, type JobPage, type Jobs, type RunRow, type Store } from "../store/index.ts";
 import { refusalOfRun } from "./failures.ts";
 import { isOfAnotherBuild } from "./process-parts.ts";
@@ -185,6 +185,8 @@ interface Idling {
    * is too long.
    */
   readonly waitMs?: number | undefined;
+  /** True once this process has looked for answers of providers. */
+  hasLooked(): boolean;
 }
 
 /** Work that a queue has left: jobs can continue, or wait for a provider alone. */
@@ -197,16 +199,18 @@ type Left = "jobs" | "providers" | null;
 export async function untilIdle({ waitMs = Number.POSITIVE_INFINITY, ...idling }: Idling): Promise<Left> {
   let waited = 0;
   while (!idling.signal.aborted) {
-    const left = idling.isBusy() ? "jobs" : await leftIn(idling);
-    if (left === null || (left === "providers" && waited >= waitMs)) return left;
+    const waits: ProviderWait[] = [];
+    const left = idling.isBusy() ? "jobs" : await leftIn(idling, waits);
+    if (left === null) return null;
+    if (left === "providers" && hasWaited(waits, waited - waitMs, idling.hasLooked())) return left;
     await setTimeout(LOOK_MS, undefined, { signal: idling.signal }).catch(() => {});
     waited = left === "providers" ? waited + LOOK_MS : 0;
   }
   return null;
 }
 
-/** A server that does not answer may have work. */
-async function leftIn({ store, queues }: Idling): Promise<Left> {
+/** A server that does not answer may have work. @param waited gets the waits for providers */
+async function leftIn({ store, queues }: Pick<Idling, "store" | "queues">, waited: ProviderWait[]): Promise<Left> {
   const { jobs } = store;
   let left: Left = null;
   try {
@@ -215,6 +219,7 @@ async function leftIn({ store, queues }: Idling): Promise<Left> {
       const { counts, waits } = await countsAndWaits(store, run.id);
       const { waiting, running, cancelling, parked } = counts;
       if (waiting + running + cancelling > 0) return "jobs";
+      waited.push(...waits);
       if (parked > 0 && waits.length > 0) left = "providers";
       else if ((await lookAtParked(jobs, { run, counts, waits })).continue) return "jobs";
     }

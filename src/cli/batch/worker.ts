@@ -38,6 +38,7 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
       return { name, dispatcher: opened.use(await openDispatcher(place.place, name, tally.say)) };
     });
     tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
+    let hasLooked = false;
     const working = startWorking({
       store,
       place: place.place,
@@ -46,8 +47,12 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
       session: workerSession(settings, own.models ?? null),
       suspend: stop.signal,
       onProgress: tally.told,
+      onLooked() {
+        hasLooked = true;
+      },
     });
-    const idling = { store, queues: names, isBusy: tally.isBusy, signal: stop.signal, waitMs: own.wait };
+    const looks = { isBusy: tally.isBusy, hasLooked: () => hasLooked };
+    const idling = { store, queues: names, ...looks, signal: stop.signal, waitMs: own.wait };
     const ends = [aborted(stop.signal), working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])];
     const left = await Promise.race(ends);
     const isLate = !(await working.finish(stop.signal));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countsAndWaits, followRun } from "../../../src/runs/follow.ts";
+import { countsAndWaits, followRun, untilIdle } from "../../../src/runs/follow.ts";
 import type { Counts, JobRow, RunRow } from "../../../src/store/index.ts";
 
 const NONE = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0, workers: 0 };
@@ -106,4 +106,28 @@ test("a run whose answer arrives while it is looked at goes on: its jobs are cou
   const counts = [parked, { ...NONE, waiting: 1 }];
   const store = { jobs: { counts: async () => counts.shift() ?? NONE }, batches: { waits: async () => [] } as never };
   expect(await countsAndWaits(store, "R")).toMatchObject({ counts: { waiting: 1, parked: 0 }, waits: [] });
+});
+
+test("a worker leaves calls to a provider only once they have left, and it has looked for answers", async () => {
+  // A batch gets its name when the provider has taken it; the worker looks for answers after that.
+  const names = [null, "batch_1", "batch_1"];
+  let looks = 0;
+  const run = { id: "R", state: "open", queue: "q" } as RunRow;
+  const wait = { account: "a", model: "local/m", state: "waiting", calls: 1, done: 0, since: 0, earlier: [] };
+  const left = await untilIdle({
+    store: {
+      jobs: {
+        runs: async ({ after }) => (after === null ? [run] : []),
+        counts: async () => ({ ...NONE, parked: 1 }),
+        list: async () => [],
+      },
+      batches: { waits: async () => [{ ...wait, batch: names[looks++] }] } as never,
+    },
+    queues: ["q"],
+    isBusy: () => false,
+    hasLooked: () => looks > 2,
+    signal: new AbortController().signal,
+    waitMs: 0,
+  });
+  expect([left, looks]).toEqual(["providers", 3]);
 });
