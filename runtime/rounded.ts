@@ -24,11 +24,14 @@ export function roundedIn(value: Json, path = ""): Rounded | null {
 
 const PATH_UNITS = 100;
 
-/** The same of a JSON text, without the place; null if there is none. */
+/** The same of a JSON text, without the place, and not 2^53 itself, which models and cells write; null if there is none. */
 export function roundedInJson(json: string): number | null {
   if (!LONG.test(json)) return null;
   for (const piece of outsideStrings(json)) {
-    const found = piece.match(WHOLE)?.map(Number).find(isRounded);
+    const found = piece
+      .match(WHOLE)
+      ?.map(Number)
+      .find((value) => isRounded(value) && Math.abs(value) !== 2 ** 53);
     if (found !== undefined) return found;
   }
   return null;

@@ -18,7 +18,7 @@ const MOST = { tokens: 1e9, cost_usd: 1e6 };
 export function believed(told: Usage): Usage | null {
   const { input, output, cache_read, cache_write, cost_usd } = told;
   const tokens = [input, output, cache_read, cache_write];
-  const isPossible = tokens.every((count) => count >= 0 && count <= MOST.tokens);
+  const isPossible = tokens.every((count) => Number.isFinite(count) && count >= 0 && count <= MOST.tokens);
   if (!isPossible || !(cost_usd >= 0 && cost_usd <= MOST.cost_usd)) return null;
   if (tokens.every(Number.isInteger)) return told;
   const whole = { input: Math.ceil(input), output: Math.ceil(output) };

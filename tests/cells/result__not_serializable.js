@@ -41,8 +41,8 @@ const [{ id }] = JSON.parse('[{ "id": 1234567890123456789 }]');
 ({ id, text: "1234567890123456800", far: 1e22, fraction: 0.12345678901234567, nanoseconds: 17e17 })
 //=> {"result_json":{"id":1234567890123456800,"text":"1234567890123456800","far":1e22,"fraction":0.12345678901234567,"nanoseconds":1700000000000000000},"warnings":["number_rounded: 1234567890123456800"]}
 //---
-JSON.parse('[{ "id": 9007199254740993 }]')
-//=> {"result_json":[{"id":9007199254740992}],"warnings":["number_rounded: 9007199254740992"]}
+[2 ** 53]
+//=> {"result_json":[9007199254740992],"warnings":[]}
 //---
 result = { at: new Date(Number.NaN), ok: new Date(0) };
 //=> {"result_json":{"at":null,"ok":"1970-01-01T00:00:00.000Z"},"warnings":["result_not_serializable: result.at (an invalid Date)"]}

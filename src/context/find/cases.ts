@@ -225,7 +225,7 @@ function regexFinder(haystack: Buffer, literals: readonly Literal[], between: ()
   let start = 0;
   let window = "";
   return (from) => {
-    for (let at = from; ; at = start + window.length - MOST_BYTES) {
+    for (let at = from; ; ) {
       if (at < start || at + MOST_BYTES >= start + window.length) {
         between();
         start = at;
@@ -233,8 +233,13 @@ function regexFinder(haystack: Buffer, literals: readonly Literal[], between: ()
       }
       regex.lastIndex = at - start;
       const match = regex.exec(window);
-      if (match !== null) return { at: start + match.index, bytes: match[0].length };
-      if (start + window.length >= haystack.length) return undefined;
+      const isLast = start + window.length >= haystack.length;
+      const next = match?.index ?? window.length - MOST_BYTES;
+      // The window may end within a longer literal that counts before the one that was found.
+      const isWhole = isLast || next + MOST_BYTES <= window.length;
+      if (match !== null && isWhole) return { at: start + match.index, bytes: match[0].length };
+      if (isLast) return undefined;
+      at = start + next;
     }
   };
 }

@@ -35,5 +35,7 @@ test("words in any cases are those of one pass", () => {
 test.each([
   ["hack|todo|fixme", `${"hac ".repeat(40_000)}HACK FixMe ToDo`],
   ["ſession", `${" ".repeat(65_533)}SEſſion session`],
+  ["kσkßk|k", `${"-".repeat(65_530)}kσkßkk`],
+  ["kσkßk|k", `${"-".repeat(65_529)}KσKßkk`],
   ["kit|itk", "KKIT itk iTK".repeat(3)],
 ])("%j is found on a border, and among many beginnings", expectOnePass);
