@@ -174,7 +174,7 @@ test("a child goes on and away with its parent alone, and no command takes it fo
   await made(home, "main", ["1"]);
   const store = await openStore(home);
   const name = `${(await store.find("main"))?.id}.01KEXEC0000000000000000000.2`;
-  await store.create({ id: "01KCHDDDDDDDDDDDDDDDDDDDDD", name, origin: "child", settings: null, at: 9e15 });
+  await store.create({ id: "01KCHDDDDDDDDDDDDDDDDDDDDD", name, origin: "child", settings: null, at: 8e15 });
   const facts = { status: "running", execs: 1, sub_calls: 0, tokens: 0, cost_usd: 0, context: null, last: null };
   await store.commit("01KCHDDDDDDDDDDDDDDDDDDDDD", { facts });
   await store[Symbol.asyncDispose]();
