@@ -31,11 +31,10 @@ const STEP_BYTES = 4 * PAGE_BYTES;
 const SUM_BYTES = 4;
 /** The length and the checksum at the end of the file. */
 const END_BYTES = 12;
-/**
- * Pages of all open files of a thread that stay in memory, 24 MB: the index of a context of 100 MB, of which a
- * search reads pages everywhere.
- */
-const HELD_PAGES = 384;
+/** Pages of all open files of a thread that stay in memory when one of a context was read: 8 MB. */
+const PAGES_BESIDE_TEXT = 128;
+/** The same of others, 24 MB: the index of a context of 100 MB, of which a search reads pages everywhere. */
+const PAGES_OF_INDEX = 384;
 
 /** Room of a writer that has ended, for the next one: thousands are opened one after the other. */
 let spareRoom: Buffer | undefined;
@@ -250,10 +249,13 @@ const held = new Map<string, Buffer>();
 /** The number of files that this thread has opened. */
 let opens = 0;
 
-function hold(key: string, page: Buffer): void {
+/** Holds a page, and of the others those read last, so that they are `most` pages. */
+function hold(key: string, page: Buffer, most: number): void {
   held.delete(key);
-  const [oldest] = held.keys();
-  if (held.size === HELD_PAGES && oldest !== undefined) held.delete(oldest);
+  for (const oldest of held.keys()) {
+    if (held.size < most) break;
+    held.delete(oldest);
+  }
   held.set(key, page);
 }
 
@@ -322,7 +324,7 @@ export function openChecked(path: string, context?: string): CheckedFile {
   function heldPage(page: number): Buffer {
     const key = `${number}:${page}`;
     const bytes = held.get(key) ?? readPages(page, page + 1, Buffer.allocUnsafeSlow(PAGE_BYTES));
-    hold(key, bytes);
+    hold(key, bytes, context === undefined ? PAGES_OF_INDEX : PAGES_BESIDE_TEXT);
     return bytes;
   }
 
